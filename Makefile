@@ -1,0 +1,32 @@
+# Each target needs nothing before it but make and Python 3.11 with its venv module.
+PYTHON = .venv/bin/python
+# A launcher ends when this make does; make is the parent of the shell that becomes the launcher.
+LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
+STORES = $(LAUNCH) -m callcentre.embedded exec
+
+.PHONY: run test check bench lock unusable
+
+run: .venv/installed
+	$(LAUNCH) -m callcentre.supervisor
+
+test: .venv/installed
+	$(LAUNCH) -m pytest
+
+check: .venv/installed
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy .
+	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
+	$(STORES) -- sh .ci/check-service
+
+bench: .venv/installed
+	$(STORES) --durable -- $(PYTHON) -m benchmarks
+
+lock: .venv/installed
+	$(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -o requirements.lock
+
+# Made again when the lock changes, and when its Python is gone or belongs to another machine.
+.venv/installed: requirements.lock $(shell $(PYTHON) -c '' 2>/dev/null || echo unusable)
+	@sh .ci/install
+
+unusable: ;

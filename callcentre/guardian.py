@@ -1,0 +1,210 @@
+"""Leaves no process behind, however the launcher ends.
+
+A launcher (`make run`, the tests, `embedded exec`) starts its children through a `Guardian`. Beside
+them runs one more small process: this file, executed as a script. It reads a pipe whose only
+writing end is in the launcher. When the launcher dies, even by `kill -9`, the pipe ends, and the
+guardian asks every child to end and then kills its whole process group.
+
+`PR_SET_PDEATHSIG` is set on each child as well, in case the guardian itself is killed. It is not
+enough alone: it reaches direct children only, and fires when the thread that started them ends.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+PATIENCE_SECONDS = 4.0
+_PR_SET_PDEATHSIG = 1
+# Loaded once: between fork and exec nothing may be loaded any more.
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom a child runs as: the launcher's own account, a given one, or behind a prefix command."""
+
+    prefix: tuple[str, ...] = ()
+    uid: int | None = None
+    gid: int | None = None
+
+
+class Guardian:
+    """Starts children, each in a session and process group of its own, and ends them."""
+
+    def __init__(self, *, holding: Sequence[int] = ()) -> None:
+        """`holding`: descriptors the guardian keeps open until the last child is gone."""
+        read_end, self._write_end = os.pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__],
+            stdin=read_end,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+            pass_fds=holding,
+        )
+        os.close(read_end)
+
+    def spawn(
+        self,
+        command: Sequence[str | os.PathLike[str]],
+        *,
+        ending: Sequence[signal.Signals] = (signal.SIGTERM,),
+        account: Account | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+        stdout: int | IO[bytes] | None = None,
+        stderr: int | IO[bytes] | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start a child. `ending` are the signals that ask it to end, the gentlest first."""
+        account = account or Account()
+        process = subprocess.Popen(
+            [*account.prefix, *command],
+            user=account.uid,
+            group=account.gid,
+            extra_groups=None if account.uid is None else [],
+            env=env,
+            cwd=cwd,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=_end_with_parent(os.getpid(), ending[0]),  # noqa: PLW1509
+        )
+        self._tell("watch", process.pid, *(int(number) for number in ending))
+        return process
+
+    def stop(
+        self,
+        process: subprocess.Popen[bytes],
+        *ending: signal.Signals,
+        patience_seconds: float = 10.0,
+    ) -> None:
+        """Ask a child to end, wait, and kill what is left of its group."""
+        for number in ending:
+            ask(process, number)
+            try:
+                process.wait(patience_seconds)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self.bury(process)
+
+    def bury(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill what is left of a child's group and forget the child."""
+        _kill_group(process.pid)
+        process.wait()
+        self._tell("forget", process.pid)
+
+    def remove_at_the_end(self, folder: Path) -> None:
+        self._tell("remove", folder)
+
+    def close(self) -> None:
+        """Let the guardian do the rest and wait for it."""
+        os.close(self._write_end)
+        self._process.wait()
+
+    def _tell(self, *words: object) -> None:
+        try:
+            os.write(self._write_end, (" ".join(str(word) for word in words) + "\n").encode())
+        except BrokenPipeError:
+            # Somebody killed the guardian; the children still end with their parent.
+            pass
+
+
+def ask(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal the child alone: its own children are its own affair while it is well."""
+    if process.poll() is None:
+        process.send_signal(number)
+
+
+def follow_parent() -> None:
+    """Get SIGTERM when the process whose id is in FOLLOW_PARENT dies (the Makefile names itself).
+
+    The variable is taken out of the environment: children must not follow that process.
+    """
+    parent = os.environ.pop("FOLLOW_PARENT", "")
+    if not parent:
+        return
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != int(parent):
+        # It died before the line above.
+        raise SystemExit(1)
+
+
+def _end_with_parent(parent: int, number: signal.Signals) -> Callable[[], None]:
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
+
+
+def _kill_group(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _is_gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _end_all(watched: Mapping[int, Sequence[int]]) -> None:
+    """Ask all with their first signal, those still there with the next, and kill the rest."""
+    rounds = max((len(numbers) for numbers in watched.values()), default=0)
+    for turn in range(rounds + 1):
+        for group, numbers in watched.items():
+            if turn >= len(numbers):
+                _kill_group(group)
+                continue
+            try:
+                os.kill(group, numbers[turn])
+            except (ProcessLookupError, PermissionError):
+                pass
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            if all(_is_gone(group) for group in watched):
+                return
+            time.sleep(0.05)
+
+
+def _keep_watch() -> None:
+    """The guardian process: learn from the pipe what there is to end; at its end, end it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    watched: dict[int, list[int]] = {}
+    doomed: list[str] = []
+    for line in sys.stdin:
+        word, _, rest = line.rstrip("\n").partition(" ")
+        if word == "remove":
+            doomed.append(rest)
+        elif word == "watch":
+            pid, *numbers = (int(number) for number in rest.split())
+            watched[pid] = numbers
+        elif word == "forget":
+            watched.pop(int(rest), None)
+    _end_all(watched)
+    for folder in doomed:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    _keep_watch()

