@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from callcentre.guardian import Guardian, follow_parent
 from callcentre.postgres import Postgres
@@ -38,16 +38,31 @@ def default_var() -> Path:
 def read_stores(var: Path) -> dict[str, str] | None:
     """`database_url` and `redis_url` of the stores running in this data folder.
 
-    A store that an environment variable replaced is left out. None when no launcher runs: a file
-    that a killed launcher left behind names a process that is not there or is another one.
+    None when no launcher runs here.
+    """
+    running = _read(var)
+    return running and {name: running[name] for name in ("database_url", "redis_url")}
+
+
+def read_environment(var: Path) -> dict[str, str]:
+    """The variables that `make run` gave its processes, for a command in another terminal.
+
+    Empty when no launcher runs here.
+    """
+    environment: dict[str, str] = (_read(var) or {}).get("environment", {})
+    return environment
+
+
+def _read(var: Path) -> dict[str, Any] | None:
+    """The file of a launcher that is alive.
+
+    A file that a killed launcher left names a process that is not there or is another one.
     """
     try:
-        stored = json.loads((var / "run" / "stores.json").read_text())
-        launcher = stored.pop("launcher")
-        if launcher != _process_identity(launcher["pid"]):
-            return None
-        return {str(name): str(url) for name, url in stored.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        stored: dict[str, Any] = json.loads((var / "run" / "stores.json").read_text())
+        launcher = stored["launcher"]
+        return stored if launcher == _process_identity(launcher["pid"]) else None
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
@@ -64,6 +79,7 @@ class Stores:
         self._file = self.var / "run" / "stores.json"
         self._lock = -1
         self._servers: dict[str, Server] = {}
+        self._published: dict[str, str] = {}
         self._given = {
             "database_url": _given("DATABASE_URL"),
             "redis_url": _given("REDIS_URL"),
@@ -87,7 +103,7 @@ class Stores:
             self._make_folders()
             self._lock = _lock(self.var)
         except OSError as error:
-            raise StoreError(_sentence(error, self.var)) from error
+            raise StoreError(sentence(error, self.var)) from error
         self.guardian = Guardian(holding=[self._lock])
         if self._temporary:
             self.guardian.remove_at_the_end(self.var)
@@ -95,7 +111,7 @@ class Stores:
             self._start()
         except OSError as error:
             self._stop()
-            raise StoreError(_sentence(error, self.var)) from error
+            raise StoreError(sentence(error, self.var)) from error
         except BaseException:
             self._stop()
             raise
@@ -116,6 +132,11 @@ class Stores:
             self._write()
         return revived
 
+    def publish(self, environment: dict[str, str]) -> None:
+        """Let commands in other terminals work with the same environment as the service."""
+        self._published = environment
+        self._write()
+
     def _make_folders(self) -> None:
         # Root's stores run as `nobody`, who must pass through but need not look around.
         self.var.mkdir(parents=True, exist_ok=True, mode=0o711 if os.geteuid() == 0 else 0o700)
@@ -132,8 +153,13 @@ class Stores:
         self._write()
 
     def _write(self) -> None:
-        urls = {name: server.url for name, server in self._servers.items()}
-        write_private(self._file, json.dumps({"launcher": _process_identity(os.getpid()), **urls}))
+        stored = {
+            "launcher": _process_identity(os.getpid()),
+            "database_url": self.database_url,
+            "redis_url": self.redis_url,
+            "environment": self._published,
+        }
+        write_private(self._file, json.dumps(stored))
 
     def _stop(self) -> None:
         self._file.unlink(missing_ok=True)
@@ -199,7 +225,8 @@ def _lock(var: Path) -> int:
     return handle
 
 
-def _sentence(error: OSError, var: Path) -> str:
+def sentence(error: OSError, var: Path) -> str:
+    """What is wrong with the data folder, for the person at the terminal."""
     if error.errno == errno.ENOSPC:
         return f"No space left on the disk of {var}."
     return f"The data folder {var} cannot be used: {error.strerror} ({error.filename})."

@@ -215,9 +215,11 @@ class Server:
 
     def revive(self) -> bool:
         """Start again when it has ended by itself; whether it had."""
-        if self.process is None or self.process.poll() is None:
-            return False
-        self._guardian.bury(self.process)
+        if self.process:
+            if self.process.poll() is None:
+                return False
+            self._guardian.bury(self.process)
+            self.process = None
         self.start()
         return True
 

@@ -1,0 +1,351 @@
+"""What `make run` executes: the whole service in one terminal.
+
+The stores first, then migrations and the demonstration data, then the processes of `PROGRAMS`,
+each line of their output behind the name of its process. What crashes is started again, with a
+growing delay. Ctrl-C, SIGTERM or SIGHUP stop all in good order, the stores last; when the launcher
+itself is killed, its guardian ends the rest.
+"""
+
+import base64
+import os
+import secrets
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import IO, TextIO
+
+from callcentre.embedded import Stores, default_var, end_on_signals, fail, sentence
+from callcentre.guardian import Guardian, ask, follow_parent
+from callcentre.servers import StoreError, is_free, remembered_secret, write_private
+
+HOST = "127.0.0.1"
+ROOT = Path(__file__).resolve().parent.parent
+RESTART_DELAYS_SECONDS = (1, 2, 5, 10, 30)
+# A process that has run this long has recovered; its next crash counts as the first.
+WELL_AFTER_SECONDS = 60.0
+TICK_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Program:
+    """A process of the service, as the arguments of our Python, and the signal that ends it."""
+
+    name: str
+    arguments: tuple[str, ...]
+    ending: signal.Signals = signal.SIGTERM
+    patience_seconds: float = 15.0
+
+
+def programs(port: int) -> list[Program]:
+    worker = "-m celery -A callcentre worker --without-gossip --without-mingle"
+    # SIGQUIT is the soft shutdown: running tasks get a few seconds, then go back to the queue.
+    return [
+        _program(
+            "web",
+            f"-m granian --interface wsgi --host {HOST} --port {port} --workers 2 "
+            "--blocking-threads 4 --respawn-failed-workers --no-access-log "
+            "callcentre.wsgi:application",
+        ),
+        _program(
+            "threads",
+            f"{worker} -n threads@%h -Q calls,webhooks,mail -P threads -c 16",
+            signal.SIGQUIT,
+        ),
+        _program(
+            "processes",
+            f"{worker} -n processes@%h -Q default,reports -P prefork -c 2",
+            signal.SIGQUIT,
+        ),
+        _program("beat", "-m celery -A callcentre beat --pidfile="),
+    ]
+
+
+def _program(name: str, arguments: str, ending: signal.Signals = signal.SIGTERM) -> Program:
+    return Program(name, tuple(arguments.split()), ending)
+
+
+@dataclass
+class Child:
+    """One program and its running process, if it runs."""
+
+    program: Program
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    start_at: float = 0.0
+    crashes: int = 0
+    unfinished_line: bytes = b""
+
+
+@dataclass
+class Supervisor:
+    """Keeps the programs running until it is asked to stop."""
+
+    stores: Stores
+    programs: Sequence[Program]
+    environment: Mapping[str, str]
+    output: TextIO = sys.stdout
+    announcement: str = ""
+    port: int = 0
+    stop_requests: int = 0
+    children: list[Child] = field(default_factory=list)
+
+    def run(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        wake_reader, wake_writer = socket.socketpair()
+        wake_reader.setblocking(False)
+        wake_writer.setblocking(False)
+        # A signal makes the selector return at once.
+        signal.set_wakeup_fd(wake_writer.fileno())
+        self._selector.register(wake_reader, selectors.EVENT_READ)
+        self._wake_reader = wake_reader
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._request_stop)
+        self.children = [Child(program) for program in self.programs]
+        while not self.stop_requests:
+            self._start_due()
+            self._read_output()
+            self._notice_ends()
+            self._revive_stores()
+            self._announce()
+        self._stop_all()
+
+    def _request_stop(self, _number: int, _frame: FrameType | None) -> None:
+        self.stop_requests += 1
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        for child in self.children:
+            if child.process is None and now >= child.start_at:
+                child.started_at = now
+                child.process = self._guardian.spawn(
+                    [sys.executable, *child.program.arguments],
+                    ending=[child.program.ending],
+                    env=self.environment,
+                    cwd=ROOT,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+                self._selector.register(_pipe(child.process), selectors.EVENT_READ, child)
+
+    def _read_output(self) -> None:
+        for key, _ in self._selector.select(TICK_SECONDS):
+            if key.data is None:
+                self._wake_reader.recv(512)
+            else:
+                self._pass_on(key.data)
+
+    def _pass_on(self, child: Child) -> None:
+        """Print the whole lines that a child has written, and keep the beginning of the next."""
+        assert child.process is not None
+        written = os.read(_pipe(child.process).fileno(), 65536)
+        if not written:
+            self._selector.unregister(_pipe(child.process))
+        *lines, child.unfinished_line = (child.unfinished_line + written).split(b"\n")
+        if not written and child.unfinished_line:
+            lines.append(child.unfinished_line)
+            child.unfinished_line = b""
+        for line in lines:
+            self._print(child.program.name, line.decode(errors="replace"))
+
+    def _notice_ends(self) -> None:
+        now = time.monotonic()
+        for child in self.children:
+            if child.process is None or child.process.poll() is None:
+                continue
+            code = self._bury(child)
+            if now - child.started_at > WELL_AFTER_SECONDS:
+                child.crashes = 0
+            delay = RESTART_DELAYS_SECONDS[min(child.crashes, len(RESTART_DELAYS_SECONDS) - 1)]
+            child.crashes += 1
+            child.start_at = now + delay
+            self._print(child.program.name, f"ended with {code}; starts again in {delay} s")
+
+    def _revive_stores(self) -> None:
+        try:
+            revived = self.stores.revive()
+        except StoreError as error:
+            self._print("stores", f"{error} Trying again.")
+            return
+        for name in revived:
+            self._print("stores", f"{name} had ended and was started again")
+
+    def _announce(self) -> None:
+        """Say where the service is, once the web server answers."""
+        if not self.announcement:
+            return
+        try:
+            socket.create_connection((HOST, self.port), timeout=1).close()
+        except OSError:
+            return
+        print(self.announcement, file=self.output, flush=True)
+        self.announcement = ""
+
+    def _stop_all(self) -> None:
+        """Ask all, wait for the slowest while their last words are printed, then kill the rest."""
+        self._print("stopping", "the running tasks get a few seconds; Ctrl-C again ends them")
+        asked_at = time.monotonic()
+        running = [child for child in self.children if child.process]
+        for child in running:
+            if child.process:
+                ask(child.process, child.program.ending)
+        while any(child.process for child in running):
+            self._read_output()
+            waited = time.monotonic() - asked_at
+            for child in running:
+                if child.process and (
+                    child.process.poll() is not None
+                    or waited > child.program.patience_seconds
+                    or self.stop_requests > 1
+                ):
+                    self._bury(child)
+
+    def _bury(self, child: Child) -> int:
+        assert child.process is not None
+        process, pipe = child.process, _pipe(child.process)
+        self._guardian.bury(process)
+        while pipe in (key.fileobj for key in self._selector.get_map().values()):
+            self._pass_on(child)
+        pipe.close()
+        child.process = None
+        return process.returncode
+
+    @property
+    def _guardian(self) -> Guardian:
+        return self.stores.guardian
+
+    def _print(self, name: str, line: str) -> None:
+        try:
+            print(f"{name:<9} | {line}", file=self.output, flush=True)
+        except OSError:
+            # The terminal is gone; SIGHUP, which follows, stops us.
+            pass
+
+
+def _pipe(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    assert process.stdout is not None
+    return process.stdout
+
+
+def service_environment(stores: Stores, port: int) -> dict[str, str]:
+    """What the children get: what is set already, else what suits a demonstration on loopback."""
+    metrics = stores.var / "run" / "metrics"
+    shutil.rmtree(metrics, ignore_errors=True)
+    metrics.mkdir()
+    defaults = {
+        "DEBUG": "0",
+        "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]",
+        # Plain HTTP, but it never leaves the machine.
+        "SECURE_COOKIES": "0",
+        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+    }
+    return {
+        **{name: os.environ.get(name) or default for name, default in defaults.items()},
+        **kept_secrets(stores.var / "secrets"),
+        **stores.environment,
+        "PORT": str(port),
+        "CALLCENTRE_VAR": str(stores.var),
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def kept_secrets(folder: Path) -> dict[str, str]:
+    """Keys and passwords: given ones, else those made at the first start and kept in a folder."""
+    folder.mkdir(exist_ok=True, mode=0o700)
+    makers: dict[str, Callable[[], str]] = {
+        "SECRET_KEY": lambda: secrets.token_urlsafe(64),
+        "FIELD_ENCRYPTION_KEYS": lambda: base64.urlsafe_b64encode(os.urandom(32)).decode(),
+        "DEMO_API_PASSWORD": lambda: secrets.token_urlsafe(12),
+        "DEMO_ADMIN_PASSWORD": lambda: secrets.token_urlsafe(12),
+    }
+    found = {}
+    for name, make in makers.items():
+        file = folder / name.lower()
+        given = os.environ.get(name)
+        if given and name.startswith("DEMO_"):
+            # The next start, without the variable, must print the login that then works.
+            write_private(file, given)
+        if given or not os.environ.get(f"{name}_FILE"):
+            found[name] = given or remembered_secret(file, make)
+    return found
+
+
+def manage(stores: Stores, environment: Mapping[str, str], *arguments: str) -> str:
+    """Run a management command to its end; what it printed."""
+    process = stores.guardian.spawn(
+        [sys.executable, "manage.py", *arguments],
+        env=environment,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        output = process.communicate()[0].decode(errors="replace")
+    finally:
+        stores.guardian.stop(process, signal.SIGTERM)
+    if process.returncode != 0:
+        raise StoreError(f"{output.rstrip()}\nmanage.py {' '.join(arguments)} failed: see above.")
+    return output
+
+
+def chosen_port() -> int:
+    port = os.environ.get("PORT") or "8000"
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise StoreError(f"PORT is {port!r}, which is no port number.")
+    if not is_free(int(port), HOST):
+        raise StoreError(
+            f"Port {port} of {HOST} is taken: choose another one, as in `PORT=8001 make run`."
+        )
+    return int(port)
+
+
+def announcement(port: int, logins: str) -> str:
+    address = f"http://localhost:{port}"
+    return (
+        f"\n  The service is at {address}\n"
+        f"  API:       {address}/api (documents: {address}/api/docs)\n"
+        f"  Admin:     {address}/admin/\n"
+        + "".join(f"  {line}\n" for line in logins.strip().splitlines())
+        + "  Ctrl-C stops everything; the data stays.\n"
+    )
+
+
+def serve() -> None:
+    port = chosen_port()
+    with Stores(default_var()) as stores:
+        own = service_environment(stores, port)
+        stores.publish(own)
+        environment = {**os.environ, **own}
+        print("Preparing the database …", flush=True)
+        manage(stores, environment, "migrate", "--no-input", "--verbosity=0")
+        manage(stores, environment, "collectstatic", "--no-input", "--verbosity=0")
+        logins = manage(stores, environment, "demo")
+        Supervisor(
+            stores, programs(port), environment, announcement=announcement(port, logins), port=port
+        ).run()
+
+
+def main() -> int:
+    end_on_signals()
+    follow_parent()
+    try:
+        serve()
+    except StoreError as error:
+        fail(error)
+    except OSError as error:
+        fail(StoreError(sentence(error, default_var())))
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
