@@ -1,0 +1,353 @@
+"""One normal form for every spelling of a phone number.
+
+Look-ups, duplicates, batches and URL paths all compare normal forms; what was sent is kept beside
+it by the caller. The normal form is E.164 where the number is possible, otherwise its digits, with
+a leading ``+`` kept, so that extensions and short numbers live ("101" stays "101"). "Possible" is
+``phonenumbers.is_possible_number``: the length fits the numbering plan, nothing more.
+
+An import normalises millions of numbers, and ``phonenumbers.parse`` spends most of its time looking
+for numbers inside prose. Here the text is reduced to digits first, and the plain-digits part of
+``parse`` is redone over the same metadata, each region's compiled once. Tests hold both equal for
+all regions. One difference is meant: the normal form of a normal form is itself, where the library
+would strip a trunk prefix again each time it reads a malformed number ("+44 0 0…").
+
+Nothing here needs a lock: a plan is built whole, then stored, so two threads can only build the
+same one twice.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+import phonenumbers
+from django.conf import settings
+from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata
+
+MAX_RAW_LENGTH = 64
+MAX_DIGITS = 20
+# A sign and MAX_DIGITS digits: wide enough for any normal form.
+MAX_NORMAL_LENGTH = MAX_DIGITS + 1
+
+Code = Literal["phone_empty", "phone_letters", "phone_invalid", "phone_too_long"]
+
+_MESSAGES: dict[Code, str] = {
+    "phone_empty": "A phone number needs at least one digit.",
+    "phone_letters": "A phone number cannot contain letters.",
+    "phone_invalid": "A phone number consists of digits, a leading + and the usual separators.",
+    "phone_too_long": "A phone number has at most 64 characters and 20 digits.",
+}
+
+
+class PhoneError(ValueError):
+    """The text is no phone number; ``code`` says why and picks the translated message."""
+
+    def __init__(self, code: Code) -> None:
+        super().__init__(_MESSAGES[code])
+        self.code = code
+
+
+def normalise(raw: str, region: str | None = None) -> str:
+    """The normal form of ``raw``, read as somebody in ``region`` (``DEFAULT_REGION``) would.
+
+    Raises PhoneError for what cannot be a number, and LookupError for an unknown region: a
+    mistyped setting must not quietly store every national number as bare digits.
+    """
+    if len(raw) > MAX_RAW_LENGTH:
+        raise PhoneError("phone_too_long")
+    clean = raw.translate(_SPELLING)
+    digits = clean[1:] if clean[:1] == "+" else clean
+    plan = _region_plan(settings.DEFAULT_REGION if region is None else region)
+    if not digits.isdecimal():
+        return _normalise_unusual(clean, plan)
+    if len(digits) > MAX_DIGITS:
+        raise PhoneError("phone_too_long")
+    return _e164(clean, plan) or clean
+
+
+def normalise_many(raws: Iterable[str], region: str | None = None) -> list[str | PhoneError]:
+    """Normal forms in the order given; a refused number leaves its error in its place."""
+    normals: list[str | PhoneError] = []
+    for raw in raws:
+        try:
+            normals.append(normalise(raw, region))
+        except PhoneError as error:
+            normals.append(error)
+    return normals
+
+
+def is_region(region: str) -> bool:
+    """Whether national numbers of this ISO 3166 code (capitals) can be read."""
+    return region in phonenumbers.SUPPORTED_REGIONS
+
+
+def warm_up() -> None:
+    """Load every numbering plan, so that no request pays for the first number of a country."""
+    for region in phonenumbers.SUPPORTED_REGIONS:
+        _region_plan(region)
+    for start in range(1000):
+        _calling_code_plan(f"{start:03}")
+
+
+# --- From text to digits -------------------------------------------------------------------------
+
+# Soft hyphen, joiners, direction marks, byte order mark: spreadsheets leave them around numbers.
+_INVISIBLE = "\u00ad\u061c\u180e\u2060\u2061\u2062\u2063\u2064\ufeff" + "".join(
+    map(chr, chain(range(0x200B, 0x2010), range(0x202A, 0x202F), range(0x2066, 0x206A)))
+)
+# What Unicode does not count among the dashes although people type it as one: minus, hyphen
+# bullet, the long-vowel mark of Japanese keyboards. Then full stops, middle dot, slashes.
+_OTHER_SEPARATORS = "\t\u2212\u2043\u30fc\uff70.\uff0e\u2024\u00b7/\uff0f\u2215\u2044"
+
+
+class _Spelling(dict[int, int | str | None]):
+    """A table for str.translate: drops separators, makes digits, plus and parentheses ASCII.
+
+    Everything else stays, to be refused by name. Parentheses stay because "(0)" has a meaning.
+    All of ASCII is listed, as a missing key costs an exception for each character.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({code: code for code in range(128)})
+        self.update(dict.fromkeys(map(ord, " -" + _OTHER_SEPARATORS + _INVISIBLE)))
+        self.update({0xFF0B: "+", 0xFE62: "+", 0xFF08: "(", 0xFF09: ")", 0xFF1B: ";", 0xFF1A: ":"})
+
+    def __missing__(self, code: int) -> int | str | None:
+        character = chr(code)
+        if character.isdecimal():
+            return str(unicodedata.decimal(character))
+        return None if unicodedata.category(character) in {"Zs", "Pd"} else code
+
+
+_SPELLING = _Spelling()
+_PHONE_CONTEXT = re.compile(r"phonecontext=\(*\+([()0-9]*)", re.IGNORECASE)
+
+
+def _normalise_unusual(clean: str, plan: "_Plan") -> str:
+    """Read what is more than digits: ``tel:``, parameters, parentheses; refuse the rest by name."""
+    number, *parameters = clean.strip().split(";")
+    if number[:4].lower() == "tel:":
+        number = number[4:]
+    if any(map(str.isalpha, number)):
+        raise PhoneError("phone_letters")
+    before_zero, zero, after_zero = number.partition("(0)")
+    before_zero, number = _without_parentheses(before_zero), _without_parentheses(number)
+    digits = number.removeprefix("+")
+    # Control characters and half surrogates are refused in parameters too: no column holds them.
+    if (digits and not digits.isdecimal()) or not all(map(str.isprintable, parameters)):
+        raise PhoneError("phone_invalid")
+    if not digits:
+        raise PhoneError("phone_empty")
+    if len(digits) > MAX_DIGITS:
+        raise PhoneError("phone_too_long")
+
+    if not number.startswith("+"):
+        for context in filter(None, map(_PHONE_CONTEXT.fullmatch, parameters)):
+            plan, completed = _in_context(number, _without_parentheses(context[1]), plan)
+            if completed:
+                return completed
+    after_zero = _without_parentheses(after_zero)
+    if zero and after_zero and _is_before_national_number(before_zero, plan):
+        return _with_optional_zero(number, before_zero + after_zero, plan)
+    return _e164(number, plan) or number
+
+
+def _without_parentheses(text: str) -> str:
+    return text.replace("(", "").replace(")", "")
+
+
+def _in_context(number: str, context: str, plan: "_Plan") -> tuple["_Plan", str | None]:
+    """Where RFC 3966 says a local number is dialled: the plan to read it by, or its E.164 at once.
+
+    "tel:7042;phone-context=+1-914-555" lives among the numbers that start so, but the RFC does not
+    promise that the two joined make a number: a context may be just a country, whose people dial
+    trunk zeros. Hence a bare calling code only chooses the plan; a longer context is first tried as
+    a prefix, then read like its calling code. A domain, or no known code, leaves the plan alone.
+    """
+    context_plan = _calling_code_plan(context)
+    if context_plan is None:
+        return plan, None
+    if context != context_plan.calling_code or not context_plan.is_geographic:
+        completed = _international(context + number)
+        if completed or not context_plan.is_geographic:
+            return plan, completed
+    return (plan if plan.calling_code == context_plan.calling_code else context_plan), None
+
+
+def _is_before_national_number(before: str, plan: "_Plan") -> bool:
+    """Whether this is nothing or a calling code, so that a national number follows."""
+    if not before:
+        return True
+    if before[0] == "+":
+        before = before[1:]
+    elif plan.exit_code and (exit_code := plan.exit_code.match(before)):
+        before = before[exit_code.end() :]
+    country = _calling_code_plan(before)
+    return country is not None and country.calling_code == before
+
+
+def _with_optional_zero(with_zero: str, without_zero: str, plan: "_Plan") -> str:
+    """Read "+44 (0)20 …": dial the zero at home only, unless it is part of the number as in Italy.
+
+    The library drops a zero that is a country's trunk prefix today. It keeps others, right for
+    +39 (0)6 and wrong for +48 (0)22 (Poland gave its trunk zero up in 2009): validity tells.
+    """
+    kept, dropped = _e164(with_zero, plan), _e164(without_zero, plan)
+    if kept == dropped or dropped is None or _is_valid(with_zero, plan):
+        return kept or with_zero
+    return dropped
+
+
+def _is_valid(number: str, plan: "_Plan") -> bool:
+    try:
+        return phonenumbers.is_valid_number(phonenumbers.parse(number, plan.region))
+    except phonenumbers.NumberParseException:
+        return False
+
+
+# --- From digits to E.164 ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What ``phonenumbers.parse`` consults of one region's metadata, compiled once."""
+
+    region: str
+    calling_code: str
+    is_geographic: bool
+    exit_code: re.Pattern[str] | None  # dialled before a calling code: 00, 011, 810
+    trunk_prefix: re.Pattern[str] | None  # may contain carrier codes
+    trunk_rewrite: str | None  # replaces what the last group of trunk_prefix matched
+    general: re.Pattern[str]
+    full_lengths: frozenset[int]
+    possible_lengths: frozenset[int]  # full_lengths, and numbers dialled without area code
+    longest: int
+
+    def is_too_long(self, number: str) -> bool:
+        return len(number) > self.longest and len(number) not in self.possible_lengths
+
+    def without_trunk_prefix(self, number: str) -> str:
+        """As the library: a prefix goes unless a number of the plan would stop being one."""
+        if self.trunk_prefix is None or not (match := self.trunk_prefix.match(number)):
+            return number
+        if self.trunk_rewrite and match.groups()[-1] is not None:
+            rest = self.trunk_prefix.sub(self.trunk_rewrite, number, count=1)
+        else:
+            rest = number[match.end() :]
+        if self.general.fullmatch(number) and not self.general.fullmatch(rest):
+            return number
+        return rest
+
+    def national_number(self, number: str) -> str:
+        """Without trunk prefix, unless what remained would be too short to be the number."""
+        rest = self.without_trunk_prefix(number)
+        if len(rest) in self.full_lengths or self.is_too_long(rest):
+            return rest
+        return number
+
+
+# Regions by calling code, the main one first. No calling code is the beginning of another.
+_REGIONS = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}
+_plans_by_region: dict[str, _Plan] = {}
+# By the first three digits after the plus; None where no calling code starts so.
+_plans_by_start: dict[str, _Plan | None] = {}
+
+
+def _region_plan(region: str) -> _Plan:
+    plan = _plans_by_region.get(region)
+    if plan is None:
+        plan = _plans_by_region[region] = _compile(
+            PhoneMetadata.metadata_for_region(region), region
+        )
+    return plan
+
+
+def _calling_code_plan(digits: str) -> _Plan | None:
+    """The plan of the calling code that ``digits`` start with: its main region's, or its own."""
+    start = digits[:3]
+    if start in _plans_by_start:
+        return _plans_by_start[start]
+    plan = None
+    for calling_code in (start[:1], start[:2], start):
+        regions = _REGIONS.get(calling_code)
+        if regions and regions[0] in phonenumbers.SUPPORTED_REGIONS:
+            plan = _region_plan(regions[0])
+        elif regions:
+            metadata = PhoneMetadata.metadata_for_nongeo_region(int(calling_code))
+            plan = _compile(metadata, calling_code)
+    _plans_by_start[start] = plan
+    return plan
+
+
+def _compile(metadata: PhoneMetadata | None, name: str) -> _Plan:
+    general = metadata.general_desc if metadata else None
+    if metadata is None or general is None or general.national_number_pattern is None:
+        raise LookupError(f"There is no numbering plan for {name!r}.")
+    return _Plan(
+        region=metadata.id,
+        calling_code=str(metadata.country_code),
+        is_geographic=metadata.id in phonenumbers.SUPPORTED_REGIONS,
+        exit_code=_pattern(metadata.international_prefix),
+        trunk_prefix=_pattern(metadata.national_prefix_for_parsing),
+        trunk_rewrite=metadata.national_prefix_transform_rule,
+        general=re.compile(general.national_number_pattern),
+        full_lengths=frozenset(general.possible_length),
+        possible_lengths=frozenset((*general.possible_length, *general.possible_length_local_only)),
+        longest=general.possible_length[-1],
+    )
+
+
+def _pattern(expression: str | None) -> re.Pattern[str] | None:
+    return re.compile(expression) if expression else None
+
+
+def _e164(number: str, plan: _Plan) -> str | None:
+    """E.164 of digits with or without a plus, read in the plan's region; None if not possible."""
+    if number[0] == "+":
+        if _calling_code_plan(number[1:4]) is None:
+            return _slow_e164(number, plan)
+        return _international(number[1:])
+
+    if plan.exit_code and (exit_code := plan.exit_code.match(number)):
+        rest = number[exit_code.end() :]
+        # No calling code starts with 0: a national number that happens to begin like an exit code.
+        if rest[:1] != "0":
+            return _international(rest)
+    main_plan = _calling_code_plan(plan.calling_code) or plan
+    if number.startswith(plan.calling_code):
+        # A calling code without plus, if the digits make more sense without it.
+        rest = plan.without_trunk_prefix(number[len(plan.calling_code) :])
+        if plan.is_too_long(number) or (
+            not plan.general.fullmatch(number) and plan.general.fullmatch(rest)
+        ):
+            return _complete(main_plan.national_number(rest), main_plan)
+    return _complete(plan.national_number(number), main_plan)
+
+
+def _international(digits: str) -> str | None:
+    """E.164 of digits that start with a calling code; None if not possible."""
+    plan = _calling_code_plan(digits)
+    if plan is None:
+        return None
+    return _complete(plan.national_number(digits[len(plan.calling_code) :]), plan)
+
+
+def _complete(number: str, plan: _Plan) -> str | None:
+    if len(number) not in plan.possible_lengths:
+        return None
+    # Read again what is about to be returned, until that changes nothing.
+    while len(shorter := plan.national_number(number)) < len(number):
+        number = shorter
+    return f"+{plan.calling_code}{number}"
+
+
+def _slow_e164(number: str, plan: _Plan) -> str | None:
+    """The library's own reading, for its second attempts after a plus without calling code."""
+    try:
+        parsed = phonenumbers.parse(number, plan.region)
+    except phonenumbers.NumberParseException:
+        return None
+    main_plan = _calling_code_plan(str(parsed.country_code)) or plan
+    return _complete(phonenumbers.national_significant_number(parsed), main_plan)

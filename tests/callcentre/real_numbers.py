@@ -1,0 +1,87 @@
+"""Real phone numbers of the whole world, each in the spellings that people use.
+
+    python -m tests.callcentre.real_numbers numbers.csv
+
+writes region, kind of spelling, number and expected normal form, to be imported into a running
+service and read back. A national spelling means something only with its region as the default;
+the numbers of no country (+800 and the like, region 001) therefore have none.
+"""
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import phonenumbers
+from phonenumbers import PhoneMetadata, PhoneNumber, PhoneNumberDesc, PhoneNumberFormat
+
+NO_COUNTRY = phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY
+SPELLINGS = {
+    "international": PhoneNumberFormat.INTERNATIONAL,
+    "national": PhoneNumberFormat.NATIONAL,
+    "rfc3966": PhoneNumberFormat.RFC3966,
+}
+
+
+class RealNumber(NamedTuple):
+    region: str
+    kind: str
+    number: str
+    expected: str
+
+
+def example_numbers() -> Iterator[tuple[str, PhoneNumber]]:
+    """The library's example of every number type of every region, then of every entity."""
+    for region in sorted(phonenumbers.SUPPORTED_REGIONS):
+        examples = (
+            phonenumbers.example_number_for_type(region, number_type)
+            for number_type in sorted(phonenumbers.supported_types_for_region(region))
+        )
+        yield from ((region, example) for example in _distinct(examples))
+    for calling_code in sorted(phonenumbers.COUNTRY_CODES_FOR_NON_GEO_REGIONS):
+        of_entity = _distinct(_entity_examples(calling_code))
+        yield from ((NO_COUNTRY, example) for example in of_entity)
+
+
+def _entity_examples(calling_code: int) -> Iterator[PhoneNumber]:
+    """The library offers one example of each entity; its metadata has one of each type."""
+    metadata = PhoneMetadata.metadata_for_nongeo_region(calling_code)
+    for description in vars(metadata).values():
+        if isinstance(description, PhoneNumberDesc) and description.example_number:
+            yield phonenumbers.parse(f"+{calling_code}{description.example_number}")
+
+
+def _distinct(examples: Iterable[PhoneNumber | None]) -> Iterator[PhoneNumber]:
+    """One landline is the example of several types where nothing tells the types apart."""
+    seen = set()
+    for example in examples:
+        if example is not None and (e164 := _format(example, PhoneNumberFormat.E164)) not in seen:
+            seen.add(e164)
+            yield example
+
+
+def real_numbers() -> Iterator[RealNumber]:
+    for region, example in example_numbers():
+        expected = _format(example, PhoneNumberFormat.E164)
+        for kind, spelling in SPELLINGS.items():
+            if not (region == NO_COUNTRY and kind == "national"):
+                yield RealNumber(region, kind, _format(example, spelling), expected)
+
+
+def _format(number: PhoneNumber, spelling: int) -> str:
+    return str(phonenumbers.format_number(number, spelling))
+
+
+def write_csv(path: Path) -> int:
+    """Returns the number of rows below the header."""
+    rows = list(real_numbers())
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(RealNumber._fields)
+        writer.writerows(rows)
+    return len(rows)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{write_csv(Path(sys.argv[1]))} numbers\n")

@@ -1,0 +1,439 @@
+import csv
+import random
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import phonenumbers
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from phonenumbers import NumberParseException, PhoneMetadata, PhoneNumberFormat
+
+from callcentre import phone
+from callcentre.phone import PhoneError, normalise, normalise_many
+from tests.callcentre.real_numbers import NO_COUNTRY, example_numbers, real_numbers, write_csv
+
+REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
+
+
+def by_library(number: str, region: str) -> str | None:
+    """E.164 as the library alone gives it; None where it calls the number not possible."""
+    try:
+        parsed = phonenumbers.parse(number, region)
+    except NumberParseException:
+        return None
+    if not phonenumbers.is_possible_number(parsed):
+        return None
+    return str(phonenumbers.format_number(parsed, PhoneNumberFormat.E164))
+
+
+def settled_by_library(clean: str, region: str) -> str:
+    """The rule in the library's terms: E.164 read again until it stands, else the digits."""
+    normal, reading = clean, by_library(clean, region)
+    while reading is not None and reading != normal:
+        normal, reading = reading, by_library(reading, region)
+    return normal
+
+
+# --- Spellings -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "+48221234567",
+        "22 123 45 67",
+        "(22) 123-45-67",
+        "22/123.45.67",
+        "22\u00b7123\u00b745\u00b767",
+        "0048 22 123 45 67",
+        "48221234567",
+        "+48 (22) 1234567",
+        "(+48) 22 1234567",
+        "+48 (0)22 123 45 67",
+        "+48(0) 22 123 45 67",
+        "(0048) (0) 22 123 45 67",
+        "48 ( 0 ) 22 123 45 67",
+        "(0)22 123 45 67",
+        "\uff0b\uff14\uff18\uff08\uff10\uff09\uff12\uff12\uff11\uff12\uff13\uff14\uff15\uff16\uff17",
+        " +48\u00a022\u202f123\u200945\u300067\t\r\n",
+        "+48\u201022\u2011123\u201345\u201467",
+        "+48\u221222\u30fc123\uff0d45\u00ad67",
+        "\u202a+48221234567\u202c",
+        "\ufeff+48\u200b22\u200d123\u206045\u200e67",
+        "\u202d+\u0664\u0668 \u0662\u0662 \u0661\u0662\u0663 \u06f4\u06f5 \u096c\u096d",
+        "\uff0b\uff14\uff18\uff12\uff12\uff11\uff12\uff13\uff14\uff15\uff16\uff17",
+        "tel:+48-22-123-45-67",
+        "TEL: +48 22 123 45 67",
+        "tel://+48221234567",
+        "tel:22-123-45-67",
+        "tel:+48221234567;ext=101",
+        "+48221234567;ext=101;isub=abc",
+        "tel:22-123-45-67;phone-context=+48",
+        "tel:123-45-67;phone-context=+48-22",
+        "tel:22-123-45-67;ext=5;PHONE-CONTEXT=+48",
+        "tel:221234567;phone-context=example.com",
+        "tel:221234567;phone-context=",
+        "tel:221234567;phone-context=+",
+        "tel:221234567;phone-context=+0",
+        "tel:+48221234567;phone-context=+1",
+    ],
+)
+def test_every_spelling_of_a_polish_number_has_one_normal_form(raw: str) -> None:
+    assert normalise(raw, "PL") == "+48221234567"
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("101", "101"),
+        ("1 0 1", "101"),
+        ("1", "1"),
+        ("(0)", "0"),
+        ("(0) 12", "012"),
+        ("+(0) 12", "+012"),
+        ("+48 (0)", "+480"),
+        ("112", "112"),
+        ("tel:101", "101"),
+        ("tel:112;phone-context=+48", "112"),
+        ("+101", "+101"),
+        ("+48 22", "+4822"),
+        ("0048 22", "004822"),
+        ("+0 22 123", "+022123"),
+        ("1234567890123456", "1234567890123456"),
+        ("+999 123 456 789", "+999123456789"),
+    ],
+)
+def test_what_is_no_possible_number_keeps_its_digits_and_plus(raw: str, normal: str) -> None:
+    assert normalise(raw, "PL") == normal
+
+
+@pytest.mark.parametrize(
+    ("raw", "region", "normal"),
+    [
+        ("+44 (0)20 7946 0018", "PL", "+442079460018"),
+        ("0044 (0) 20 7946 0018", "PL", "+442079460018"),
+        ("(0)20 7946 0018", "GB", "+442079460018"),
+        ("+49 (0)30 901820", "PL", "+4930901820"),
+        ("+39 (0)6 698 12345", "PL", "+390669812345"),
+        ("+225 (0)7 12 34 56 78", "PL", "+2250712345678"),
+        ("+1 (0)202 555 0123", "PL", "+12025550123"),
+        ("+44 20 (0)7946 018", "PL", "+442007946018"),
+        ("011 44 (0)20 7946 0018", "US", "+442079460018"),
+    ],
+)
+def test_a_zero_in_parentheses_is_dialled_only_where_it_belongs_to_the_number(
+    raw: str, region: str, normal: str
+) -> None:
+    assert normalise(raw, region) == normal
+
+
+@pytest.mark.parametrize(
+    ("raw", "region", "normal"),
+    [
+        ("011 48 22 123 45 67", "US", "+48221234567"),
+        ("00 48 22 123 45 67", "US", "0048221234567"),
+        ("810 48 22", "RU", "8104822"),
+        ("810 48 22 123 45 67", "RU", "+48221234567"),
+        ("020 7946 0018", "GB", "+442079460018"),
+        ("8 (912) 345-67-89", "RU", "+79123456789"),
+        ("011 15-2345-6789", "AR", "+5491123456789"),
+        ("253 0000", "US", "+12530000"),
+    ],
+)
+def test_a_national_number_is_read_in_the_region_given(raw: str, region: str, normal: str) -> None:
+    assert normalise(raw, region) == normal
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("tel:020-7946-0018;phone-context=+44", "+442079460018"),
+        ("tel:7946-0018;phone-context=+44-20", "+442079460018"),
+        ("tel:7042;phone-context=+1-914-555", "+19145557042"),
+        ("tel:914-555-7042;phone-context=+1-914", "+19145557042"),
+        ("tel:863-1234;phone-context=+1-914-555", "+18631234"),
+        ("tel:12345678;phone-context=+800", "+80012345678"),
+        ("tel:1234;phone-context=+800", "1234"),
+        ("tel:0048221234567;phone-context=+44", "+48221234567"),
+    ],
+)
+def test_a_local_number_is_read_in_its_phone_context(raw: str, normal: str) -> None:
+    assert normalise(raw, "PL") == normal
+
+
+def test_a_context_of_the_default_regions_own_calling_code_keeps_that_region() -> None:
+    # Jersey completes its six-digit numbers; Britain, the main region of +44, does not.
+    assert normalise("tel:834567;phone-context=+44", "JE") == "+441534834567"
+
+
+# --- Refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        ("", "phone_empty"),
+        (" \u00a0\u200b", "phone_empty"),
+        ("+", "phone_empty"),
+        ("()-./", "phone_empty"),
+        ("tel:", "phone_empty"),
+        (";ext=101", "phone_empty"),
+        ("800 FLOWERS", "phone_letters"),
+        ("12 34a", "phone_letters"),
+        ("221234567 ext. 5", "phone_letters"),
+        ("221234567x5", "phone_letters"),
+        ("sip:101", "phone_letters"),
+        ("tel:tel:101", "phone_letters"),
+        ("\uff54\uff45\uff4c:101", "phone_letters"),
+        ("\u0142", "phone_letters"),
+        ("*100#", "phone_invalid"),
+        ("++48221234567", "phone_invalid"),
+        ("48+221234567", "phone_invalid"),
+        ("22,1234567", "phone_invalid"),
+        ("221234567\n221234568", "phone_invalid"),
+        ("22:1234567", "phone_invalid"),
+        ("%2048221234567", "phone_invalid"),
+        ("22_123_45_67", "phone_invalid"),
+        ("22\x001234567", "phone_invalid"),
+        ("22\ud800", "phone_invalid"),
+        ("22\u00b2", "phone_invalid"),
+        ("221234567;ext=\x00", "phone_invalid"),
+        ("221234567;ext=\ud800", "phone_invalid"),
+        ("1" * 21, "phone_too_long"),
+        ("+" + "1" * 21, "phone_too_long"),
+        ("(" + "1" * 21 + ")", "phone_too_long"),
+        ("1" + " " * 64, "phone_too_long"),
+        ("a" * 65, "phone_too_long"),
+    ],
+)
+def test_text_that_is_no_number_is_refused_with_its_reason(raw: str, code: str) -> None:
+    with pytest.raises(PhoneError) as refusal:
+        normalise(raw, "PL")
+
+    assert refusal.value.code == code
+
+
+def test_without_a_region_the_configured_one_is_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(phone, "settings", SimpleNamespace(DEFAULT_REGION="GB"))
+
+    assert normalise("020 7946 0018") == "+442079460018"
+
+
+def test_an_unknown_region_is_a_mistake_of_the_caller_not_of_the_number() -> None:
+    with pytest.raises(LookupError):
+        normalise("+48221234567", "XX")
+
+
+def test_the_longest_text_that_is_accepted_fits_the_declared_width() -> None:
+    longest = "+" + "1 " * 20
+
+    normal = normalise(longest.ljust(phone.MAX_RAW_LENGTH), "PL")
+
+    assert len(normal) == phone.MAX_NORMAL_LENGTH
+
+
+def test_many_numbers_answer_in_order_with_refusals_in_place() -> None:
+    normals = normalise_many(iter(["221234567", "abc", "101"]), "PL")
+
+    assert [getattr(normal, "code", normal) for normal in normals] == [
+        "+48221234567",
+        "phone_letters",
+        "101",
+    ]
+
+
+@pytest.mark.parametrize(("region", "known"), [("PL", True), ("pl", False), ("001", False)])
+def test_a_region_is_known_by_its_iso_code(region: str, known: bool) -> None:
+    assert phone.is_region(region) is known
+
+
+# --- Any text ------------------------------------------------------------------------------------
+
+SEPARATORS = " \t\u00a0\u202f-\u2011\u2013\u2212./()\u200b\u200e\u202c\ufeff"
+TEXTS = (
+    st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\ufeff\x00\n")) | st.text()
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(raw=TEXTS, region=st.sampled_from(REGIONS))
+def test_any_text_is_refused_or_has_a_normal_form_that_stands(raw: str, region: str) -> None:
+    try:
+        normal = normalise(raw, region)
+    except PhoneError:
+        return
+
+    assert re.fullmatch(r"\+?[0-9]{1,20}", normal)
+    assert normalise(normal, region) == normal
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    digits=st.text(st.sampled_from("123456789"), min_size=1, max_size=15),
+    separators=st.lists(st.text(st.sampled_from(SEPARATORS), max_size=3), min_size=17, max_size=17),
+    sign=st.sampled_from(["", "+", "00", "+48", "+1", "+44"]),
+    region=st.sampled_from(REGIONS),
+)
+def test_separators_never_change_a_number(
+    digits: str, separators: list[str], sign: str, region: str
+) -> None:
+    spelled = sign + "".join(map(str.__add__, separators, digits))
+
+    assume(len(spelled) <= phone.MAX_RAW_LENGTH)
+
+    assert normalise(spelled, region) == normalise(sign + digits, region)
+
+
+# --- The same as the library, for every region ---------------------------------------------------
+
+
+def neighbours(region: str, digits: random.Random) -> Iterator[str]:
+    """Digits that come close to the region's rules: its prefixes, lengths and examples, bent."""
+    metadata = PhoneMetadata.metadata_for_region(region)
+    assert metadata is not None
+    calling_code = str(metadata.country_code)
+    trunk = metadata.national_prefix or "0"
+    exit_code = metadata.preferred_international_prefix or metadata.international_prefix or "00"
+    exit_code = exit_code if exit_code.isdigit() else "00"
+    starts = ["", trunk, trunk * 2, calling_code, calling_code + trunk, calling_code * 2]
+    starts += [f"{exit_code}{calling_code}{trunk}", f"{exit_code}48", f"{exit_code}0", "+48", "+0"]
+    starts += ["+", f"+{calling_code}", f"+{calling_code}{trunk}", f"+0{calling_code}", "00", "15"]
+    for start in starts:
+        for length in range(18):
+            yield start + "".join(digits.choices("0123456789", k=length))
+        for number_type in phonenumbers.supported_types_for_region(region):
+            example = phonenumbers.example_number_for_type(region, number_type)
+            if example is not None:
+                national = phonenumbers.national_significant_number(example)
+                yield start + national
+                yield start + national[: digits.randrange(1, len(national) + 1)]
+                yield start + national + digits.choice("0123456789")
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_plain_digits_are_read_as_the_library_reads_them(region: str) -> None:
+    numbers = {
+        number
+        for number in neighbours(region, random.Random(region))
+        if 0 < len(number.removeprefix("+")) <= phone.MAX_DIGITS
+    }
+
+    differing = {
+        number: (normalise(number, region), settled_by_library(number, region))
+        for number in numbers
+        if normalise(number, region) != settled_by_library(number, region)
+    }
+
+    assert differing == {}
+
+
+def test_numbers_of_entities_without_country_are_read_as_the_library_reads_them() -> None:
+    digits = random.Random("001")
+    numbers = [
+        f"{start}{calling_code}{''.join(digits.choices('0123456789', k=length))}"
+        for calling_code in phonenumbers.COUNTRY_CODES_FOR_NON_GEO_REGIONS
+        for start in ("+", "00", "")
+        for length in range(16)
+    ]
+
+    normals = normalise_many(numbers, "PL")
+
+    assert normals == [settled_by_library(number, "PL") for number in numbers]
+
+
+def test_a_normal_form_is_its_own_normal_form_in_every_region() -> None:
+    digits = random.Random("again")
+    normals = {
+        (region, normalise(number, region))
+        for region in REGIONS
+        for number in neighbours(region, digits)
+        if 0 < len(number.removeprefix("+")) <= phone.MAX_DIGITS
+    }
+
+    changed = [(region, n) for region, n in normals if normalise(n, region) != n]
+
+    assert changed == []
+
+
+def test_threads_that_load_the_plans_together_read_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(phone, "_plans_by_region", {})
+    monkeypatch.setattr(phone, "_plans_by_start", {})
+    numbers = [(number, region) for region, _, number, _ in real_numbers() if region != NO_COUNTRY][
+        ::10
+    ]
+    expected = [by_library(*number) for number in numbers]
+
+    with ThreadPoolExecutor(8) as pool:
+        readings = list(pool.map(lambda _: [normalise(*number) for number in numbers], range(8)))
+
+    assert readings == [expected] * 8
+
+
+# --- Real input ----------------------------------------------------------------------------------
+
+# Every spelling of every example agrees, save those that do not exist: these numbers belong to no
+# country, so there is nowhere their national spelling ("1234 5678") would be read as theirs.
+WITHOUT_NATIONAL_SPELLING = {800, 808, 870, 878, 881, 882, 883, 888, 979}
+
+
+def test_every_spelling_of_every_real_number_agrees() -> None:
+    disagreeing = [
+        number
+        for number in real_numbers()
+        if normalise(number.number, "PL" if number.region == NO_COUNTRY else number.region)
+        != number.expected
+    ]
+
+    assert disagreeing == []
+
+
+@pytest.mark.parametrize("kind", ["international", "rfc3966"])
+def test_a_real_number_with_its_calling_code_is_the_same_from_everywhere(kind: str) -> None:
+    numbers = [number for number in real_numbers() if number.kind == kind]
+
+    for region in ("PL", "US", "AU", "BR", "RU"):
+        assert normalise_many([number.number for number in numbers], region) == [
+            number.expected for number in numbers
+        ]
+
+
+def test_real_numbers_cover_every_region_and_entity_in_three_spellings() -> None:
+    kinds: dict[str, set[str]] = {}
+    for number in real_numbers():
+        kinds.setdefault(number.region, set()).add(number.kind)
+
+    assert kinds == {
+        **{region: {"international", "national", "rfc3966"} for region in REGIONS},
+        NO_COUNTRY: {"international", "rfc3966"},
+    }
+
+
+def test_only_numbers_of_no_country_lack_a_national_spelling() -> None:
+    without = {number.country_code for region, number in example_numbers() if region == NO_COUNTRY}
+
+    assert without == WITHOUT_NATIONAL_SPELLING
+
+
+def test_the_national_spelling_of_a_number_of_no_country_is_read_as_its_readers_own() -> None:
+    # +882 34 21234: the seven digits are a possible Polish number.
+    assert normalise("34 21234", "PL") == "+483421234"
+
+
+def test_real_numbers_are_written_as_csv(tmp_path: Path) -> None:
+    count = write_csv(tmp_path / "numbers.csv")
+
+    with (tmp_path / "numbers.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["region", "kind", "number", "expected"],
+        *(list(number) for number in real_numbers()),
+    ]
+    assert count == len(rows) - 1
