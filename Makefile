@@ -15,7 +15,6 @@ test: .venv/installed
 check: .venv/installed
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
-	$(PYTHON) -m mypy .
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
 	$(STORES) -- sh .ci/check-service
 

@@ -233,7 +233,7 @@ def sentence(error: OSError, var: Path) -> str:
 
 
 def fail(error: StoreError) -> NoReturn:
-    print(error, file=sys.stderr)
+    sys.stderr.write(f"{error}\n")
     raise SystemExit(1)
 
 
@@ -250,9 +250,7 @@ def end_on_signals() -> None:
 def run_with_temporary_stores(command: list[str], *, durable: bool) -> int:
     """Run a command with stores of its own in its environment; its exit code."""
     with temporary_stores(durable=durable) as stores:
-        process = stores.guardian.spawn(
-            command, env=os.environ | stores.environment, stdin=sys.stdin.buffer
-        )
+        process = stores.guardian.spawn(command, env=os.environ | stores.environment, stdin=sys.stdin.buffer)
         try:
             code = process.wait()
         finally:

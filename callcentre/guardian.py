@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -42,7 +43,7 @@ class Guardian:
     def __init__(self, *, holding: Sequence[int] = ()) -> None:
         """`holding`: descriptors the guardian keeps open until the last child is gone."""
         read_end, self._write_end = os.pipe()
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603  ourselves
             [sys.executable, "-I", "-S", __file__],
             stdin=read_end,
             stdout=subprocess.DEVNULL,
@@ -67,7 +68,7 @@ class Guardian:
     ) -> subprocess.Popen[bytes]:
         """Start a child. `ending` are the signals that ask it to end, the gentlest first."""
         account = account or Account()
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603  commands come from the code and its operator
             [*account.prefix, *command],
             user=account.uid,
             group=account.gid,
@@ -114,11 +115,9 @@ class Guardian:
         self._process.wait()
 
     def _tell(self, *words: object) -> None:
-        try:
+        # Should somebody have killed the guardian: the children still end with their parent.
+        with suppress(BrokenPipeError):
             os.write(self._write_end, (" ".join(str(word) for word in words) + "\n").encode())
-        except BrokenPipeError:
-            # Somebody killed the guardian; the children still end with their parent.
-            pass
 
 
 def ask(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
@@ -151,20 +150,22 @@ def _end_with_parent(parent: int, number: signal.Signals) -> Callable[[], None]:
 
 
 def _kill_group(group: int) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
-def _is_gone(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
+def _living() -> dict[int, set[int]]:
+    """Living processes by group. What only waits to be reaped is dead: its parent may be slow."""
+    groups: dict[int, set[int]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (process / "stat").read_text(errors="replace")
+        except OSError:
+            continue
+        state, _, group = stat.rpartition(")")[2].split()[:3]
+        if state not in "ZX":
+            groups.setdefault(int(group), set()).add(int(process.name))
+    return groups
 
 
 def _end_all(watched: Mapping[int, Sequence[int]]) -> None:
@@ -175,13 +176,16 @@ def _end_all(watched: Mapping[int, Sequence[int]]) -> None:
             if turn >= len(numbers):
                 _kill_group(group)
                 continue
-            try:
+            with suppress(ProcessLookupError, PermissionError):
                 os.kill(group, numbers[turn])
-            except (ProcessLookupError, PermissionError):
-                pass
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            if all(_is_gone(group) for group in watched):
+            living = _living()
+            for group in watched.keys() & living.keys():
+                if group not in living[group]:
+                    # Without its leader, nobody else ends the rest of the group.
+                    _kill_group(group)
+            if not watched.keys() & living.keys():
                 return
             time.sleep(0.05)
 

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
+
 from callcentre.servers import (
     DATABASE,
     POSTGRES_SETTINGS,
@@ -105,8 +107,9 @@ class Postgres(Server):
             self._guardian.bury(process)
             password_file.unlink(missing_ok=True)
         if process.returncode != 0:
+            failure = self._failure(output)
             shutil.rmtree(draft, ignore_errors=True)
-            raise StoreError(self._failure(output))
+            raise StoreError(failure)
         draft.rename(self._data)
 
     def _clear_stale_lock(self) -> None:
@@ -146,9 +149,6 @@ class Postgres(Server):
 
     def _answers(self) -> bool:
         """Whether it lets us in; makes the database the first time."""
-        # Settings import this module, and need no driver for it.
-        import psycopg
-
         try:
             with psycopg.connect(
                 host="127.0.0.1",
@@ -159,16 +159,12 @@ class Postgres(Server):
                 connect_timeout=5,
                 autocommit=True,
             ) as connection:
-                known = connection.execute(
-                    "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
-                )
+                known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
                 if known.fetchone() is None:
                     connection.execute(f"CREATE DATABASE {DATABASE}")
         except psycopg.OperationalError as error:
             if "password authentication failed" in str(error):
-                raise StoreError(
-                    f"PostgreSQL refuses the password in {self.folder / 'password'}."
-                ) from None
+                raise StoreError(f"PostgreSQL refuses the password in {self.folder / 'password'}.") from None
             return False
         return True
 
@@ -193,8 +189,7 @@ def _program_folders() -> Iterator[Path]:
 
 def _major(folder: Path) -> str:
     """`18` of `postgres (PostgreSQL) 18.6`."""
-    version = subprocess.run(
-        [folder / "postgres", "--version"], capture_output=True, text=True, check=True
-    )
+    command = (folder / "postgres", "--version")
+    version = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  found by us
     found = re.search(r"\) (\d+)", version.stdout)
     return found[1] if found else "unknown"

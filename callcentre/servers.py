@@ -110,7 +110,7 @@ def write_private(file: Path, text: str) -> None:
     """Write a file only its owner may read, whole or not at all."""
     draft = file.with_name(f"{file.name}.new")
     draft.unlink(missing_ok=True)
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:
         handle.write(text)
         handle.flush()
         os.fsync(handle.fileno())
@@ -135,9 +135,7 @@ def unprivileged_account(folder: Path, *programs: Path) -> Account:
     try:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
-        raise StoreError(
-            "The stores cannot run as root, and there is no account `nobody`."
-        ) from None
+        raise StoreError("The stores cannot run as root, and there is no account `nobody`.") from None
     if _may_enter(folder, *programs) and _can_become(nobody):
         return Account(uid=nobody.pw_uid, gid=nobody.pw_gid)
     prefix = ("unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}")
@@ -151,23 +149,20 @@ def unprivileged_account(folder: Path, *programs: Path) -> Account:
 
 
 def _may_enter(*paths: Path) -> bool:
-    return all(
-        parent.stat().st_mode & 0o001 for path in paths for parent in path.resolve().parents
-    ) and all(path.stat().st_mode & 0o005 == 0o005 for path in paths)
+    resolved = [path.resolve() for path in paths]
+    return all(step.stat().st_mode & 0o001 for path in resolved for step in (path, *path.parents))
 
 
 def _can_become(account: pwd.struct_passwd) -> bool:
     try:
-        subprocess.run(
-            ["true"], check=True, user=account.pw_uid, group=account.pw_gid, extra_groups=[]
-        )
+        subprocess.run(["/bin/true"], check=True, user=account.pw_uid, group=account.pw_gid, extra_groups=[])
     except OSError:
         return False
     return True
 
 
 def _succeeds(*command: str) -> bool:
-    return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+    return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0  # noqa: S603  our own
 
 
 class Server:
@@ -247,7 +242,9 @@ class Server:
         raise StoreError(f"{self.name} does not answer; its log is {self.log}.")
 
     def _failure(self, output: str) -> str:
-        if "No space left on device" in output:
+        # On a full disk the log may be cut before the words.
+        is_full = shutil.disk_usage(self.folder).free < 2_000_000
+        if is_full or re.search("No space left on device|Check free disk space", output):
             return f"{self.name} cannot start: no space left on the disk of {self.folder}."
         lines = [line for line in output.splitlines() if line.strip()]
         wrong = [line for line in lines if re.search(r"FATAL|PANIC|rror|[Cc]an't", line)]
@@ -270,9 +267,8 @@ class Server:
         uid, gid = self._account.uid or 0, self._account.gid or 0
         if folder.stat().st_uid == uid:
             return
-        for parent, _, files in os.walk(folder):
-            for path in (parent, *(os.path.join(parent, file) for file in files)):
-                os.chown(path, uid, gid, follow_symlinks=False)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, uid, gid, follow_symlinks=False)
 
 
 def more_settings(variable: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -24,7 +25,7 @@ from typing import IO, TextIO
 
 from callcentre.embedded import Stores, default_var, end_on_signals, fail, sentence
 from callcentre.guardian import Guardian, ask, follow_parent
-from callcentre.servers import StoreError, is_free, remembered_secret, write_private
+from callcentre.servers import StoreError, is_free, remembered_secret
 
 HOST = "127.0.0.1"
 ROOT = Path(__file__).resolve().parent.parent
@@ -185,7 +186,7 @@ class Supervisor:
             socket.create_connection((HOST, self.port), timeout=1).close()
         except OSError:
             return
-        print(self.announcement, file=self.output, flush=True)
+        say(self.announcement, self.output)
         self.announcement = ""
 
     def _stop_all(self) -> None:
@@ -222,11 +223,7 @@ class Supervisor:
         return self.stores.guardian
 
     def _print(self, name: str, line: str) -> None:
-        try:
-            print(f"{name:<9} | {line}", file=self.output, flush=True)
-        except OSError:
-            # The terminal is gone; SIGHUP, which follows, stops us.
-            pass
+        say(f"{name:<9} | {line}", self.output)
 
 
 def _pipe(process: subprocess.Popen[bytes]) -> IO[bytes]:
@@ -258,24 +255,17 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
 
 
 def kept_secrets(folder: Path) -> dict[str, str]:
-    """Keys and passwords: given ones, else those made at the first start and kept in a folder."""
+    """Given keys, else those made at the first start and kept in a folder; files are left to the settings."""
     folder.mkdir(exist_ok=True, mode=0o700)
     makers: dict[str, Callable[[], str]] = {
         "SECRET_KEY": lambda: secrets.token_urlsafe(64),
         "FIELD_ENCRYPTION_KEYS": lambda: base64.urlsafe_b64encode(os.urandom(32)).decode(),
-        "DEMO_API_PASSWORD": lambda: secrets.token_urlsafe(12),
-        "DEMO_ADMIN_PASSWORD": lambda: secrets.token_urlsafe(12),
     }
-    found = {}
-    for name, make in makers.items():
-        file = folder / name.lower()
-        given = os.environ.get(name)
-        if given and name.startswith("DEMO_"):
-            # The next start, without the variable, must print the login that then works.
-            write_private(file, given)
-        if given or not os.environ.get(f"{name}_FILE"):
-            found[name] = given or remembered_secret(file, make)
-    return found
+    return {
+        name: os.environ.get(name) or remembered_secret(folder / name.lower(), make)
+        for name, make in makers.items()
+        if not os.environ.get(f"{name}_FILE")
+    }
 
 
 def manage(stores: Stores, environment: Mapping[str, str], *arguments: str) -> str:
@@ -301,10 +291,15 @@ def chosen_port() -> int:
     if not port.isdecimal() or not 0 < int(port) < 65536:
         raise StoreError(f"PORT is {port!r}, which is no port number.")
     if not is_free(int(port), HOST):
-        raise StoreError(
-            f"Port {port} of {HOST} is taken: choose another one, as in `PORT=8001 make run`."
-        )
+        raise StoreError(f"Port {port} of {HOST} is taken: choose another one, as in `PORT=8001 make run`.")
     return int(port)
+
+
+def say(line: str, output: TextIO = sys.stdout) -> None:
+    # Should the terminal be gone: SIGHUP follows and stops us.
+    with suppress(OSError):
+        output.write(f"{line}\n")
+        output.flush()
 
 
 def announcement(port: int, logins: str) -> str:
@@ -324,13 +319,11 @@ def serve() -> None:
         own = service_environment(stores, port)
         stores.publish(own)
         environment = {**os.environ, **own}
-        print("Preparing the database …", flush=True)
+        say("Preparing the database …")
         manage(stores, environment, "migrate", "--no-input", "--verbosity=0")
         manage(stores, environment, "collectstatic", "--no-input", "--verbosity=0")
         logins = manage(stores, environment, "demo")
-        Supervisor(
-            stores, programs(port), environment, announcement=announcement(port, logins), port=port
-        ).run()
+        Supervisor(stores, programs(port), environment, announcement=announcement(port, logins), port=port).run()
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -65,13 +66,13 @@ class Valkey(Server):
         return process
 
     def _answers(self) -> bool:
-        # Settings import this module, and need no driver for it.
-        import redis
-
         try:
-            with redis.Redis(port=self.port, password=self._password, socket_timeout=5) as client:
-                return bool(client.ping())
-        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+                connection.sendall(f"AUTH {self._password}\r\nPING\r\n".encode())
+                with connection.makefile("rb") as replies:
+                    # Until its data is loaded it answers -LOADING.
+                    return [replies.readline(), replies.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
+        except OSError:
             return False
 
 

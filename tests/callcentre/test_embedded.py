@@ -1,0 +1,392 @@
+"""The embedded stores, for real: every test starts servers of its own, and looks for leftovers."""
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from callcentre import postgres
+from callcentre.embedded import Stores, read_environment, read_stores, temporary_stores
+from tests.callcentre.launching import ROOT, processes_of, wait_until
+
+IS_ROOT = os.geteuid() == 0
+NOBODY = pwd.getpwnam("nobody")
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another user or mount")
+
+
+@pytest.fixture(autouse=True)
+def _stores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATABASE_URL", "REDIS_URL", "FOLLOW_PARENT", "CALLCENTRE_VAR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder every account may pass through; pytest's own are closed to all but their owner."""
+    folder = Path(tempfile.mkdtemp(prefix="callcentre-test-"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def query(stores: Stores, statement: str) -> object:
+    with psycopg.connect(stores.database_url, autocommit=True) as connection:
+        cursor = connection.execute(statement)
+        row = cursor.fetchone() if cursor.description else None
+    return row and row[0]
+
+
+def execute(folder: Path, *command: str) -> subprocess.Popen[str]:
+    """Start `embedded exec` with its temporary folder inside this one."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "callcentre.embedded", "exec", "--", *command],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_command(folder: Path) -> None:
+    """Until the stores run and the command, a `sleep`, has been started."""
+    assert wait_until(lambda: any(c.startswith("sleep ") for c in processes_of(folder).values()))
+
+
+def test_data_and_ports_survive_a_restart(tmp_path: Path) -> None:
+    with Stores(tmp_path / "var") as stores:
+        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
+        redis.Redis.from_url(stores.redis_url).set("kept", "42")
+        first = stores.environment
+
+    with Stores(tmp_path / "var") as stores:
+        kept = query(stores, "SELECT answer FROM kept"), redis.Redis.from_url(stores.redis_url)
+
+        assert (kept[0], kept[1].get("kept"), stores.environment) == (42, b"42", first)
+
+
+def test_durable_stores_wait_for_the_disk_and_refuse_to_evict(tmp_path: Path) -> None:
+    with Stores(tmp_path / "var") as stores:
+        names = ("fsync", "synchronous_commit", "full_page_writes", "shared_preload_libraries")
+        valkey = redis.Redis.from_url(stores.redis_url, decode_responses=True)
+
+        assert {name: query(stores, f"SHOW {name}") for name in names} == {
+            "fsync": "on",
+            "synchronous_commit": "on",
+            "full_page_writes": "on",
+            "shared_preload_libraries": "pg_stat_statements",
+        }
+        assert valkey.config_get("append*", "maxmemory-policy") | {"appenddirname": ""} == {
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "appendfilename": "appendonly.aof",
+            "appenddirname": "",
+            "maxmemory-policy": "noeviction",
+        }
+
+
+def test_running_stores_say_where_they_are_to_their_owner_only(tmp_path: Path) -> None:
+    var = tmp_path / "var"
+
+    with temporary_stores() as stores:
+        stores.publish({"SECRET_KEY": "x"})
+        running = read_stores(stores.var), read_environment(stores.var)
+        mode = stat.S_IMODE((stores.var / "run" / "stores.json").stat().st_mode)
+        urls = {"database_url": stores.database_url, "redis_url": stores.redis_url}
+        var = stores.var
+
+    assert (running, mode) == ((urls, {"SECRET_KEY": "x"}), 0o600)
+    assert (read_stores(var), read_environment(var)) == (None, {})
+
+
+def test_a_file_left_by_a_killed_launcher_is_not_believed(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    # A living process, but one that started at another time than the launcher.
+    stale = {"launcher": {"pid": os.getpid(), "started": 1}, "database_url": "x", "redis_url": "y"}
+    (tmp_path / "run" / "stores.json").write_text(json.dumps(stale))
+
+    assert read_stores(tmp_path) is None
+
+
+def test_strangers_cannot_log_in(tmp_path: Path) -> None:
+    with temporary_stores() as stores:
+        password = urlsplit(stores.database_url).password or ""
+
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(stores.database_url.replace(password, "guess"))
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(port=urlsplit(stores.redis_url).port or 0, retry=Retry(NoBackoff(), 0)).ping()
+
+
+@pytest.mark.parametrize(("given", "left"), [("DATABASE_URL", "valkey"), ("REDIS_URL", "postgres")])
+def test_a_given_url_replaces_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, left: str) -> None:
+    monkeypatch.setenv(given, "elsewhere://host/1")
+
+    with Stores(tmp_path / "var", durable=False) as stores:
+        started = {"postgres", "valkey"} & {path.name for path in stores.var.iterdir()}
+
+        assert (started, stores.environment[given]) == ({left}, "elsewhere://host/1")
+
+
+def test_a_taken_port_is_replaced(tmp_path: Path) -> None:
+    var = tmp_path / "var"
+    (var / "run").mkdir(parents=True)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        (var / "run" / "ports.json").write_text(json.dumps({"postgres": taken, "valkey": taken}))
+
+        with Stores(var, durable=False) as stores:
+            ports = json.loads((var / "run" / "ports.json").read_text())
+
+            assert query(stores, "SELECT 1") == 1
+            assert taken not in ports.values()
+            assert all(1024 < port < 32768 for port in ports.values())
+
+
+def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
+    with (
+        Stores(tmp_path / "one", durable=False) as one,
+        Stores(tmp_path / "two", durable=False) as two,
+    ):
+        answers = [query(stores, "SELECT 1") for stores in (one, two)]
+
+        assert (answers, one.database_url != two.database_url) == ([1, 1], True)
+
+
+def test_a_crashed_store_is_started_again_with_its_data(tmp_path: Path) -> None:
+    with Stores(tmp_path / "var") as stores:
+        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
+        pid_file = stores.var / "postgres" / "data" / "postmaster.pid"
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+
+        assert wait_until(lambda: stores.revive() == ["PostgreSQL"])
+        assert query(stores, "SELECT answer FROM kept") == 42
+
+
+def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
+    tmp_path: Path,
+) -> None:
+    var = tmp_path / "var"
+    with Stores(var, durable=False):
+        pass
+    lock = var / "postgres" / "data" / "postmaster.pid"
+    lock.write_text(f"{os.getppid()}\n{lock.parent}\n1\n15000\n\n127.0.0.1\n 1 1\nready\n")
+
+    with Stores(var, durable=False) as stores:
+        assert query(stores, "SELECT 1") == 1
+
+
+def test_the_systems_postgresql_serves_without_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "wheel_folder", lambda _package: None)
+    if not list(postgres._program_folders()):
+        pytest.skip("this system has no PostgreSQL of its own")
+
+    with Stores(tmp_path / "var", durable=False) as stores:
+        query(stores, "CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent")
+
+        assert query(stores, "SHOW server_encoding") == "UTF8"
+
+
+@needs_root
+@pytest.mark.parametrize("mode", [0o711, 0o700])
+def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: Path, mode: int) -> None:
+    home = open_folder / "home"
+    home.mkdir(mode=mode)
+
+    with Stores(home / "var", durable=False) as stores:
+        data = stores.var / "postgres" / "data"
+        answer = query(stores, "SELECT 1")
+
+    # Behind a closed folder they keep the owner's number, but in a user namespace of their own.
+    owner = NOBODY.pw_uid if mode == 0o711 else 0
+    assert (answer, data.stat().st_uid) == (1, owner)
+    assert stat.S_IMODE(home.stat().st_mode) == mode
+
+
+@needs_root
+def test_stores_move_between_open_and_closed_folders(open_folder: Path) -> None:
+    home = open_folder / "home"
+    home.mkdir(mode=0o711)
+    with Stores(home / "var", durable=False) as stores:
+        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
+    home.chmod(0o700)
+
+    with Stores(home / "var", durable=False) as stores:
+        assert query(stores, "SELECT answer FROM kept") == 42
+
+
+@needs_root
+def test_an_ordinary_user_runs_the_stores_in_a_closed_home(open_folder: Path) -> None:
+    python = next((path for path in (sys.executable, "/usr/bin/python3.11") if _others_may_run(path)), None)
+    if python is None:
+        pytest.skip("no Python 3.11 here that an ordinary user may run")
+    home = open_folder / "home"
+    home.mkdir(mode=0o700)
+    os.chown(home, NOBODY.pw_uid, NOBODY.pw_gid)
+    code = (
+        "import os, psycopg; from pathlib import Path; from callcentre.embedded import Stores\n"
+        "with Stores(Path('var')) as stores:\n"
+        "    psycopg.connect(stores.database_url); print(os.geteuid())"
+    )
+
+    finished = subprocess.run(
+        [python, "-c", code],
+        cwd=home,
+        user=NOBODY.pw_uid,
+        group=NOBODY.pw_gid,
+        extra_groups=[],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{sysconfig.get_path('purelib')}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (finished.stdout, finished.stderr) == (f"{NOBODY.pw_uid}\n", "")
+
+
+def _others_may_run(program: str) -> bool:
+    path = Path(program).resolve()
+    return path.exists() and all(parent.stat().st_mode & 0o001 for parent in [path, *path.parents])
+
+
+def test_exec_gives_the_command_stores_and_returns_its_code(tmp_path: Path) -> None:
+    process = execute(tmp_path, "sh", "-c", 'echo "$DATABASE_URL $REDIS_URL"; exit 7')
+    output, errors = process.communicate()
+
+    assert (process.returncode, errors, output.split("://")[0]) == (7, "", "postgresql")
+    assert (list(tmp_path.iterdir()), processes_of(tmp_path)) == ([], {})
+
+
+def test_a_killed_launcher_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    process = execute(tmp_path, "sh", "-c", "sleep 1000 & sleep 1000")
+    wait_for_command(tmp_path)
+
+    process.kill()
+    process.communicate()
+
+    assert wait_until(lambda: not processes_of(tmp_path)), processes_of(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_launcher_killed_with_its_guardian_leaves_no_process(tmp_path: Path) -> None:
+    process = execute(tmp_path, "sleep", "1000")
+    wait_for_command(tmp_path)
+    guardian = next(pid for pid, c in processes_of(tmp_path).items() if "guardian.py" in c)
+
+    os.kill(guardian, signal.SIGKILL)
+    process.kill()
+    process.communicate()
+
+    assert wait_until(lambda: not processes_of(tmp_path)), processes_of(tmp_path)
+
+
+@pytest.mark.parametrize("killed", ["the shell", "the shell and all it started"])
+def test_a_killed_parent_of_the_launcher_leaves_no_process(tmp_path: Path, killed: str) -> None:
+    line = f"FOLLOW_PARENT=$$ {sys.executable} -m callcentre.embedded exec -- sleep 1000; :"
+    shell = subprocess.Popen(
+        ["sh", "-c", line],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        start_new_session=True,
+    )
+    wait_for_command(tmp_path)
+
+    if killed == "the shell":
+        shell.kill()
+    else:
+        os.killpg(shell.pid, signal.SIGKILL)
+    shell.wait()
+
+    assert wait_until(lambda: not processes_of(tmp_path)), processes_of(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_launcher_in_one_folder_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with Stores(tmp_path / "var", durable=False) as stores:
+        errors = failure(tmp_path / "var")
+
+        assert errors == (f"This checkout is running already, as process {os.getpid()}: its data is in {stores.var}.\n")
+
+
+def test_a_missing_program_is_a_sentence(tmp_path: Path) -> None:
+    assert failure(tmp_path, EMBEDDED_POSTGRES_BIN="/nowhere").startswith("No PostgreSQL found: ")
+    assert failure(tmp_path, EMBEDDED_VALKEY_BIN="/nowhere", DATABASE_URL="postgresql://elsewhere").startswith(
+        "No Valkey found: "
+    )
+
+
+def test_data_of_another_major_version_is_a_sentence(tmp_path: Path) -> None:
+    data = tmp_path / "postgres" / "data"
+    data.mkdir(parents=True)
+    (data / "PG_VERSION").write_text("9\n")
+    (data.parent / "password").write_text("x")
+
+    assert failure(tmp_path).startswith(f"The data in {data} is of PostgreSQL 9, and only ")
+
+
+def test_a_data_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert failure(tmp_path / "file" / "var") == (
+        f"The data folder {tmp_path}/file/var cannot be used: Not a directory ({tmp_path}/file/var).\n"
+    )
+
+
+@needs_root
+@pytest.mark.parametrize("size", ["64k", "20m"])
+def test_a_full_disk_is_a_sentence(tmp_path: Path, size: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("mounting is forbidden here")
+    try:
+        errors = failure(disk / "var")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+    assert "no space left" in errors.lower()
+    assert errors.count("\n") == 1
+
+
+def failure(var: Path, **environment: str) -> str:
+    """What a launcher that cannot start says, and that it says so with exit code 1."""
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from callcentre.embedded import Stores, fail\n"
+        "from callcentre.servers import StoreError\n"
+        "try: Stores(Path(sys.argv[1])).__enter__()\n"
+        "except StoreError as error: fail(error)"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code, var],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout) == (1, "")
+    return finished.stderr

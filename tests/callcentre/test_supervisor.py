@@ -1,0 +1,165 @@
+"""`make run`: first with small programs in place of the service's, at the end for real."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from callcentre.servers import StoreError
+from callcentre.supervisor import chosen_port, kept_secrets, programs
+from tests.callcentre.launching import ROOT, processes_of, wait_until
+
+LAUNCHER = """
+import os, sys
+from pathlib import Path
+from callcentre.embedded import Stores, end_on_signals
+from callcentre.supervisor import Program, Supervisor
+end_on_signals()
+with Stores(Path(sys.argv[1])) as stores:
+    programs = [Program(name, ("-c", code)) for name, code in zip(sys.argv[2::2], sys.argv[3::2])]
+    Supervisor(stores, programs, os.environ | stores.environment).run()
+"""
+SLEEPER = "import time; print('up', flush=True); time.sleep(1000)"
+POLITE = """
+import signal, sys, time
+def leave(number, frame):
+    print('leaving', flush=True)
+    sys.exit()
+signal.signal(signal.SIGTERM, leave)
+print('up', flush=True)
+time.sleep(1000)
+"""
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{SLEEPER}"
+PARENT = f"import subprocess; subprocess.Popen(['sleep', '1000'])\n{SLEEPER}"
+
+
+class Launch:
+    """A supervisor in a process of its own, with its output in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "output"
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env=os.environ | {"LAUNCHED_IN": str(self.folder)} | environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return self.process
+
+    def run(self, **codes: str) -> subprocess.Popen[bytes]:
+        """Supervise programs, given as Python code, beside stores that are elsewhere."""
+        pairs = [word for pair in codes.items() for word in pair]
+        elsewhere = {"DATABASE_URL": "postgresql://elsewhere/1", "REDIS_URL": "redis://elsewhere/1"}
+        return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **elsewhere)
+
+    def said(self, *lines: str) -> bool:
+        return wait_until(lambda: all(line in self.log.read_text() for line in lines))
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    launch = Launch(tmp_path)
+    yield launch
+    launch.process.kill()
+    launch.process.wait()
+    assert wait_until(lambda: not processes_of(tmp_path)), processes_of(tmp_path)
+
+
+def test_lines_carry_the_name_of_their_process_and_a_crash_is_made_good(launch: Launch) -> None:
+    launch.run(one="print('up'); exit(3)", two=SLEEPER)
+
+    assert launch.said(
+        "one       | ended with 3; starts again in 1 s\n",
+        "one       | ended with 3; starts again in 2 s\n",
+        "two       | up\n",
+    )
+    assert launch.log.read_text().count("one       | up\n") == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_all_and_their_last_words_are_heard(launch: Launch, number: signal.Signals) -> None:
+    process = launch.run(one=POLITE, two=POLITE)
+    assert launch.said("one       | up\n", "two       | up\n")
+
+    process.send_signal(number)
+
+    assert process.wait(10) == 0
+    assert launch.said("one       | leaving\n", "two       | leaving\n")
+    assert processes_of(launch.folder) == {}
+
+
+def test_a_second_signal_ends_what_does_not_listen(launch: Launch) -> None:
+    process = launch.run(one=STUBBORN)
+    assert launch.said("one       | up\n")
+
+    process.send_signal(signal.SIGINT)
+    assert launch.said("Ctrl-C again ends them")
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(5) == 0
+
+
+def test_a_killed_supervisor_leaves_neither_children_nor_theirs(launch: Launch) -> None:
+    process = launch.run(one=PARENT, two=SLEEPER)
+    assert launch.said("one       | up\n", "two       | up\n")
+
+    process.kill()
+    process.wait()
+
+    assert wait_until(lambda: not processes_of(launch.folder), 10), processes_of(launch.folder)
+
+
+def test_a_taken_port_is_a_sentence_before_anything_starts(launch: Launch) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+
+        process = launch.start("-m", "callcentre.supervisor", PORT=port, CALLCENTRE_VAR=str(launch.folder / "var"))
+
+        assert process.wait(20) == 1
+        assert launch.log.read_text() == (
+            f"Port {port} of 127.0.0.1 is taken: choose another one, as in `PORT=8001 make run`.\n"
+        )
+        assert not (launch.folder / "var").exists()
+
+
+@pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
+def test_a_port_that_is_none_is_a_sentence(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
+    monkeypatch.setenv("PORT", port)
+
+    with pytest.raises(StoreError, match=f"PORT is '{port}', which is no port number"):
+        chosen_port()
+
+
+def test_secrets_are_kept_for_their_owner_and_given_ones_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(f"{name}_FILE", raising=False)
+    first = kept_secrets(tmp_path)
+    monkeypatch.setenv("SECRET_KEY", "given")
+    second = kept_secrets(tmp_path)
+    monkeypatch.delenv("SECRET_KEY")
+
+    assert second == first | {"SECRET_KEY": "given"}
+    assert kept_secrets(tmp_path) == first
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+
+
+def test_every_queue_has_a_worker() -> None:
+    words = [word for program in programs(8000) for word in program.arguments]
+    queues = [words[place + 1] for place, word in enumerate(words) if word == "-Q"]
+
+    assert sorted(",".join(queues).split(",")) == ["calls", "default", "mail", "reports", "webhooks"]
