@@ -258,9 +258,7 @@ _plans_by_start: dict[str, _Plan | None] = {}
 def _region_plan(region: str) -> _Plan:
     plan = _plans_by_region.get(region)
     if plan is None:
-        plan = _plans_by_region[region] = _compile(
-            PhoneMetadata.metadata_for_region(region), region
-        )
+        plan = _plans_by_region[region] = _compile(PhoneMetadata.metadata_for_region(region), region)
     return plan
 
 
@@ -319,9 +317,7 @@ def _e164(number: str, plan: _Plan) -> str | None:
     if number.startswith(plan.calling_code):
         # A calling code without plus, if the digits make more sense without it.
         rest = plan.without_trunk_prefix(number[len(plan.calling_code) :])
-        if plan.is_too_long(number) or (
-            not plan.general.fullmatch(number) and plan.general.fullmatch(rest)
-        ):
+        if plan.is_too_long(number) or (not plan.general.fullmatch(number) and plan.general.fullmatch(rest)):
             return _complete(main_plan.national_number(rest), main_plan)
     return _complete(plan.national_number(number), main_plan)
 

@@ -256,9 +256,7 @@ def test_a_region_is_known_by_its_iso_code(region: str, known: bool) -> None:
 # --- Any text ------------------------------------------------------------------------------------
 
 SEPARATORS = " \t\u00a0\u202f-\u2011\u2013\u2212./()\u200b\u200e\u202c\ufeff"
-TEXTS = (
-    st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\ufeff\x00\n")) | st.text()
-)
+TEXTS = st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\ufeff\x00\n")) | st.text()
 
 
 @settings(max_examples=1000, deadline=None)
@@ -280,9 +278,7 @@ def test_any_text_is_refused_or_has_a_normal_form_that_stands(raw: str, region: 
     sign=st.sampled_from(["", "+", "00", "+48", "+1", "+44"]),
     region=st.sampled_from(REGIONS),
 )
-def test_separators_never_change_a_number(
-    digits: str, separators: list[str], sign: str, region: str
-) -> None:
+def test_separators_never_change_a_number(digits: str, separators: list[str], sign: str, region: str) -> None:
     spelled = sign + "".join(map(str.__add__, separators, digits))
 
     assume(len(spelled) <= phone.MAX_RAW_LENGTH)
@@ -366,9 +362,7 @@ def test_threads_that_load_the_plans_together_read_the_same(
 ) -> None:
     monkeypatch.setattr(phone, "_plans_by_region", {})
     monkeypatch.setattr(phone, "_plans_by_start", {})
-    numbers = [(number, region) for region, _, number, _ in real_numbers() if region != NO_COUNTRY][
-        ::10
-    ]
+    numbers = [(number, region) for region, _, number, _ in real_numbers() if region != NO_COUNTRY][::10]
     expected = [by_library(*number) for number in numbers]
 
     with ThreadPoolExecutor(8) as pool:
@@ -388,8 +382,7 @@ def test_every_spelling_of_every_real_number_agrees() -> None:
     disagreeing = [
         number
         for number in real_numbers()
-        if normalise(number.number, "PL" if number.region == NO_COUNTRY else number.region)
-        != number.expected
+        if normalise(number.number, "PL" if number.region == NO_COUNTRY else number.region) != number.expected
     ]
 
     assert disagreeing == []
@@ -400,9 +393,7 @@ def test_a_real_number_with_its_calling_code_is_the_same_from_everywhere(kind: s
     numbers = [number for number in real_numbers() if number.kind == kind]
 
     for region in ("PL", "US", "AU", "BR", "RU"):
-        assert normalise_many([number.number for number in numbers], region) == [
-            number.expected for number in numbers
-        ]
+        assert normalise_many([number.number for number in numbers], region) == [number.expected for number in numbers]
 
 
 def test_real_numbers_cover_every_region_and_entity_in_three_spellings() -> None:

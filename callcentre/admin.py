@@ -1,0 +1,1 @@
+"""The admin site: what every app's admin shares."""

@@ -1,0 +1,210 @@
+"""HTTP Basic for API users (RFC 7617): one query by primary look-up, one round trip to Redis, no slow hash twice.
+
+The row in PostgreSQL is read on every request, so that a disabled user, a changed secret or right is in force for the
+next request of every process. See docs/decisions/0002.
+"""
+
+import base64
+import hmac
+import logging
+import secrets
+import threading
+from binascii import Error as Base64Error
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.hashers import check_password
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
+
+from callcentre import limits
+from callcentre.actor import Actor
+from callcentre.api.exceptions import TooMany
+from callcentre.errors import ErrorCode
+from callcentre.models import ApiUser, hash_secret
+from callcentre.network import client_address, is_in_networks
+
+logger = logging.getLogger(__name__)
+
+REALM = "api"
+_SELECT = """
+SELECT id, rights, allowed_networks, expires_at, rate_limit, is_active, secret_hash, previous_secret_hash,
+       previous_secret_expires_at, password, last_used_at IS NULL OR last_used_at < now() - interval '1 minute'
+FROM callcentre_apiuser WHERE login = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The API user behind a request, as the database had it when the request came in."""
+
+    id: int
+    login: str
+    rights: frozenset[str]
+    is_authenticated: bool = True
+
+    def has_right(self, right: str) -> bool:
+        access = right.rpartition(":")[2]
+        return not self.rights.isdisjoint(("*", f"*:{access}", right))
+
+    @property
+    def actor(self) -> Actor:
+        return Actor("api_user", self.id, self.login)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: int
+    rights: list[str]
+    allowed_networks: list[str]
+    expires_at: datetime | None
+    rate_limit: int | None
+    is_active: bool
+    secret_hash: str
+    previous_secret_hash: str
+    previous_secret_expires_at: datetime | None
+    password: str
+    last_use_is_old: bool
+
+
+class _VerifiedPasswords:
+    """Passwords that a slow hash has accepted, under a key that only this process knows.
+
+    The stored hash is part of what is remembered: a changed password is a different entry, so nothing ever has to be
+    taken out for safety.
+    """
+
+    def __init__(self, size: int = 1024) -> None:
+        self._key = secrets.token_bytes(32)
+        self._size = size
+        self._entries: OrderedDict[bytes, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def check(self, password: str, encoded: str) -> bool:
+        entry = hmac.digest(self._key, f"{encoded}\0{password}".encode(), "sha256")
+        with self._lock:
+            if entry in self._entries:
+                self._entries.move_to_end(entry)
+                return True
+        if not check_password(password, encoded):
+            return False
+        with self._lock:
+            self._entries[entry] = None
+            if len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        return True
+
+    def knows(self, password: str, encoded: str) -> bool:
+        entry = hmac.digest(self._key, f"{encoded}\0{password}".encode(), "sha256")
+        with self._lock:
+            return entry in self._entries
+
+
+verified_passwords = _VerifiedPasswords()
+
+
+def _fetch(login: str) -> Row | None:
+    """The user's row. The first query of a request: a connection that died while idle is replaced, once."""
+    try:
+        return _fetch_once(login)
+    except (OperationalError, InterfaceError):
+        if connection.in_atomic_block:
+            raise
+        connection.close()
+        return _fetch_once(login)
+
+
+def _fetch_once(login: str) -> Row | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT, [login])
+        row = cursor.fetchone()
+    return Row(*row) if row else None
+
+
+def _credentials(header: str) -> tuple[str, str] | None:
+    scheme, _, encoded = header.partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        login, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except (Base64Error, ValueError):
+        return None
+    return (login, secret) if colon and "\0" not in login else None
+
+
+def _is_right(secret: str, row: Row, login: str, address: str) -> bool:
+    """Whether this secret opens the door now. Raises TooMany before a slow hash is spent on a guesser."""
+    digest = hash_secret(secret)
+    if row.secret_hash and hmac.compare_digest(digest, row.secret_hash):
+        return True
+    until = row.previous_secret_expires_at
+    is_overlapping = row.previous_secret_hash and until and timezone.now() < until
+    if is_overlapping and hmac.compare_digest(digest, row.previous_secret_hash):
+        return True
+    if not row.password:
+        return False
+    if not verified_passwords.knows(secret, row.password) and (wait := limits.locked_for(REALM, login, address)):
+        raise TooMany(wait, ErrorCode.TOO_MANY_FAILURES)
+    return verified_passwords.check(secret, row.password)
+
+
+class ApiUserAuthentication(BaseAuthentication):
+    """Login and secret of an API user in the Authorization header."""
+
+    def authenticate(self, request: Request) -> tuple[Principal, None] | None:
+        header = request.META.get("HTTP_AUTHORIZATION", "")
+        if not header:
+            return None
+        credentials = _credentials(header)
+        if credentials is None:
+            raise NotAuthenticated
+        login, secret = credentials
+        address = client_address(request.META)
+        row = _fetch(login)
+        if row is None or not _is_right(secret, row, login, address):
+            if wait := limits.count_failure(REALM, login, address):
+                raise TooMany(wait, ErrorCode.TOO_MANY_FAILURES)
+            logger.warning("wrong login or secret", extra={"login": login, "address": address})
+            raise NotAuthenticated
+        if reason := _refusal(row, address):
+            logger.warning("API user refused", extra={"login": login, "address": address, "reason": reason})
+            raise NotAuthenticated
+        limit = settings.API_RATE_LIMIT if row.rate_limit is None else row.rate_limit
+        admission = limits.admit(REALM, login, address, row.id, limit)
+        request._request.api_admission = admission
+        if admission.is_guessing:
+            raise TooMany(admission.retry_after, ErrorCode.TOO_MANY_FAILURES)
+        if admission.retry_after:
+            raise TooMany(admission.retry_after)
+        if row.last_use_is_old:
+            ApiUser.objects.filter(pk=row.id).update(last_used_at=timezone.now())
+        principal = Principal(row.id, login, frozenset(row.rights))
+        request._request.api_user = principal
+        return principal, None
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Basic realm="api", charset="UTF-8"'
+
+
+def _refusal(row: Row, address: str) -> str:
+    if not row.is_active:
+        return "not active"
+    if row.expires_at and row.expires_at <= timezone.now():
+        return "expired"
+    if row.allowed_networks and not is_in_networks(address, row.allowed_networks):
+        return "address not allowed"
+    return ""
+
+
+class BackOfficeAuthentication(SessionAuthentication):
+    """A back-office user's session in the admin: opens the documents of the API, and nothing else of it."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        user = request._request.user
+        return (user, None) if user.is_active and user.is_staff else None

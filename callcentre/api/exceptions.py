@@ -1,0 +1,148 @@
+"""Every failure becomes one body: {"request_id": …, "errors": [{"message", "code", "field"?}, …]}."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig, ValidationError
+from django.core.signals import got_request_exception
+from django.db import IntegrityError
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+
+logger = logging.getLogger(__name__)
+
+# What a status code means where nothing more is known: an answer of Django's own, outside of our views.
+BY_STATUS = {
+    400: ErrorCode.BAD_REQUEST,
+    401: ErrorCode.UNAUTHENTICATED,
+    403: ErrorCode.FORBIDDEN,
+    404: ErrorCode.NOT_FOUND,
+    405: ErrorCode.METHOD_NOT_ALLOWED,
+    409: ErrorCode.CONFLICT,
+    413: ErrorCode.TOO_LARGE,
+    415: ErrorCode.MEDIA_TYPE,
+    429: ErrorCode.TOO_MANY_REQUESTS,
+}
+
+
+class TooLarge(exceptions.APIException):
+    status_code = 413
+
+
+class TooMany(exceptions.APIException):
+    """Over a limit: the client may come back after `wait` seconds."""
+
+    status_code = 429
+
+    def __init__(self, wait: int, code: ErrorCode = ErrorCode.TOO_MANY_REQUESTS) -> None:
+        super().__init__()
+        self.wait = wait
+        self.fault = Fault(code, params={"seconds": wait})
+
+
+class Forbidden(exceptions.APIException):
+    status_code = 403
+
+    def __init__(self, right: str) -> None:
+        super().__init__()
+        self.fault = Fault(ErrorCode.FORBIDDEN, params={"right": right})
+
+
+def request_id() -> str:
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+def error_body(faults: Iterable[Fault]) -> dict[str, Any]:
+    return {"request_id": request_id(), "errors": [_entry(fault) for fault in faults]}
+
+
+def _entry(fault: Fault) -> dict[str, Any]:
+    entry: dict[str, Any] = {"message": fault.message, "code": fault.code.number}
+    if fault.field:
+        entry["field"] = fault.field
+    return entry
+
+
+def body_for_status(status: int, right: str = "", method: str = "") -> dict[str, Any]:
+    code = BY_STATUS.get(status, ErrorCode.INTERNAL if status >= 500 else ErrorCode.BAD_REQUEST)
+    params = {"right": right, "method": method, "limit": settings.MAX_UPLOAD_MB, "seconds": 60}
+    return error_body([Fault(code, params=params)])
+
+
+def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
+    """DRF's hook: the answer for whatever a view raised, unforeseen errors included."""
+    view, request = context["view"], context["request"]
+    match error:
+        case Invalid():
+            wire = getattr(view, "wire_names", {})
+            return Response(error_body(renamed(fault, wire) for fault in error.faults), status=400)
+        case ValidationError():
+            return Response(_body_of_validation_error(error), status=400)
+        case Conflict():
+            return Response(error_body([Fault(error.code)]), status=409)
+        case Http404():
+            return Response(body_for_status(404), status=404)
+        case RequestDataTooBig() | TooLarge():
+            return Response(body_for_status(413), status=413)
+        case TooMany():
+            headers = {"Retry-After": str(error.wait)}
+            return Response(error_body([error.fault]), status=429, headers=headers)
+        case Forbidden():
+            return Response(error_body([error.fault]), status=403)
+        case PermissionDenied():
+            return Response(body_for_status(403), status=403)
+        case exceptions.APIException():
+            headers = {"WWW-Authenticate": 'Basic realm="api", charset="UTF-8"'} if error.status_code == 401 else {}
+            if isinstance(error, exceptions.MethodNotAllowed):
+                headers["Allow"] = ", ".join(view.allowed_methods)
+            return Response(
+                body_for_status(error.status_code, method=request.method or ""),
+                status=error.status_code,
+                headers=headers,
+            )
+        case IntegrityError() if (fault := fault_of_constraint(error)) is not None:
+            return Response(error_body([renamed(fault, getattr(view, "wire_names", {}))]), status=400)
+    logger.error("request failed", exc_info=error)
+    got_request_exception.send(sender=type(view), request=getattr(request, "_request", request))
+    return Response(body_for_status(500), status=500)
+
+
+def renamed(fault: Fault, wire_names: Mapping[str, str]) -> Fault:
+    """The fault under the name that the wire has for the model's field."""
+    first, dot, rest = fault.field.partition(".")
+    name = wire_names.get(first, first)
+    return fault if name == first else Fault(fault.code, f"{name}{dot}{rest}", fault.params)
+
+
+def _body_of_validation_error(error: ValidationError) -> dict[str, Any]:
+    """Errors of Django's own validation: no code of ours but their own sentence."""
+    by_field = error.error_dict if hasattr(error, "error_dict") else {NON_FIELD_ERRORS: error.error_list}
+    errors = []
+    for name, several in by_field.items():
+        for single in several:
+            for message in single.messages:
+                entry: dict[str, Any] = {"message": message, "code": _code_of(single.code).number}
+                if name != NON_FIELD_ERRORS:
+                    entry["field"] = name
+                errors.append(entry)
+    return {"request_id": request_id(), "errors": errors}
+
+
+def _code_of(slug: str | None) -> ErrorCode:
+    return ErrorCode.__members__.get((slug or "").upper(), ErrorCode.BAD_REQUEST)
+
+
+# Constraint -> the fault that a client is told; apps add theirs when they are loaded.
+CONSTRAINTS: dict[str, Fault] = {}
+
+
+def fault_of_constraint(error: IntegrityError) -> Fault | None:
+    """What a broken constraint means to a client: the database is the last reviewer of every write."""
+    diagnostics = getattr(error.__cause__, "diag", None)
+    return CONSTRAINTS.get(getattr(diagnostics, "constraint_name", None) or "")

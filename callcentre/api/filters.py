@@ -1,0 +1,96 @@
+"""Query parameters: read strictly, all faults at once, and applied as filters."""
+
+import re
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import QueryDict
+from django_filters import rest_framework as filters
+from rest_framework.request import Request
+
+from callcentre.api.fields import Reject, parse_boolean, parse_instant, parse_integer, parse_text
+from callcentre.errors import ErrorCode, Fault, Invalid
+
+M = TypeVar("M", bound=Model)
+
+
+def query_list(params: QueryDict, name: str) -> list[str]:
+    """Values of a list in any of its spellings: `name[]=1&name[]=2`, `name=1&name=2`, `name[0]=1&name[1]=2`."""
+    numbered = re.compile(rf"{re.escape(name)}(\[\d*\])?\Z")
+    return [value for key, values in params.lists() if numbered.match(key) for value in values if value != ""]
+
+
+class _Wire:
+    """Reads a parameter's text; raises Reject."""
+
+    def read(self, params: QueryDict, name: str) -> Any:
+        text = params.get(name, "")
+        return self.parse(text) if text.strip() else None
+
+    def parse(self, text: str) -> Any:
+        raise NotImplementedError
+
+
+class TextFilter(_Wire, filters.CharFilter):
+    def parse(self, text: str) -> str:
+        return parse_text(text)
+
+
+class IdFilter(_Wire, filters.NumberFilter):
+    def parse(self, text: str) -> int:
+        return parse_integer(text)
+
+
+class BooleanFilter(_Wire, filters.BooleanFilter):
+    def parse(self, text: str) -> bool:
+        return parse_boolean(text)
+
+
+class InstantFilter(_Wire, filters.CharFilter):
+    """A date or a time; as an upper bound it includes all of its day or minute."""
+
+    def __init__(self, *args: Any, is_upper_bound: bool = False, **kwargs: Any) -> None:
+        self.is_upper_bound = is_upper_bound
+        super().__init__(*args, **kwargs)
+
+    def parse(self, text: str) -> Any:
+        return parse_instant(text, is_upper_bound=self.is_upper_bound)
+
+
+class ListFilter(_Wire, filters.Filter):
+    """One or more values, in any spelling of a list; of `choices`, where there are such."""
+
+    def __init__(self, *args: Any, choices: list[str] | None = None, **kwargs: Any) -> None:
+        self.choices = choices
+        super().__init__(*args, lookup_expr="in", **kwargs)
+
+    def read(self, params: QueryDict, name: str) -> list[Any] | None:
+        return [self.parse(text) for text in query_list(params, name)] or None
+
+    def parse(self, text: str) -> Any:
+        if self.choices is not None and text not in self.choices:
+            raise Reject(ErrorCode.NOT_CHOICE, choices=", ".join(self.choices))
+        return parse_text(text)
+
+
+class IdListFilter(ListFilter):
+    def parse(self, text: str) -> int:
+        return parse_integer(text)
+
+
+class FilterSet(filters.FilterSet):
+    @classmethod
+    def filtered(cls, request: Request, queryset: QuerySet[M, Any]) -> QuerySet[M, Any]:
+        """The queryset narrowed by the request's query. Raises Invalid with every parameter that cannot be read."""
+        faults = []
+        for name, filter_ in cls.base_filters.items():
+            try:
+                value = filter_.read(request.query_params, name)
+            except Reject as reject:
+                faults.append(Fault(reject.fault.code, name, reject.fault.params))
+                continue
+            if value is not None:
+                queryset = filter_.filter(queryset, value)
+        if faults:
+            raise Invalid(faults)
+        return queryset

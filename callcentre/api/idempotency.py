@@ -1,0 +1,91 @@
+"""Idempotency-Key: a POST that is repeated with its key runs once and is answered alike."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+import orjson
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.crypto import decrypt, encrypt
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import IdempotencyRecord
+
+HEADER = "HTTP_IDEMPOTENCY_KEY"
+# What the handler decided. Everything else (busy, forbidden, too many, broken) may turn out otherwise next time.
+KEPT_FAILURES = (400, 404)
+
+
+class _NotKept(Exception):
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
+def run_once(
+    request: Request, handler: Callable[[], Response], on_error: Callable[[Exception], Response]
+) -> Response | HttpResponse:
+    """Run the handler and keep its answer under the request's key, in one transaction; or replay what was kept.
+
+    The key's row is written first: a second request waits on its unique index until the first has committed. When
+    the process dies in between, neither the work nor the key exists.
+    """
+    key = request.META[HEADER]
+    if not 1 <= len(key) <= 255:
+        raise Invalid([Fault(ErrorCode.KEY_TOO_LONG)])
+    fingerprint = sha256(f"{request.method} {request.path.rstrip('/')}\n{key}".encode()).hexdigest()
+    body_hash = sha256(request._request.body).hexdigest()
+    try:
+        with transaction.atomic():
+            record_id = _reserve(request.user.id, fingerprint, body_hash)
+            if record_id is None:
+                return _replay(request.user.id, fingerprint, body_hash)
+            response = _run(handler, on_error)
+            IdempotencyRecord.objects.filter(pk=record_id).update(
+                status=response.status_code,
+                answer=encrypt(orjson.dumps(response.data)) if response.data is not None else b"",
+            )
+            return response
+    except _NotKept as refusal:
+        return refusal.response
+
+
+def _run(handler: Callable[[], Response], on_error: Callable[[Exception], Response]) -> Response:
+    """The handler's answer, its own changes rolled back where it failed. Raises _NotKept for an answer of the moment."""
+    try:
+        with transaction.atomic():
+            return handler()
+    except Exception as error:
+        response = on_error(error)
+        if response.status_code in KEPT_FAILURES:
+            return response
+        raise _NotKept(response) from error
+
+
+def _reserve(user_id: int, fingerprint: str, body_hash: str) -> int | None:
+    """The new row, or None where another request has the key and has committed. Raises Conflict while it runs."""
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{settings.IDEMPOTENCY_WAIT_SECONDS}s"])
+            cursor.execute(
+                "INSERT INTO callcentre_idempotencyrecord (api_user_id, fingerprint, body_hash, answer)"
+                " VALUES (%s, %s, %s, '') ON CONFLICT DO NOTHING RETURNING id",
+                [user_id, fingerprint, body_hash],
+            )
+            row = cursor.fetchone()
+            cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") == "55P03":  # lock_not_available
+                raise Conflict(ErrorCode.KEY_BUSY) from error
+            raise
+    return row[0] if row else None
+
+
+def _replay(user_id: int, fingerprint: str, body_hash: str) -> Response:
+    kept = IdempotencyRecord.objects.get(api_user_id=user_id, fingerprint=fingerprint)
+    if kept.body_hash != body_hash:
+        raise Conflict(ErrorCode.KEY_REUSED)
+    data = orjson.loads(decrypt(bytes(kept.answer))) if kept.answer else None
+    return Response(data, status=kept.status, headers={"Idempotent-Replayed": "true"})

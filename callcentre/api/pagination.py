@@ -1,0 +1,69 @@
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.errors import ErrorCode, Fault, Invalid
+
+MAX_LIMIT = 100
+MAX_OFFSET = 2**63 - 1
+
+
+def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
+    """`limit` (default and most 100) and `offset` of a query; what is wrong with them is added to the faults."""
+
+    def whole(name: str, default: int, lowest: int) -> int:
+        text = params.get(name, "").strip()
+        if not text:
+            return default
+        if not text.isascii() or not text.lstrip("-").isdecimal():
+            faults.append(Fault(ErrorCode.NOT_INTEGER, name))
+        elif not lowest <= int(text) <= MAX_OFFSET:
+            faults.append(Fault(ErrorCode.OUT_OF_RANGE, name, {"low": lowest, "high": MAX_OFFSET}))
+        else:
+            return int(text)
+        return default
+
+    return min(whole("limit", MAX_LIMIT, 1), MAX_LIMIT), whole("offset", 0, 0)
+
+
+class LimitOffset(BasePagination):
+    """{count, result}. Refuses an unordered queryset: its pages would overlap."""
+
+    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any]:
+        if not queryset.ordered:
+            raise TypeError(f"{queryset.model.__name__} is paged unordered")
+        faults: list[Fault] = []
+        limit, offset = limit_and_offset(request.query_params, faults)
+        if faults:
+            raise Invalid(faults)
+        self.count = queryset.order_by().count()
+        return list(queryset[offset : offset + limit]) if offset < self.count else []
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response({"count": self.count, "result": data})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": ["count", "result"],
+            "properties": {"count": {"type": "integer"}, "result": schema},
+        }
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": "limit",
+                "in": "query",
+                "description": "Entries a page: 1 to 100; more counts as 100.",
+                "schema": {"type": "integer", "minimum": 1, "default": MAX_LIMIT},
+            },
+            {
+                "name": "offset",
+                "in": "query",
+                "description": "Entries to skip.",
+                "schema": {"type": "integer", "minimum": 0, "default": 0},
+            },
+        ]

@@ -1,0 +1,5 @@
+from drf_spectacular.openapi import AutoSchema
+
+
+class OperationSchema(AutoSchema):
+    pass

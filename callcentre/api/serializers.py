@@ -1,0 +1,52 @@
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from rest_framework import serializers
+
+from callcentre.api.fields import Reject
+from callcentre.errors import ErrorCode, Fault, Invalid
+
+
+class Input(serializers.Serializer[Any]):
+    """What a request may say: reads the types of all fields and reports all faults at once.
+
+    Rules that need more than one field belong to the model: the verb gets the faults found here and raises them
+    together with its own. `source` is the model's name for a field, by which values and faults go on; the view keeps
+    `wire_names` to name the field as the client did.
+    """
+
+    @classmethod
+    @lru_cache
+    def plan(cls) -> dict[str, Any]:
+        return dict(cls().fields)
+
+    @classmethod
+    @lru_cache
+    def wire_names(cls) -> dict[str, str]:
+        return {field.source: name for name, field in cls.plan().items()}
+
+    @classmethod
+    def read(cls, data: Any, *, is_partial: bool = False) -> tuple[dict[str, Any], list[Fault]]:
+        """Values by model name, and faults. Missing and null mean the same: unchanged, or the model's default."""
+        if not isinstance(data, Mapping):
+            raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
+        values: dict[str, Any] = {}
+        faults: list[Fault] = []
+        for name, field in cls.plan().items():
+            raw = data.get(name)
+            if raw is None:
+                if field.required and not is_partial:
+                    faults.append(Fault(ErrorCode.EMPTY, field.source))
+                continue
+            try:
+                value = field.to_internal_value(raw)
+            except Reject as reject:
+                path = f"{field.source}.{reject.fault.field}" if reject.fault.field else field.source
+                faults.append(Fault(reject.fault.code, path, reject.fault.params))
+                continue
+            if field.required and value in ("", None):
+                faults.append(Fault(ErrorCode.EMPTY, field.source))
+            elif value is not None or is_partial:
+                values[field.source] = value
+        return values, faults

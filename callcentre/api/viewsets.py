@@ -1,0 +1,78 @@
+from typing import Any, ClassVar
+
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSet
+
+from callcentre.actor import Actor
+from callcentre.api.idempotency import HEADER, run_once
+from callcentre.api.serializers import Input
+from callcentre.errors import Fault
+
+
+class ApiViewSet(ViewSet):
+    """The base of every resource: an area of rights, retried writes, inputs read with all their faults."""
+
+    # Of AREAS; "" lets every API user in.
+    area: ClassVar[str] = ""
+    wire_names: dict[str, str] = {}
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """DRF's own, with the handler of a POST that carries an Idempotency-Key run once."""
+        self.args, self.kwargs = args, kwargs
+        self.request = request = self.initialize_request(request, *args, **kwargs)
+        self.headers = self.default_response_headers
+        try:
+            self.initial(request, *args, **kwargs)
+            handler = getattr(self, request.method.lower(), self.http_method_not_allowed)
+            if request.method == "POST" and HEADER in request.META and self.action:
+                response = run_once(request, lambda: handler(request, *args, **kwargs), self.handle_exception)
+            else:
+                response = handler(request, *args, **kwargs)
+        except Exception as error:
+            response = self.handle_exception(error)
+        self.response = self.finalize_response(request, response, *args, **kwargs)
+        return self.response
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.format_kwarg = None
+        request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
+        self.perform_authentication(request)
+        if not self.action and request.method != "OPTIONS":
+            raise exceptions.MethodNotAllowed(request.method or "")
+        self.check_permissions(request)
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {}
+
+    @property
+    def actor(self) -> Actor:
+        return self.request.user.actor
+
+    def read(self, reader: type[Input], *, is_partial: bool = False) -> tuple[dict[str, Any], list[Fault]]:
+        """The body's values and faults, both by the model's names."""
+        self.wire_names = reader.wire_names()
+        return reader.read(self.request.data, is_partial=is_partial)
+
+
+class PingViewSet(ApiViewSet):
+    """The cheapest authenticated request: for monitors, and the yardstick of the benchmarks."""
+
+    def ping(self, request: Request) -> Response:
+        """Answers 204 to any API user whose credential is right."""
+        return Response(status=204)
+
+
+class UnknownPath(APIView):
+    """Paths that nobody serves: 401 without a credential, 404 with one, JSON always."""
+
+    area = ""
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        raise Http404

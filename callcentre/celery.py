@@ -1,0 +1,38 @@
+"""The Celery app. A request's id travels with the tasks it starts, and into theirs."""
+
+import os
+import time
+from typing import Any
+
+import structlog
+from celery import Celery
+from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
+
+app = Celery("callcentre")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@before_task_publish.connect
+def add_headers(headers: dict[str, Any], **kwargs: Any) -> None:
+    headers["published_at"] = time.time()
+    headers["request_id"] = structlog.contextvars.get_contextvars().get("request_id", "")
+
+
+@task_prerun.connect
+def bind_context(task: Any, task_id: str, **kwargs: Any) -> None:
+    request_id = getattr(task.request, "request_id", "") or ""
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=request_id, task=task.name, task_id=task_id)
+
+
+@task_postrun.connect
+def clear_context(**kwargs: Any) -> None:
+    structlog.contextvars.clear_contextvars()
+
+
+@setup_logging.connect
+def keep_our_logging(**kwargs: Any) -> None:
+    """Connected, so that Celery leaves the logging of settings alone."""

@@ -1,0 +1,23 @@
+"""Encryption of what the database keeps but must not show: keys of their own, rotated by putting a new one first."""
+
+from functools import lru_cache
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+
+
+@lru_cache(maxsize=4)
+def _fernet(keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in keys])
+
+
+def encrypt(data: bytes) -> bytes:
+    return _fernet(tuple(settings.FIELD_ENCRYPTION_KEYS)).encrypt(data)
+
+
+def decrypt(token: bytes) -> bytes:
+    """Raises ValueError where none of the keys fits."""
+    try:
+        return _fernet(tuple(settings.FIELD_ENCRYPTION_KEYS)).decrypt(token)
+    except InvalidToken as error:
+        raise ValueError("None of FIELD_ENCRYPTION_KEYS decrypts this value.") from error

@@ -1,0 +1,135 @@
+"""What can be wrong: one enum of codes and messages, and the exceptions that carry them.
+
+Models raise these, the API answers them, the admin shows them. A number, once published, keeps its meaning.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+
+class ErrorCode(enum.Enum):
+    """A fault a program can tell apart: its number on the wire, its sentence for people."""
+
+    number: int
+    text: Promise
+
+    def __new__(cls, number: int, text: Promise) -> Self:
+        member = object.__new__(cls)
+        member._value_ = number
+        member.number = number
+        member.text = text
+        return member
+
+    INTERNAL = 100000, _("The service failed to answer; the request id leads to the cause in its log.")
+    # Fields
+    EMPTY = 100001, _('Field "%(field)s" cannot be empty.')
+    NOT_TEXT = 100002, _('Field "%(field)s" must be a text.')
+    TOO_LONG = 100003, _('Field "%(field)s" can have at most %(limit)s characters.')
+    NOT_INTEGER = 100004, _('Field "%(field)s" must be a whole number.')
+    NOT_NUMBER = 100005, _('Field "%(field)s" must be a number.')
+    OUT_OF_RANGE = 100006, _('Field "%(field)s" must be between %(low)s and %(high)s.')
+    NOT_BOOLEAN = 100007, _('Field "%(field)s" must be true or false.')
+    NOT_DATE = 100008, _('Field "%(field)s" must be a date: YYYY-MM-DD.')
+    NOT_MINUTE = 100009, _('Field "%(field)s" must be a time: YYYY-MM-DD hh:mm.')
+    NOT_INSTANT = 100010, _('Field "%(field)s" must be a date or a time: YYYY-MM-DD, with hh:mm or hh:mm:ss.')
+    NOT_CHOICE = 100011, _('Field "%(field)s" must be one of: %(choices)s.')
+    NOT_OBJECT = 100012, _('Field "%(field)s" must be an object.')
+    NOT_LIST = 100013, _('Field "%(field)s" must be an array.')
+    TOO_MANY = 100014, _('Field "%(field)s" can have at most %(limit)s entries.')
+    NOT_KNOWN = 100015, _('Field "%(field)s" names something that does not exist: %(value)s.')
+    NUL = 100016, _('Field "%(field)s" cannot contain the character NUL or half a surrogate pair.')
+    # Requests
+    NOT_JSON = 100101, _("The body is no valid JSON: %(reason)s.")
+    BODY_NOT_OBJECT = 100102, _("The body must be a JSON object.")
+    UNAUTHENTICATED = 100103, _("Login and password of an API user are required.")
+    FORBIDDEN = 100104, _("The API user lacks the right %(right)s.")
+    NOT_FOUND = 100105, _("There is nothing at this address.")
+    METHOD_NOT_ALLOWED = 100106, _("The method %(method)s is not allowed here.")
+    TOO_LARGE = 100107, _("The body is larger than %(limit)s MB.")
+    MEDIA_TYPE = 100108, _("The body must be JSON (Content-Type: application/json).")
+    TOO_MANY_REQUESTS = 100109, _("Too many requests; try again in %(seconds)s seconds.")
+    TOO_MANY_FAILURES = 100110, _("Too many failed log-ins; try again in %(seconds)s seconds.")
+    BAD_REQUEST = 100111, _("The request cannot be understood.")
+    KEY_REUSED = 100112, _("This Idempotency-Key was used for another body.")
+    KEY_BUSY = 100113, _("A request with this Idempotency-Key is still being worked on.")
+    KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
+    CONFLICT = 100115, _("Something else changed at the same time; try again.")
+    # Agents
+    AGENT_NOT_FOUND = 110001, _("Agent not found.")
+    AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")
+    AGENT_LOGIN_TAKEN = 110003, _("Another agent has this login.")
+    AGENT_NUMBER_TAKEN = 110004, _("Another agent has this number.")
+    # Campaigns
+    CAMPAIGN_ID_MALFORMED = 120001, _("A campaign id has 5 letters or digits.")
+    CAMPAIGN_ID_TAKEN = 120002, _("Another campaign has this id.")
+    CAMPAIGN_IDS_EXHAUSTED = 120003, _("There is no free campaign id left.")
+    END_BEFORE_START = 120004, _("A campaign cannot end before it starts.")
+    PARAMETER_UNKNOWN = 120005, _('There is no parameter "%(name)s".')
+    RATIOS_CROSSED = 120006, _("predictive_min_calls cannot be above predictive_max_calls.")
+    GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
+    GROUP_NAME_TAKEN = 120008, _("Another campaign group has this name.")
+    # Records
+    PHONE_LETTERS = 121001, _("A phone number has no letters.")
+    PHONE_INVALID = 121002, _("This is no phone number.")
+    PHONE_TOO_LONG = 121003, _("This is too long for a phone number.")
+    NUMBER_DUPLICATED = 121004, _("The campaign already has this number.")
+    NUMBER_AMBIGUOUS = 121005, _("More than one record has this number: it cannot be edited through the API.")
+    RECORD_NOT_FOUND = 121006, _("Record not found.")
+    RECORD_BUSY = 121007, _("The record is in a live call.")
+    IDENTIFIER_TAKEN = 121008, _("Another record of the campaign has this identifier.")
+    STATUS_NOT_FOUND = 121009, _("Status not found in this campaign.")
+    DICTIONARY_STATUS_NOT_FOUND = 121010, _("The campaign has no status for this dictionary status.")
+    STATUSES_DISAGREE = 121011, _("status_id and dictionary_status_id name different statuses.")
+    AGENT_REQUIRED = 121012, _('A record with the status "%(status)s" needs agent_login.')
+    NEXT_CALL_REQUIRED = 121013, _('A record with the status "%(status)s" needs next_call_date.')
+    FIELD_UNKNOWN = 121014, _('The campaign has no field "%(name)s".')
+    FIELDS_IN_CRM = 121015, _("Fields cannot be set in a CRM campaign.")
+    SAME_RECORD_TWICE = 121016, _("Another item of this batch already means this record.")
+    FIRST_APPLIED = 121017, _("This number stands twice in the batch: the first item was applied, the later one not.")
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong. `field` is dotted for nested values (`parameters.caller_id`), empty for none."""
+
+    code: ErrorCode
+    field: str = ""
+    params: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        return str(self.code.text) % {"field": self.field, **self.params}
+
+    def under(self, prefix: str) -> "Fault":
+        return Fault(self.code, f"{prefix}.{self.field}" if self.field else prefix, self.params)
+
+
+class Invalid(ValidationError):
+    """Input that breaks rules: every fault of it, at once. Nothing was changed."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults: Sequence[Fault] = tuple(faults)
+        by_field: dict[str, list[ValidationError]] = {}
+        for fault in self.faults:
+            error = ValidationError(fault.message, code=fault.code.slug)
+            by_field.setdefault(fault.field or NON_FIELD_ERRORS, []).append(error)
+        super().__init__(by_field)
+
+
+class Conflict(Exception):
+    """The object is busy or was taken meanwhile: the same request may succeed later."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        self.code = code
+        super().__init__(code.slug)

@@ -1,0 +1,50 @@
+import json
+import os
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+import campaigns.demo
+import telephony.demo
+from callcentre.actor import SYSTEM
+from callcentre.models import ApiUser, User
+
+
+class Command(BaseCommand):
+    help = "Put the demonstration data into the database, once, and print the logins."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        telephony.demo.seed()
+        campaigns.demo.seed()
+        api_password, admin_password = self._passwords()
+        self._api_user("demo", ["*"], api_password)
+        self._api_user("readonly", ["*:read"], api_password)
+        self._admin(admin_password)
+        self.stdout.write(f"API users:  demo, readonly   password: {api_password}")
+        self.stdout.write(f"Admin user: admin            password: {admin_password}")
+
+    def _passwords(self) -> tuple[str, str]:
+        """Those of the environment, else those generated the first time: they stay in a file that only we can read."""
+        path = settings.VAR / "demo.json"
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        api = os.environ.get("DEMO_API_PASSWORD") or kept.get("api") or secrets.token_urlsafe(12)
+        admin = os.environ.get("DEMO_ADMIN_PASSWORD") or kept.get("admin") or secrets.token_urlsafe(12)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump({"api": api, "admin": admin}, file)
+        return api, admin
+
+    def _api_user(self, login: str, rights: list[str], password: str) -> None:
+        user = ApiUser.objects.filter(login=login).first()
+        if user is None:
+            ApiUser.create(SYSTEM, login, password, rights=rights, description="Demonstration")
+        elif not user.has_password(password):
+            user.set_password(SYSTEM, password)
+
+    def _admin(self, password: str) -> None:
+        user, created = User.objects.get_or_create(username="admin", defaults={"is_staff": True, "is_superuser": True})
+        if created or not user.check_password(password):
+            user.set_password(password)
+            user.save(update_fields=["password"])

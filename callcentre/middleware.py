@@ -1,0 +1,75 @@
+"""What surrounds every request: its id, its log line, its metrics; and no HTML out of /api."""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from callcentre import metrics
+from callcentre.api.exceptions import body_for_status
+from callcentre.api.renderers import CONTENT_TYPE, to_json
+from callcentre.network import client_address, is_in_networks
+
+logger = logging.getLogger("callcentre.requests")
+
+_QUIET = ("/health/", "/metrics", "/static/")
+
+
+class RequestMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        started = time.perf_counter()
+        request_id = os.urandom(7).hex()[:13]
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        queries = metrics.start_counting_queries()
+        if not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):
+            request.META.pop("HTTP_X_FORWARDED_PROTO", None)
+        response = self.get_response(request)
+        if request.path_info.startswith("/api/") or request.path_info == "/api":
+            response = self._as_api(request, response)
+        response["X-Request-Id"] = request_id
+        self._report(request, response, time.perf_counter() - started, queries)
+        return response
+
+    def _as_api(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """An answer of the API: limits in its headers, JSON whatever went wrong on the way to a view."""
+        if response.status_code >= 400 and response.get("Content-Type", "").startswith("text/html"):
+            body = to_json(body_for_status(response.status_code, method=request.method or ""))
+            response = HttpResponse(body, status=response.status_code)
+        if response.get("Content-Type", "") == "application/json" or response.status_code >= 400:
+            response["Content-Type"] = CONTENT_TYPE
+        if (admission := getattr(request, "api_admission", None)) is not None and admission.limit:
+            response["RateLimit-Limit"] = str(admission.limit)
+            response["RateLimit-Remaining"] = str(admission.remaining)
+            response["RateLimit-Reset"] = str(admission.reset)
+        if response.status_code == 204:
+            del response["Content-Type"]
+        return response
+
+    def _report(
+        self, request: HttpRequest, response: HttpResponse, seconds: float, queries: metrics.QueryCount
+    ) -> None:
+        match = request.resolver_match
+        route = match.view_name or match.route if match else "none"
+        metrics.observe_request(request.method or "", route, response.status_code, seconds, queries)
+        if request.path_info.startswith(_QUIET) and response.status_code < 500:
+            return
+        extra: dict[str, Any] = {
+            "method": request.method,
+            "path": request.path,
+            "status": response.status_code,
+            "milliseconds": round(seconds * 1000, 1),
+            "queries": queries.count,
+            "address": client_address(request.META),
+        }
+        if (user := getattr(request, "api_user", None)) is not None:
+            extra["api_user"] = user.login
+        logger.info("request", extra=extra)

@@ -1,0 +1,284 @@
+import hashlib
+import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.network import parse_networks
+
+AREAS = {
+    "campaigns": _("Campaigns and their records"),
+    "agents": _("Agents and their groups"),
+    "connections": _("Calls, queues, topics, transcriptions"),
+    "tickets": _("Tickets, chats and files"),
+    "customers": _("Customers and companies"),
+    "knowledge_base": _("Knowledge base"),
+    "webhooks": _("Webhooks and events"),
+    "reports": _("Reports"),
+    "system": _("Pauses and transfer shortcuts"),
+}
+RIGHTS = ["*", *(f"{area}:{access}" for area in ("*", *AREAS) for access in ("read", "write"))]
+
+
+class TimestampedModel(models.Model):
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(_("changed"), auto_now=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class Change(models.Model):
+    """One entry of a history: who did what, when. Written by the verb in its own transaction, never changed after."""
+
+    class ActorKind(models.TextChoices):
+        API_USER = "api_user", _("API user")
+        USER = "user", _("user")
+        AGENT = "agent", _("agent")
+        IMPORT = "import", _("import")
+        DIALLER = "dialler", _("dialler")
+        SYSTEM = "system", _("system")
+
+    at = models.DateTimeField(_("time"), db_default=Now(), editable=False)
+    actor_kind = models.CharField(_("kind of actor"), max_length=10, choices=ActorKind)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(_("actor"), max_length=150)
+    action = models.CharField(_("action"), max_length=30)
+    # Field name -> [old, new]; secrets never.
+    changes = models.JSONField(_("changes"), default=dict)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.actor_name}"
+
+
+def actor_columns(actor: Actor) -> dict[str, Any]:
+    return {"actor_kind": actor.kind, "actor_id": actor.id, "actor_name": actor.name[:150]}
+
+
+def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, list[Any]]:
+    """Field name -> [old, new] of those values that differ, in a form that JSON can hold."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, models.Model):
+            return str(value)
+        return value if isinstance(value, str | int | float | list | dict | None) else str(value)
+
+    return {
+        name: [plain(old), plain(value)] for name, value in values.items() if (old := getattr(instance, name)) != value
+    }
+
+
+class User(AbstractUser):
+    """A back-office user: works in the admin. Neither an API user nor an agent."""
+
+    class Meta(AbstractUser.Meta):
+        verbose_name = _("back-office user")
+        verbose_name_plural = _("back-office users")
+
+    @property
+    def actor(self) -> Actor:
+        return Actor("user", self.pk, self.get_username())
+
+
+def validate_networks(networks: Iterable[str]) -> None:
+    for network in networks:
+        try:
+            parse_networks((network,))
+        except ValueError as error:
+            raise ValidationError(
+                _("%(network)s is no network: write 192.0.2.0/24 or one address."),
+                code="network",
+                params={"network": network},
+            ) from error
+
+
+def hash_secret(secret: str) -> str:
+    """SHA-256 in hex. Fit for generated secrets only: 256 random bits need no slow hash."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class ApiUser(TimestampedModel):
+    """A program that calls the API: a login and a generated secret, or a password an operator chose.
+
+    A rotated secret keeps its predecessor working for a while. Authentication reads this row on every request, so a
+    change is in force for the next one (docs/decisions/0002). Only the verbs change a row; each leaves an
+    ApiUserChange.
+    """
+
+    login = models.CharField(_("login"), max_length=150, unique=True)
+    description = models.CharField(_("description"), max_length=200, blank=True)
+    is_active = models.BooleanField(_("active"), default=True)
+    rights = ArrayField(
+        models.CharField(max_length=30, choices=[(right, right) for right in RIGHTS]),
+        default=list,
+        blank=True,
+        verbose_name=_("rights"),
+        help_text=_("Area and access; * stands for all."),
+    )
+    allowed_networks = ArrayField(
+        models.CharField(max_length=50),
+        default=list,
+        blank=True,
+        validators=[validate_networks],
+        verbose_name=_("allowed networks"),
+        help_text=_("Networks (CIDR) it may call from, separated by commas; empty for any."),
+    )
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    rate_limit = models.PositiveIntegerField(
+        _("requests per minute"),
+        null=True,
+        blank=True,
+        help_text=_("Empty for the service's own limit; 0 for none."),
+    )
+    last_used_at = models.DateTimeField(_("last used"), null=True, editable=False)
+    # Empty strings match no secret: a hash has 64 characters.
+    secret_hash = models.CharField(max_length=64, blank=True, editable=False)
+    previous_secret_hash = models.CharField(max_length=64, blank=True, editable=False)
+    previous_secret_expires_at = models.DateTimeField(_("previous secret works until"), null=True, editable=False)
+    # An operator's own choice, hashed slowly as such must be.
+    password = models.CharField(max_length=128, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("API user")
+        verbose_name_plural = _("API users")
+        ordering = ["login"]
+        constraints = [
+            models.CheckConstraint(
+                name="apiuser_login_is_basic",
+                # RFC 7617: a user-id of Basic authentication holds no colon.
+                condition=~models.Q(login__contains=":") & ~models.Q(login=""),
+                violation_error_message=_("A login has no colon."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.login
+
+    @property
+    def actor(self) -> Actor:
+        return Actor("api_user", self.pk, self.login)
+
+    @classmethod
+    def create(cls, actor: Actor, login: str, password: str = "", **values: Any) -> tuple["ApiUser", str]:
+        """A new API user and its secret, which nobody can read again; "" where a password was given instead."""
+        secret = "" if password else secrets.token_urlsafe(32)
+        user = cls(login=login, **values)
+        if password:
+            user.password = make_password(password)
+        else:
+            user.secret_hash = hash_secret(secret)
+        user.full_clean()
+        with transaction.atomic():
+            user.save(force_insert=True)
+            user._log(actor, "create", {name: [None, value] for name, value in values.items()})
+        return user, secret
+
+    def edit(self, actor: Actor, **values: Any) -> None:
+        """Change rights, networks, expiry, description, rate limit or the active flag. Raises ValidationError."""
+        with transaction.atomic():
+            locked = ApiUser.objects.select_for_update().get(pk=self.pk)
+            changes = differences(locked, values)
+            for name, value in values.items():
+                setattr(self, name, value)
+            self.full_clean()
+            if changes:
+                self.save(update_fields=[*changes, "updated_at"])
+                self._log(actor, "edit", {k: [str(old), str(new)] for k, (old, new) in changes.items()})
+
+    def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24)) -> str:
+        """A new secret, returned this once. The old one works until the overlap is over; a password ends at once."""
+        secret = secrets.token_urlsafe(32)
+        with transaction.atomic():
+            locked = ApiUser.objects.select_for_update().get(pk=self.pk)
+            self.previous_secret_hash = locked.secret_hash
+            self.previous_secret_expires_at = timezone.now() + overlap if locked.secret_hash else None
+            self.secret_hash = hash_secret(secret)
+            self.password = ""
+            self._save_credentials()
+            self._log(actor, "rotate_secret", {})
+        return secret
+
+    def set_password(self, actor: Actor, password: str) -> None:
+        """Let in by a password of the operator's choice, and by nothing else."""
+        with transaction.atomic():
+            self.password = make_password(password)
+            self.secret_hash = self.previous_secret_hash = ""
+            self.previous_secret_expires_at = None
+            self._save_credentials()
+            self._log(actor, "set_password", {})
+
+    def has_password(self, password: str) -> bool:
+        return bool(self.password) and check_password(password, self.password)
+
+    def _save_credentials(self) -> None:
+        self.save(
+            update_fields=[
+                "password",
+                "secret_hash",
+                "previous_secret_hash",
+                "previous_secret_expires_at",
+                "updated_at",
+            ]
+        )
+
+    def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
+        plain = {
+            name: [v if isinstance(v, str | int | None) else str(v) for v in pair] for name, pair in changes.items()
+        }
+        self.changes.create(action=action, changes=plain, **actor_columns(actor))
+
+
+class ApiUserChange(Change):
+    """What happened to an API user: created, edited, secret rotated, password set; who did it."""
+
+    api_user = models.ForeignKey(ApiUser, models.CASCADE, related_name="changes", verbose_name=_("API user"))
+
+    class Meta:
+        verbose_name = _("change of an API user")
+        verbose_name_plural = _("changes of API users")
+        ordering = ["-id"]
+
+
+class IdempotencyRecordQuerySet(models.QuerySet["IdempotencyRecord"]):
+    def older_than(self, instant: datetime) -> "IdempotencyRecordQuerySet":
+        return self.filter(created_at__lt=instant)
+
+
+class IdempotencyRecord(models.Model):
+    """The answer to a POST with an Idempotency-Key, written in the transaction of the work itself.
+
+    The row is inserted before the work: a second request with the key waits on the unique index. It is committed
+    with the work and the answer, or not at all.
+    """
+
+    api_user = models.ForeignKey(ApiUser, models.CASCADE, db_index=False)
+    # SHA-256 of method, path and key: a path is too long for an index.
+    fingerprint = models.CharField(max_length=64)
+    body_hash = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(null=True)
+    # Encrypted: an answer can hold a secret.
+    answer = models.BinaryField(default=b"")
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = IdempotencyRecordQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["api_user", "fingerprint"], name="idempotencyrecord_is_unique")]
+        indexes = [models.Index(fields=["created_at"], name="idempotencyrecord_created_at")]
+
+    def __str__(self) -> str:
+        return self.fingerprint

@@ -1,0 +1,47 @@
+"""Addresses: whose request it is, and which networks it may come from."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from django.conf import settings
+
+Network = IPv4Network | IPv6Network
+Address = IPv4Address | IPv6Address
+
+
+@lru_cache(maxsize=1024)
+def parse_networks(networks: tuple[str, ...]) -> tuple[Network, ...]:
+    """Networks in CIDR notation; a plain address is a network of one. Raises ValueError for anything else."""
+    return tuple(ip_network(network) for network in networks)
+
+
+def parse_address(text: str) -> Address | None:
+    """The address, an IPv4 one written as IPv6 (::ffff:10.0.0.1) as IPv4; None where the text is none."""
+    try:
+        address = ip_address(text.strip())
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def is_in_networks(text: str, networks: Iterable[str]) -> bool:
+    address = parse_address(text)
+    return address is not None and any(address in network for network in parse_networks(tuple(networks)))
+
+
+def client_address(meta: Mapping[str, Any]) -> str:
+    """The address of the client behind our own proxies (TRUSTED_PROXIES), from a WSGI environment.
+
+    X-Forwarded-For is believed from right to left for as long as the hop that added an entry is trusted, so that
+    a client cannot choose its address by sending the header itself.
+    """
+    address = str(meta.get("REMOTE_ADDR") or "")
+    proxies = settings.TRUSTED_PROXIES
+    if not proxies:
+        return address
+    hops = [hop.strip() for hop in str(meta.get("HTTP_X_FORWARDED_FOR", "")).split(",") if hop.strip()]
+    while hops and is_in_networks(address, proxies):
+        address = hops.pop()
+    return address

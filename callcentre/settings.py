@@ -1,0 +1,310 @@
+"""Every setting, read from the environment by typed readers.
+
+A value that cannot be read raises ImproperlyConfigured and names the variable. `NAME_FILE` is read where `NAME` is
+not set, for secrets that are mounted as files. Unsafe defaults exist only when DEBUG is on.
+"""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from celery.schedules import crontab
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.embedded import read_environment, read_stores
+from callcentre.logs import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR = Path(os.environ.get("CALLCENTRE_VAR", "").strip() or BASE_DIR / "var").resolve()
+# What a `make run` in another terminal gave its own processes: commands beside it work with the same settings.
+_RUNNING = read_environment(VAR)
+
+
+# Readers
+
+
+def env(name: str, default: str = "") -> str:
+    if name in os.environ:
+        return os.environ[name].strip()
+    if path := os.environ.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{name}_FILE: cannot read {path}: {error}") from error
+    return _RUNNING.get(name, default)
+
+
+def env_bool(name: str, default: bool) -> bool:
+    value = env(name).lower()
+    if value in ("1", "true", "yes", "on"):
+        return True
+    if value in ("0", "false", "no", "off"):
+        return False
+    if value:
+        raise ImproperlyConfigured(f"{name}: {value!r} is neither true nor false.")
+    return default
+
+
+def env_int(name: str, default: int, minimum: int = 0) -> int:
+    value = env(name)
+    if not value:
+        return default
+    if not value.isdecimal() or int(value) < minimum:
+        raise ImproperlyConfigured(f"{name}: {value!r} is not a whole number of {minimum} or more.")
+    return int(value)
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    return [item.strip() for item in env(name, default).split(",") if item.strip()]
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's database dictionary for postgresql://user:password@host:port/name?option=value."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise ImproperlyConfigured("DATABASE_URL: PostgreSQL is the only database; the URL starts postgresql://")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        # A worker thread keeps its connection; authentication, the first query of each request, notices one that
+        # has died and opens another (callcentre.api.authentication), so no health check is spent on every request.
+        "CONN_MAX_AGE": env_int("DATABASE_CONN_MAX_AGE", 600),
+        "OPTIONS": {
+            # Parameters travel apart from the SQL, so that a statement is planned once per connection. Behind a
+            # pooler in transaction mode that knows no prepared statements set DATABASE_PREPARE=0.
+            "server_side_binding": True,
+            "prepare_threshold": 2 if env_bool("DATABASE_PREPARE", True) else None,
+            "connect_timeout": 5,
+            "application_name": "callcentre",
+            **dict(parse_qsl(parts.query)),
+        },
+        "TEST": {"NAME": env("TEST_DATABASE_NAME") or None},
+    }
+
+
+# Foundations
+
+DEBUG = env_bool("DEBUG", False)
+SECRET_KEY = env("SECRET_KEY", "insecure-key-of-a-debugging-session" if DEBUG else "")
+SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
+# Fernet keys for credentials kept in the database, newest first: the first one encrypts, all of them decrypt.
+FIELD_ENCRYPTION_KEYS = env_list(
+    "FIELD_ENCRYPTION_KEYS", "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE=" if DEBUG else ""
+)
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
+# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
+
+_stores = read_stores(VAR) or {}
+DATABASE_URL = env("DATABASE_URL") or _stores.get("database_url", "")
+REDIS_URL = env("REDIS_URL") or _stores.get("redis_url", "")
+if not DATABASE_URL:
+    raise ImproperlyConfigured("There is no database: start `make run` in another terminal, or set DATABASE_URL.")
+if not REDIS_URL:
+    raise ImproperlyConfigured("There is no Redis: start `make run` in another terminal, or set REDIS_URL.")
+DATABASES = {"default": database(DATABASE_URL)}
+
+ROOT_URLCONF = "callcentre.urls"
+WSGI_APPLICATION = "callcentre.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "callcentre.User"
+APPEND_SLASH = False
+
+INSTALLED_APPS = [
+    "callcentre",
+    "unfold",
+    "unfold.contrib.filters",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.postgres",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "telephony",
+    "campaigns",
+]
+
+MIDDLEWARE = [
+    "callcentre.middleware.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "callcentre" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR / "static"
+STORAGES = {
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": VAR / "files"},
+    },
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage",
+    },
+}
+
+# Language, time, numbers
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("pl", _("Polish"))]
+LOCALE_PATHS = [BASE_DIR / "callcentre" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env("TIME_ZONE", "Europe/Warsaw")
+try:
+    ZoneInfo(TIME_ZONE)
+except (ZoneInfoNotFoundError, ValueError) as error:
+    raise ImproperlyConfigured(f"TIME_ZONE: {TIME_ZONE!r} is not a zone of the IANA database.") from error
+# Region whose national numbers are understood where a number names no country.
+DEFAULT_REGION = env("DEFAULT_REGION", "PL")
+
+# Security
+
+SESSION_COOKIE_HTTPONLY = True
+CSRF_COOKIE_HTTPONLY = True
+SECURE_COOKIES = env_bool("SECURE_COOKIES", not DEBUG)
+SESSION_COOKIE_SECURE = SECURE_COOKIES
+CSRF_COOKIE_SECURE = SECURE_COOKIES
+SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
+SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
+SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# TLS ends at a proxy, which also redirects; HTTP here is between it and us (docs/operations.md).
+SILENCED_SYSTEM_CHECKS = ["security.W008"]
+AUTHENTICATION_BACKENDS = ["callcentre.login.ThrottledBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "admin:login"
+MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
+# A batch of 10,000 records with all their fields is about 4 MB.
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_MB * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
+
+# API
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["callcentre.api.authentication.ApiUserAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["callcentre.api.permissions.HasRight"],
+    "DEFAULT_RENDERER_CLASSES": ["callcentre.api.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["callcentre.api.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "callcentre.api.renderers.AlwaysJSON",
+    "DEFAULT_SCHEMA_CLASS": "callcentre.api.schema.OperationSchema",
+    "DEFAULT_PAGINATION_CLASS": "callcentre.api.pagination.LimitOffset",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "EXCEPTION_HANDLER": "callcentre.api.exceptions.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+    "PAGE_SIZE": 100,
+}
+# Requests of one API user in one minute, unless its own limit says otherwise; 0 is no limit.
+API_RATE_LIMIT = env_int("API_RATE_LIMIT", 300_000)
+# Failed log-ins within five minutes that stop further guessing: of one login from one address, and of one address.
+LOGIN_FAILURES_PER_LOGIN = env_int("LOGIN_FAILURES_PER_LOGIN", 20, minimum=1)
+LOGIN_FAILURES_PER_ADDRESS = env_int("LOGIN_FAILURES_PER_ADDRESS", 200, minimum=1)
+IDEMPOTENCY_RETENTION = timedelta(hours=24)
+IDEMPOTENCY_WAIT_SECONDS = 10
+
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Call centre API",
+    "VERSION": "1.0.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "/api",
+    "SERVE_AUTHENTICATION": [
+        "callcentre.api.authentication.ApiUserAuthentication",
+        "callcentre.api.authentication.BackOfficeAuthentication",
+    ],
+    "SERVE_PERMISSIONS": ["callcentre.api.permissions.IsAuthenticated"],
+}
+
+# Celery. State, due times and attempts live in our rows; a message carries a primary key only.
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_RESULT_BACKEND = None
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_QUEUE_NAMES = ("calls", "webhooks", "mail", "default", "reports")
+CELERY_TASK_ROUTES = {"telephony.*": {"queue": "calls"}, "reports.*": {"queue": "reports"}}
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TRACK_STARTED = True
+CELERY_TASK_TIME_LIMIT = 3600
+CELERY_TASK_SOFT_TIME_LIMIT = 3500
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Publishing happens in requests too: one try, and the sweep finds what was not published.
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TIMEZONE = TIME_ZONE
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Longer than the longest task, or its message would be given out again while it still runs.
+    "visibility_timeout": 2 * CELERY_TASK_TIME_LIMIT,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 30,
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+    "health_check_interval": 25,
+    "global_keyprefix": "cc:",
+}
+
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    # every 10 seconds: start imports whose message or worker was lost
+    "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
+    # once an hour: forget answers kept for retried writes, 24 hours old
+    "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
+    # at 3:17 every night: remove uploaded import files and their error files, 30 days old
+    "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": crontab(hour="3", minute="17")},
+}
+
+LOGGING = logging_config(level=env("LOG_LEVEL", "INFO").upper(), as_json=env_bool("LOG_JSON", True))

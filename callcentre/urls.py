@@ -1,0 +1,29 @@
+"""Every route: the API's paths as the interface spells them, its documents, the admin, health and metrics."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from callcentre import health
+from callcentre.api.routers import route
+from callcentre.api.viewsets import PingViewSet, UnknownPath
+
+api = [
+    route("ping", PingViewSet, get="ping"),
+    re_path(r"^schema/?\Z", SpectacularAPIView.as_view(), name="schema"),
+    re_path(r"^docs/?\Z", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("", include("telephony.api.urls")),
+    path("", include("campaigns.api.urls")),
+    re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),
+]
+
+urlpatterns = [
+    re_path(r"^api/", include(api)),
+    re_path(r"^api\Z", UnknownPath.as_view(), name="api"),
+    path("admin/", admin.site.urls),
+    path("health/live", health.live, name="live"),
+    path("health/ready", health.ready, name="ready"),
+    path("metrics", health.metrics, name="metrics"),
+    path("", RedirectView.as_view(pattern_name="admin:index"), name="root"),
+]

@@ -1,0 +1,229 @@
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.exceptions import renamed
+from callcentre.api.fields import Reject, parse_boolean, parse_text
+from callcentre.api.pagination import LimitOffset
+from callcentre.api.viewsets import ApiViewSet
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.phone import PhoneError, normalise
+from campaigns.api.filters import RecordFilterSet
+from campaigns.api.serializers import (
+    RECORD_COLUMNS,
+    RecordEditInput,
+    RecordInput,
+    RecordPutInput,
+    record_data,
+    record_fields_data,
+)
+from campaigns.models import AdditionalNumber, Record
+from campaigns.models.adding import NewRecord
+from campaigns.models.editing import Edit
+from campaigns.models.rules import CampaignFacts
+
+MAX_BATCH = 10_000
+
+
+class RecordViewSet(ApiViewSet):
+    """Records of a campaign: the numbers to be called."""
+
+    area = "campaigns"
+    filterset_class = RecordFilterSet
+
+    def list(self, request: Request, code: str) -> Response:
+        facts = facts_or_404(code)
+        records = Record.objects.filter(campaign_id=facts.id).order_by("id")
+        records = RecordFilterSet.filtered(request, records)
+        paginator = LimitOffset()
+        rows = paginator.paginate_queryset(records.values_list(*RECORD_COLUMNS), request)
+        further: dict[int, list[str]] = {row[0]: [] for row in rows}
+        for record_id, number in AdditionalNumber.objects.filter(record_id__in=list(further)).values_list(
+            "record_id", "phone_number"
+        ):
+            further[record_id].append(number)
+        result = [
+            {
+                **record_data(row),
+                "additional_numbers": further[row[0]],
+                "record_fields": record_fields_data(facts.fields, row[-1]),
+            }
+            for row in rows
+        ]
+        return paginator.get_paginated_response(result)
+
+    def create(self, request: Request, code: str) -> Response:
+        facts = facts_or_404(code)
+        record = NewRecord(*self.read(RecordInput))
+        Record.objects.add_many(self.actor, facts, [record])
+        if record.id is None:
+            raise Invalid(record.faults)
+        return Response({"record_id": str(record.id)}, status=201)
+
+    def retrieve(self, request: Request, code: str, phone_number: str) -> Response:
+        include_fields, is_searching = _flags(request, "include_record_fields", "search_in_additional_numbers")
+        facts = facts_or_404(code)
+        try:
+            number = normalise(phone_number)
+        except PhoneError as error:
+            raise Http404 from error
+        records = Record.objects.filter(campaign_id=facts.id, number=number, is_primary=True)
+        row = records.values_list(*RECORD_COLUMNS).order_by().first()
+        if row is None and is_searching:
+            found = Record.objects.filter(
+                additional_numbers__campaign_id=facts.id, additional_numbers__number=number
+            ).order_by("id")
+            row = found.values_list(*RECORD_COLUMNS).first()
+        return _record_response(row, facts, include_fields)
+
+    def retrieve_by_identifier(self, request: Request, code: str, identifier: str) -> Response:
+        (include_fields,) = _flags(request, "include_record_fields")
+        facts = facts_or_404(code)
+        records = Record.objects.filter(campaign_id=facts.id, identifier=identifier).exclude(identifier="")
+        return _record_response(records.values_list(*RECORD_COLUMNS).order_by().first(), facts, include_fields)
+
+    def update(self, request: Request, code: str, phone_number: str) -> Response:
+        (is_searching,) = _flags(request, "search_in_additional_numbers")
+        facts = facts_or_404(code)
+        values, faults = self.read(RecordPutInput, is_partial=True)
+        edit = Edit(phone_number, values, is_searching, faults)
+        Record.objects.edit_many(self.actor, facts, [edit])
+        codes = {fault.code for fault in edit.faults}
+        if codes & {ErrorCode.RECORD_NOT_FOUND, ErrorCode.PHONE_LETTERS, ErrorCode.PHONE_INVALID}:
+            raise Http404
+        if ErrorCode.RECORD_BUSY in codes:
+            raise Conflict(ErrorCode.RECORD_BUSY)
+        if edit.faults:
+            raise Invalid(edit.faults)
+        return Response(status=204)
+
+
+class RecordBatchViewSet(ApiViewSet):
+    """Many records at once: each item stands alone, the answer has one entry a number."""
+
+    area = "campaigns"
+
+    def create(self, request: Request, code: str) -> Response:
+        facts = facts_or_404(code)
+        items = _items(request.data)
+        records = [NewRecord(*RecordInput.read(item)) for item in items]
+        Record.objects.add_many(self.actor, facts, records)
+        answer: dict[str, dict[str, Any]] = {}
+        for item, record in zip(items, records, strict=True):
+            if record.id is not None:
+                entry = {"status": "ADDED", "record_id": str(record.id)}
+            elif {fault.code for fault in record.faults} == {ErrorCode.NUMBER_DUPLICATED}:
+                existing = record.existing_id or _id_of_twin(records, record)
+                entry = {"status": "ALREADY_EXISTS", "record_id": str(existing)}
+            else:
+                entry = {"status": "FAILED", "message": _message(record.faults, RecordInput.wire_names())}
+            answer.setdefault(item["phone_number"], entry)
+        return Response(answer, status=201)
+
+    def update(self, request: Request, code: str) -> Response:
+        (is_searching,) = _flags(request, "search_in_additional_numbers")
+        facts = facts_or_404(code)
+        items = _items(request.data)
+        edits = []
+        for item in items:
+            values, faults = RecordEditInput.read(item, is_partial=True)
+            edits.append(Edit(item["phone_number"], values, _searches(item, is_searching, faults), faults))
+        Record.objects.edit_many(self.actor, facts, edits)
+        names = RecordEditInput.wire_names()
+        answer: dict[str, dict[str, Any]] = {}
+        for edit in edits:
+            if edit.phone_number not in answer:
+                entry = (
+                    {"http_status": 400, "message": _message(edit.faults, names)}
+                    if edit.faults
+                    else {"http_status": 204}
+                )
+            elif answer[edit.phone_number]["http_status"] == 204:
+                entry = {"http_status": 400, "message": Fault(ErrorCode.FIRST_APPLIED).message}
+            else:
+                continue
+            answer[edit.phone_number] = entry
+        return Response(answer, status=207)
+
+
+def facts_or_404(code: str) -> CampaignFacts:
+    facts = CampaignFacts.read(code)
+    if facts is None:
+        raise Http404
+    return facts
+
+
+def _flags(request: Request, *names: str) -> list[bool]:
+    """Boolean parameters of the query, false where absent; all that are wrong at once."""
+    values, faults = [], []
+    for name in names:
+        try:
+            values.append(parse_boolean(request.query_params.get(name) or False))
+        except Reject as reject:
+            faults.append(Fault(reject.fault.code, name))
+    if faults:
+        raise Invalid(faults)
+    return values
+
+
+def _record_response(row: tuple[Any, ...] | None, facts: CampaignFacts, include_fields: bool) -> Response:
+    if row is None:
+        raise Http404
+    data = record_data(row)
+    if include_fields:
+        data["record_fields"] = record_fields_data(facts.fields, row[-1])
+    return Response(data)
+
+
+def _items(body: Any) -> list[dict[str, Any]]:
+    """The items of a batch, each with a phone number as text; a body that is no such array is refused whole."""
+    if not isinstance(body, Mapping):
+        raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
+    items = body.get("records")
+    if items in (None, "", []):
+        raise Invalid([Fault(ErrorCode.EMPTY, "records")])
+    if not isinstance(items, list):
+        raise Invalid([Fault(ErrorCode.NOT_LIST, "records")])
+    if len(items) > MAX_BATCH:
+        raise Invalid([Fault(ErrorCode.TOO_MANY, "records", {"limit": MAX_BATCH})])
+    faults = []
+    for position, item in enumerate(items):
+        try:
+            if not isinstance(item, dict):
+                raise Reject(ErrorCode.NOT_OBJECT)
+            raw = item.get("phone_number")
+            if raw is None or raw == "":
+                raise Reject(ErrorCode.EMPTY, "phone_number")
+            item["phone_number"] = parse_text(raw, trim=False)
+        except Reject as reject:
+            faults.append(_at(reject, position, item))
+    if faults:
+        raise Invalid(faults)
+    return items
+
+
+def _at(reject: Reject, position: int, item: Any) -> Fault:
+    name = f"records.{position}.phone_number" if isinstance(item, dict) else f"records.{position}"
+    return Fault(reject.fault.code, name, reject.fault.params)
+
+
+def _searches(item: Mapping[str, Any], default: bool, faults: list[Fault]) -> bool:
+    value = item.get("search_in_additional_numbers")
+    if value is None:
+        return default
+    try:
+        return parse_boolean(value)
+    except Reject as reject:
+        faults.append(Fault(reject.fault.code, "search_in_additional_numbers"))
+        return default
+
+
+def _message(faults: Iterable[Fault], names: Mapping[str, str]) -> str:
+    return " ".join(renamed(fault, names).message for fault in faults)
+
+
+def _id_of_twin(records: Iterable[NewRecord], twin: NewRecord) -> int | None:
+    return next((record.id for record in records if record.number == twin.number and record.id), None)

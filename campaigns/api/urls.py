@@ -1,0 +1,19 @@
+from callcentre.api.routers import route
+from campaigns.api.records import RecordBatchViewSet, RecordViewSet
+from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
+
+urlpatterns = [
+    route("outbounds", CampaignViewSet, get="list", post="create"),
+    route("outbounds/:code", CampaignViewSet, get="retrieve", put="update"),
+    route("outbounds/:code/clone", CampaignViewSet, post="clone"),
+    route("outbounds/:code/agents", CampaignViewSet, get="agents"),
+    route("outbounds/:code/add_agents", CampaignViewSet, post="add_agents"),
+    route("outbounds/:code/remove_agents", CampaignViewSet, post="remove_agents"),
+    route("outbounds/:code/statuses", CampaignViewSet, get="statuses"),
+    route("outbounds/:code/stats", CampaignViewSet, get="stats"),
+    route("outbounds/:code/records", RecordViewSet, get="list", post="create"),
+    route("outbounds/:code/records/:phone_number", RecordViewSet, get="retrieve", put="update"),
+    route("outbounds/:code/records_by_identifier/:identifier", RecordViewSet, get="retrieve_by_identifier"),
+    route("batch/outbounds/:code/records", RecordBatchViewSet, put="update", post="create"),
+    route("outbound_groups", CampaignGroupViewSet, get="list", post="create"),
+]

@@ -1,0 +1,109 @@
+from typing import Any
+
+from django.db.models import Count
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.viewsets import ApiViewSet
+from campaigns.api.serializers import (
+    CampaignEditInput,
+    CampaignGroupInput,
+    CampaignInput,
+    CloneInput,
+    LoginsInput,
+    campaign_data,
+)
+from campaigns.models import Campaign, CampaignGroup, SystemStatus
+from telephony.api.serializers import agent_data
+
+
+class CampaignViewSet(ApiViewSet):
+    """Outbound campaigns: create, clone, read, edit, and who works in them."""
+
+    area = "campaigns"
+
+    def list(self, request: Request) -> Response:
+        campaigns = Campaign.objects.prefetch_related("fields")
+        return Response([campaign_data(campaign) for campaign in campaigns])
+
+    def create(self, request: Request) -> Response:
+        values, faults = self.read(CampaignInput)
+        campaign = Campaign.create(self.actor, faults, **values)
+        return Response({"id": campaign.code, "outbound_id": campaign.code}, status=201)
+
+    def retrieve(self, request: Request, code: str) -> Response:
+        return Response(campaign_data(campaign_or_404(code)))
+
+    def update(self, request: Request, code: str) -> Response:
+        campaign = campaign_or_404(code)
+        values, faults = self.read(CampaignEditInput, is_partial=True)
+        campaign.edit(self.actor, faults, **values)
+        return Response(status=204)
+
+    def clone(self, request: Request, code: str) -> Response:
+        source = campaign_or_404(code)
+        values, faults = self.read(CloneInput)
+        return Response({"id": source.clone(self.actor, faults, **values).code}, status=201)
+
+    def agents(self, request: Request, code: str) -> Response:
+        return Response([agent_data(agent) for agent in campaign_or_404(code).agents.all()])
+
+    def add_agents(self, request: Request, code: str) -> Response:
+        campaign = campaign_or_404(code)
+        values, faults = self.read(LoginsInput)
+        campaign.add_agents(self.actor, values.get("logins", ()), faults)
+        return Response(status=204)
+
+    def remove_agents(self, request: Request, code: str) -> Response:
+        campaign = campaign_or_404(code)
+        values, faults = self.read(LoginsInput)
+        campaign.remove_agents(self.actor, values.get("logins", ()), faults)
+        return Response(status=204)
+
+    def statuses(self, request: Request, code: str) -> Response:
+        columns = {"status_id": "id"}
+        statuses = campaign_or_404(code).statuses.values_list("id", "name", "system_status", "dictionary_status_id")
+        names = (*columns, "name", "system_status", "dictionary_status_id")
+        return Response([dict(zip(names, row, strict=True)) for row in statuses])
+
+    def stats(self, request: Request, code: str) -> Response:
+        campaign = campaign_or_404(code)
+        counted = campaign.records.order_by().values_list("system_status").annotate(count=Count("pk"))
+        by_status = dict.fromkeys(SystemStatus.values, 0) | dict(counted)
+        total = sum(by_status.values())
+        completed = sum(by_status[status] for status in SystemStatus.completed())
+        return Response(
+            {
+                "id": campaign.code,
+                "records_count": total,
+                "completion_percent": round(100 * completed / total, 2) if total else 0,
+                "by_system_status": by_status,
+            }
+        )
+
+
+def campaign_or_404(code: str) -> Campaign:
+    campaign = Campaign.objects.prefetch_related("fields").filter(code=code).first()
+    if campaign is None:
+        raise Http404
+    return campaign
+
+
+class CampaignGroupViewSet(ApiViewSet):
+    """Groups of campaigns."""
+
+    area = "campaigns"
+
+    def list(self, request: Request) -> Response:
+        return Response([_group_data(group) for group in CampaignGroup.objects.all()])
+
+    def create(self, request: Request) -> Response:
+        values, faults = self.read(CampaignGroupInput)
+        return Response(
+            _group_data(CampaignGroup.create(self.actor, faults=faults, **{"name": "", **values})), status=201
+        )
+
+
+def _group_data(group: CampaignGroup) -> dict[str, Any]:
+    return {"id": group.pk, "name": group.name}

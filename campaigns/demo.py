@@ -1,0 +1,57 @@
+"""The campaigns part of the demonstration."""
+
+from django.db import transaction
+
+from callcentre.actor import SYSTEM
+from campaigns.models import Campaign, CampaignField, CampaignGroup, Record
+from campaigns.models.adding import NewRecord
+from campaigns.models.rules import CampaignFacts
+
+FIRST_NAMES = ["Adam", "Barbara", "Cezary", "Danuta", "Edward", "Franciszka", "Grzegorz", "Halina", "Igor", "Joanna"]
+CITIES = ["Warszawa", "Kraków", "Łódź", "Wrocław", "Poznań", "Gdańsk", "Szczecin"]
+
+
+@transaction.atomic
+def seed() -> None:
+    """DEMO1 (CSV, progressive, two fields, 200 records, agents 1 to 3), DEMO2 (CRM, preview); once."""
+    group, _ = CampaignGroup.objects.get_or_create(name="Demonstration")
+    if not Campaign.objects.filter(code="DEMO1").exists():
+        campaign = Campaign.create(
+            SYSTEM,
+            code="DEMO1",
+            name="Demonstration: file",
+            dialer=Campaign.Dialer.PROGRESSIVE,
+            is_crm=False,
+            group_id=group.pk,
+            caller_id="+48225550100",
+        )
+        for order, name in enumerate(("first_name", "city"), start=1):
+            CampaignField.objects.create(campaign=campaign, name=name, order=10 * order)
+        campaign.add_agents(SYSTEM, ["agent1", "agent2", "agent3"])
+        facts = CampaignFacts.read("DEMO1")
+        assert facts is not None
+        # The last two digits decide what the simulated switch does with a call: all its outcomes are here.
+        records = [
+            NewRecord(
+                {
+                    "phone_number": f"+48 22 555 {number:04}",
+                    "identifier": f"DEMO-{number:04}",
+                    "fields": {
+                        "first_name": FIRST_NAMES[number % len(FIRST_NAMES)],
+                        "city": CITIES[number % len(CITIES)],
+                    },
+                }
+            )
+            for number in range(1, 201)
+        ]
+        Record.objects.add_many(SYSTEM, facts, records)
+    if not Campaign.objects.filter(code="DEMO2").exists():
+        Campaign.create(
+            SYSTEM,
+            code="DEMO2",
+            name="Demonstration: customers",
+            dialer=Campaign.Dialer.PREVIEW,
+            is_crm=True,
+            group_id=group.pk,
+            preview_timeout=60,
+        )

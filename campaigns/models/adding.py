@@ -1,0 +1,187 @@
+"""Adding records: any number of them in a constant number of statements."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault
+from callcentre.phone import PhoneError, normalise
+from campaigns.models.rules import CampaignFacts, Draft, check
+from telephony.models import Agent
+
+
+@dataclass(slots=True)
+class NewRecord:
+    """A record to be added: what was sent, by the model's names, then what came of it."""
+
+    values: dict[str, Any]
+    faults: list[Fault] = field(default_factory=list)
+    number: str = ""
+    draft: Draft = field(default_factory=Draft)
+    additional: list[tuple[str, str]] = field(default_factory=list)
+    id: int | None = None
+    # The record that has the number already.
+    existing_id: int | None = None
+
+
+# One statement for record, further numbers and history: nothing is half-written, and a number that another request
+# adds at the same moment is waited for on the unique index, without a lock on anything else.
+_INSERT = """
+WITH given AS (
+  SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[],
+                       %s::timestamptz[], %s::int[], %s::text[])
+    AS g(phone_number, number, status_id, system_status, status_name, identifier, agent_id, next_call_at, "order",
+         fields)
+), added AS (
+  INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
+                                agent_id, next_call_at, "order", last_note, fields, leased_by)
+  SELECT %s, phone_number, number, true, status_id, system_status, identifier, agent_id, next_call_at, "order", '',
+         fields::jsonb, ''
+  FROM given
+  ON CONFLICT DO NOTHING
+  RETURNING id, number
+), history AS (
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
+                                      to_status, from_system_status, to_system_status)
+  SELECT added.id, %s, %s, %s, 'create', '{}', '', given.status_name, '', given.system_status
+  FROM added JOIN given USING (number)
+), additional AS (
+  INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
+  SELECT added.id, %s, a.phone_number, a.number
+  FROM unnest(%s::text[], %s::text[], %s::text[]) AS a(of_number, phone_number, number)
+  JOIN added ON added.number = a.of_number
+)
+SELECT number, id FROM added
+"""
+
+
+def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
+    """Add those records that nothing is wrong with; each has its `id` or its `faults` afterwards.
+
+    Every fault of a record is found at once, the numbers and identifiers that are taken included.
+    """
+    agents = Agent.objects.ids_by_login(
+        record.values["agent_login"] for record in records if record.values.get("agent_login")
+    )
+    start = Draft(status=campaign.first_status)
+    for record in records:
+        _read_numbers(record)
+        record.draft, faults = check(record.values, campaign, agents, start)
+        record.faults += faults
+    _find_repeated(records)
+    with transaction.atomic():
+        faultless = [record for record in records if not record.faults]
+        ids = _insert(actor, campaign, faultless) if faultless else {}
+        for record in faultless:
+            record.id = ids.get(record.number)
+    if refused := [record for record in records if record.id is None]:
+        _find_taken(campaign, refused)
+
+
+def _read_numbers(record: NewRecord) -> None:
+    try:
+        if raw := record.values.get("phone_number"):
+            record.number = normalise(raw)
+    except PhoneError as error:
+        record.faults.append(phone_fault(error, "phone_number"))
+    record.additional = read_additional(record.values, record.number, record.faults)
+
+
+def read_additional(values: Mapping[str, Any], number: str, faults: list[Fault]) -> list[tuple[str, str]]:
+    """(as sent, normal form) of the additional numbers, without repetitions and the record's own number."""
+    seen = {number}
+    additional = []
+    for position, raw in enumerate(values.get("additional_numbers") or ()):
+        try:
+            further = normalise(raw)
+        except PhoneError as error:
+            faults.append(phone_fault(error, f"additional_numbers.{position}"))
+            continue
+        if further not in seen:
+            seen.add(further)
+            additional.append((raw, further))
+    return additional
+
+
+def phone_fault(error: PhoneError, name: str) -> Fault:
+    code = {
+        "phone_empty": ErrorCode.EMPTY,
+        "phone_letters": ErrorCode.PHONE_LETTERS,
+        "phone_too_long": ErrorCode.PHONE_TOO_LONG,
+    }.get(error.code, ErrorCode.PHONE_INVALID)
+    return Fault(code, name)
+
+
+def _find_repeated(records: Iterable[NewRecord]) -> None:
+    """Refuse the later one of two that cannot both be added."""
+    numbers: set[str] = set()
+    identifiers: set[str] = set()
+    for record in records:
+        if record.number in numbers:
+            record.faults.append(Fault(ErrorCode.NUMBER_DUPLICATED, "phone_number"))
+        if (identifier := record.draft.identifier) in identifiers:
+            record.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
+        if not record.faults:
+            numbers.add(record.number)
+            if identifier:
+                identifiers.add(identifier)
+
+
+def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> dict[str, int]:
+    drafts = [record.draft for record in records]
+    columns: list[list[Any]] = [
+        [record.values["phone_number"] for record in records],
+        [record.number for record in records],
+        [draft.status.id for draft in drafts],
+        [draft.status.system_status for draft in drafts],
+        [draft.status.name for draft in drafts],
+        [draft.identifier for draft in drafts],
+        [draft.agent_id for draft in drafts],
+        [draft.next_call_at for draft in drafts],
+        [draft.order for draft in drafts],
+        [orjson.dumps(draft.fields).decode() for draft in drafts],
+    ]
+    further = [(record.number, *pair) for record in records for pair in record.additional]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _INSERT,
+            [
+                *columns,
+                campaign.id,
+                actor.kind,
+                actor.id,
+                actor.name[:150],
+                campaign.id,
+                *([row[position] for row in further] for position in range(3)),
+            ],
+        )
+        return dict(cursor.fetchall())
+
+
+def _find_taken(campaign: CampaignFacts, refused: Sequence[NewRecord]) -> None:
+    """Say of each refused record whether its number or its identifier is taken."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT number, id FROM campaigns_record WHERE campaign_id = %s AND is_primary AND number = ANY(%s)",
+            [campaign.id, [record.number for record in refused if record.number]],
+        )
+        numbers = dict(cursor.fetchall())
+        cursor.execute(
+            "SELECT identifier FROM campaigns_record"
+            " WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)",
+            [campaign.id, [record.draft.identifier for record in refused if record.draft.identifier]],
+        )
+        identifiers = {identifier for (identifier,) in cursor.fetchall()}
+    for record in refused:
+        codes = {fault.code for fault in record.faults}
+        record.existing_id = numbers.get(record.number)
+        if record.existing_id and ErrorCode.NUMBER_DUPLICATED not in codes:
+            record.faults.append(Fault(ErrorCode.NUMBER_DUPLICATED, "phone_number"))
+        if record.draft.identifier in identifiers and ErrorCode.IDENTIFIER_TAKEN not in codes:
+            record.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
+        if not record.faults:  # whoever had it has given it up since
+            record.faults.append(Fault(ErrorCode.CONFLICT))

@@ -1,0 +1,303 @@
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Any
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import connection, models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.models import TimestampedModel
+from campaigns.models.status import DictionaryStatus, RecordStatus
+from telephony.models import Agent
+
+CODE = re.compile(r"[0-9A-Za-z]{5}\Z")
+PARAMETERS = ("caller_id", "preview_timeout", "predictive_max_calls", "predictive_min_calls")
+# Any number will do that no other advisory lock of ours uses.
+_CODE_LOCK = 7_301
+
+
+class CampaignGroup(TimestampedModel):
+    """Campaigns that belong together, for people who look for one among many."""
+
+    name = models.CharField(
+        _("name"), max_length=100, unique=True, error_messages={"unique": ErrorCode.GROUP_NAME_TAKEN.text}
+    )
+
+    class Meta:
+        verbose_name = _("campaign group")
+        verbose_name_plural = _("campaign groups")
+        ordering = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def create(cls, actor: Actor, name: str, faults: Sequence[Fault] = ()) -> "CampaignGroup":
+        with transaction.atomic():
+            if faults := [*faults, *([Fault(ErrorCode.GROUP_NAME_TAKEN, "name")] if cls._has(name) else [])]:
+                raise Invalid(faults)
+            return cls.objects.create(name=name)
+
+    @classmethod
+    def _has(cls, name: str) -> bool:
+        return bool(name) and cls.objects.filter(name=name).exists()
+
+
+class CampaignQuerySet(models.QuerySet["Campaign"]):
+    def diallable_on(self, day: date) -> "CampaignQuerySet":
+        """Active, and within its dates: outside them a campaign is never dialled."""
+        return self.filter(Q(end_date=None) | Q(end_date__gte=day), is_active=True, start_date__lte=day)
+
+
+class Campaign(TimestampedModel):
+    """An outbound campaign: who is to be called (records), by whom (agents), how (dialler and its parameters).
+
+    The wire calls it an outbound and knows it by `code`, five letters or digits that never change. A CRM campaign
+    feeds on customers and has no fields of its own; a CSV campaign has fields, which its records fill.
+    """
+
+    class Dialer(models.TextChoices):
+        PREDICTIVE = "predictive", _("predictive")
+        PROGRESSIVE = "progressive", _("progressive")
+        PREVIEW = "preview", _("preview")
+
+    code = models.CharField(
+        _("id"),
+        max_length=5,
+        unique=True,
+        blank=True,
+        help_text=_("5 letters or digits; the lowest free number if left empty."),
+        error_messages={"unique": ErrorCode.CAMPAIGN_ID_TAKEN.text},
+    )
+    name = models.CharField(_("name"), max_length=200)
+    dialer = models.CharField(_("dialler"), max_length=20, choices=Dialer)
+    is_crm = models.BooleanField(
+        _("CRM"), default=False, help_text=_("Fed with customers (CRM) instead of files (CSV).")
+    )
+    is_active = models.BooleanField(_("active"), default=True)
+    start_date = models.DateField(_("first day"), default=timezone.localdate)
+    end_date = models.DateField(_("last day"), null=True, blank=True)
+    order = models.PositiveIntegerField(
+        _("order"), default=50, validators=[MinValueValidator(1), MaxValueValidator(99_999)]
+    )
+    parity = models.PositiveIntegerField(
+        _("parity"), default=50, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
+    group = models.ForeignKey(
+        CampaignGroup,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="campaigns",
+        verbose_name=_("group"),
+    )
+    agents = models.ManyToManyField(Agent, related_name="campaigns", blank=True, verbose_name=_("agents"))
+
+    # Parameters; NULL or "" where the campaign leaves one to the dialler.
+    caller_id = models.CharField(
+        _("caller id"), max_length=40, blank=True, help_text=_("Number presented by the campaign.")
+    )
+    preview_timeout = models.PositiveIntegerField(
+        _("preview time-out"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(3600)],
+        help_text=_("Seconds an agent has to look at a record."),
+    )
+    predictive_max_calls = models.FloatField(
+        _("highest over-dialling ratio"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0), MaxValueValidator(100)],
+    )
+    predictive_min_calls = models.FloatField(
+        _("lowest over-dialling ratio"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0), MaxValueValidator(100)],
+    )
+
+    objects = CampaignQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("campaign")
+        verbose_name_plural = _("campaigns")
+        ordering = ["order", "code"]
+        constraints = [
+            models.CheckConstraint(
+                name="campaign_code_is_well_formed",
+                condition=Q(code__regex=r"^[0-9A-Za-z]{5}$"),
+                violation_error_message=ErrorCode.CAMPAIGN_ID_MALFORMED.text,
+            ),
+            models.CheckConstraint(
+                name="campaign_ends_after_start",
+                condition=Q(end_date=None) | Q(end_date__gte=F("start_date")),
+                violation_error_message=ErrorCode.END_BEFORE_START.text,
+            ),
+            models.CheckConstraint(name="campaign_order_in_range", condition=Q(order__gte=1, order__lte=99_999)),
+            models.CheckConstraint(name="campaign_parity_in_range", condition=Q(parity__gte=1, parity__lte=100)),
+            models.CheckConstraint(
+                name="campaign_preview_timeout_in_range",
+                condition=Q(preview_timeout=None) | Q(preview_timeout__gte=1, preview_timeout__lte=3600),
+            ),
+            models.CheckConstraint(
+                name="campaign_ratios_in_order",
+                condition=Q(predictive_min_calls=None)
+                | Q(predictive_max_calls=None)
+                | Q(predictive_min_calls__lte=F("predictive_max_calls")),
+                violation_error_message=ErrorCode.RATIOS_CROSSED.text,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.name}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, by the names the wire gives them."""
+        values = {name: getattr(self, name) for name in PARAMETERS}
+        return {name: value for name, value in values.items() if value not in (None, "")}
+
+    @classmethod
+    def create(cls, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> "Campaign":
+        """A new campaign with one status per dictionary entry. Raises Invalid with these faults and the rules' own."""
+        with transaction.atomic():
+            campaign = cls._build(values, faults)
+            campaign.save(force_insert=True)
+            RecordStatus.objects.bulk_create(
+                RecordStatus(
+                    campaign=campaign,
+                    name=entry.name,
+                    system_status=entry.system_status,
+                    dictionary_status=entry,
+                    order=entry.order,
+                )
+                for entry in DictionaryStatus.objects.all()
+            )
+        return campaign
+
+    def clone(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> "Campaign":
+        """A campaign with this one's settings, group, fields, statuses and agents, without its records and dates."""
+        copied = ("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS)
+        with transaction.atomic():
+            campaign = self._build({**{name: getattr(self, name) for name in copied}, **values}, faults)
+            campaign.save(force_insert=True)
+            CampaignField.objects.bulk_create(
+                CampaignField(campaign=campaign, name=field.name, order=field.order) for field in self.fields.all()
+            )
+            RecordStatus.objects.bulk_create(
+                RecordStatus(
+                    campaign=campaign,
+                    name=status.name,
+                    system_status=status.system_status,
+                    dictionary_status_id=status.dictionary_status_id,
+                    order=status.order,
+                )
+                for status in self.statuses.all()
+            )
+            campaign._link(self.agents.values_list("pk", flat=True))
+        return campaign
+
+    def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
+        """Change settings or parameters; `code` is not among them. Raises Invalid."""
+        with transaction.atomic():
+            locked = Campaign.objects.select_for_update().get(pk=self.pk)
+            for name, value in values.items():
+                setattr(locked, name, value)
+            if faults := [*faults, *locked.faults()]:
+                raise Invalid(faults)
+            locked.save(update_fields=[*values, "updated_at"])
+        self.refresh_from_db()
+
+    def add_agents(self, actor: Actor, logins: Iterable[str], faults: Sequence[Fault] = ()) -> None:
+        """Let these agents work in the campaign; those who do already stay. Unknown ones: Invalid, none is added."""
+        self._link(self._agent_ids(logins, faults))
+
+    def remove_agents(self, actor: Actor, logins: Iterable[str], faults: Sequence[Fault] = ()) -> None:
+        """Take these agents out of the campaign. Unknown ones: Invalid, none is taken out."""
+        ids = self._agent_ids(logins, faults)
+        Campaign.agents.through.objects.filter(campaign_id=self.pk, agent_id__in=ids).delete()
+
+    def faults(self) -> list[Fault]:
+        """The rules that no single field can check."""
+        faults = []
+        if self.code and not CODE.match(self.code):
+            faults.append(Fault(ErrorCode.CAMPAIGN_ID_MALFORMED, "code"))
+        if self.end_date and self.start_date and self.end_date < self.start_date:
+            faults.append(Fault(ErrorCode.END_BEFORE_START, "end_date"))
+        low, high = self.predictive_min_calls, self.predictive_max_calls
+        if low is not None and high is not None and low > high:
+            faults.append(Fault(ErrorCode.RATIOS_CROSSED, "parameters.predictive_min_calls"))
+        if self.group_id and not CampaignGroup.objects.filter(pk=self.group_id).exists():
+            faults.append(Fault(ErrorCode.GROUP_NOT_FOUND, "group_id"))
+        return faults
+
+    @classmethod
+    def _build(cls, values: dict[str, Any], faults: Sequence[Fault]) -> "Campaign":
+        campaign = cls(**values)
+        faults = [*faults, *campaign.faults()]
+        if campaign.code and cls.objects.filter(code=campaign.code).exists():
+            faults.append(Fault(ErrorCode.CAMPAIGN_ID_TAKEN, "code"))
+        if faults:
+            raise Invalid(faults)
+        campaign.code = campaign.code or cls._free_code()
+        return campaign
+
+    @staticmethod
+    def _free_code() -> str:
+        """The lowest free number. Locked until commit, so that two who ask at once get two."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
+            cursor.execute(
+                "SELECT lpad(n::text, 5, '0') FROM generate_series(1, 99999) n WHERE NOT EXISTS"
+                " (SELECT FROM campaigns_campaign WHERE code = lpad(n::text, 5, '0')) ORDER BY n LIMIT 1"
+            )
+            row = cursor.fetchone()
+        if row is None:
+            raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])
+        return str(row[0])
+
+    @staticmethod
+    def _agent_ids(logins: Iterable[str], faults: Sequence[Fault]) -> list[int]:
+        wanted = list(dict.fromkeys(logins))
+        ids = Agent.objects.ids_by_login(wanted)
+        unknown = [login for login in wanted if login not in ids]
+        if unknown:
+            faults = [*faults, Fault(ErrorCode.AGENTS_NOT_FOUND, "logins", {"logins": ", ".join(unknown)})]
+        if faults:
+            raise Invalid(faults)
+        return list(ids.values())
+
+    def _link(self, agent_ids: Iterable[int]) -> None:
+        through = Campaign.agents.through
+        through.objects.bulk_create(
+            [through(campaign_id=self.pk, agent_id=agent_id) for agent_id in agent_ids], ignore_conflicts=True
+        )
+
+
+class CampaignField(models.Model):
+    """A field that records of a CSV campaign fill. Records keep values under its primary key: a rename costs nothing."""
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="fields", verbose_name=_("campaign"))
+    name = models.CharField(_("name"), max_length=100)
+    order = models.PositiveIntegerField(_("order"), default=50)
+
+    class Meta:
+        verbose_name = _("campaign field")
+        verbose_name_plural = _("campaign fields")
+        ordering = ["order", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "name"],
+                name="campaignfield_name_is_unique",
+                violation_error_message=_("The campaign already has a field of this name."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,210 @@
+"""Editing records found by their numbers: any number of them in a constant number of statements."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault
+from callcentre.phone import PhoneError, normalise
+from campaigns.models.adding import phone_fault, read_additional
+from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
+from telephony.models import Agent
+
+
+@dataclass(slots=True)
+class Edit:
+    """A change of the record that a number finds: what was sent, by the model's names, then what is wrong with it."""
+
+    phone_number: str
+    values: dict[str, Any]
+    is_search_in_additional: bool = False
+    faults: list[Fault] = field(default_factory=list)
+    number: str = ""
+    additional: list[tuple[str, str]] = field(default_factory=list)
+    record_id: int | None = None
+    before: Draft = field(default_factory=Draft)
+    after: Draft = field(default_factory=Draft)
+
+    @property
+    def changes(self) -> dict[str, list[Any]]:
+        return self.after.differences(self.before)
+
+
+_FIND_DUPLICATED = """
+SELECT DISTINCT number FROM campaigns_record WHERE campaign_id = %s AND NOT is_primary AND number = ANY(%s)
+"""
+_FIND_ADDITIONAL = """
+SELECT number, record_id FROM campaigns_additionalnumber WHERE campaign_id = %s AND number = ANY(%s)
+"""
+# In the order of ids, so that two batches that meet wait for each other and never for ever.
+_LOCK = """
+SELECT r.id, r.number, r.is_primary, r.status_id, r.system_status, r.agent_id, a.login, r.next_call_at,
+       r.identifier, r."order", r.last_note, r.fields::text, COALESCE(r.leased_until > now(), false)
+FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
+WHERE r.campaign_id = %s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
+"""
+_LOCK_BY_NUMBER = _LOCK.format(condition="r.is_primary AND r.number = ANY(%s)")
+_LOCK_BY_NUMBER_OR_ID = _LOCK.format(condition="((r.is_primary AND r.number = ANY(%s)) OR r.id = ANY(%s))")
+_UPDATE = """
+UPDATE campaigns_record r SET status_id = v.status_id, system_status = v.system_status, agent_id = v.agent_id,
+       next_call_at = v.next_call_at, identifier = v.identifier, "order" = v."order", last_note = v.last_note,
+       fields = COALESCE(v.fields::jsonb, r.fields)
+FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::timestamptz[], %s::text[], %s::int[],
+            %s::text[], %s::text[])
+  AS v(id, status_id, system_status, agent_id, next_call_at, identifier, "order", last_note, fields)
+WHERE r.id = v.id
+"""
+_INSERT_HISTORY = """
+INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
+                                    to_status, from_system_status, to_system_status)
+SELECT v.record_id, %s, %s, %s, 'edit', v.changes::jsonb, v.from_status, v.to_status, v.from_system, v.to_system
+FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+  AS v(record_id, changes, from_status, to_status, from_system, to_system)
+"""
+_INSERT_ADDITIONAL = """
+INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
+SELECT v.record_id, %s, v.phone_number, v.number
+FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS v(record_id, phone_number, number)
+"""
+
+
+def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    """Make those edits that nothing is wrong with, all in one transaction; the others have `faults` afterwards.
+
+    Each stands alone. Of two that mean the same record the later one is refused, whatever became of the first.
+    """
+    agents = Agent.objects.ids_by_login(edit.values["agent_login"] for edit in edits if edit.values.get("agent_login"))
+    for edit in edits:
+        try:
+            edit.number = normalise(edit.phone_number)
+        except PhoneError as error:
+            edit.faults.append(phone_fault(error, "phone_number"))
+        edit.additional = read_additional(edit.values, edit.number, edit.faults)
+    with transaction.atomic(), connection.cursor() as cursor:
+        _find(cursor, campaign, edits)
+        taken: set[int] = set()
+        for edit in edits:
+            if edit.record_id is None:
+                continue
+            if edit.record_id in taken:
+                edit.faults.append(Fault(ErrorCode.SAME_RECORD_TWICE, "phone_number"))
+                continue
+            taken.add(edit.record_id)
+            edit.after, faults = check(edit.values, campaign, agents, edit.before)
+            edit.faults += faults
+        _find_taken_identifiers(cursor, campaign, edits)
+        made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
+        _replace_additional(cursor, campaign, made)
+        if changed := [edit for edit in made if edit.after != edit.before]:
+            _write(cursor, actor, changed)
+
+
+def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    """Lock the record that each edit means and read it; an edit that means none, or a busy one, has a fault."""
+    numbers = list({edit.number for edit in edits if edit.number})
+    if not numbers:
+        return
+    additional: dict[str, set[int]] = defaultdict(set)
+    if searched := [edit.number for edit in edits if edit.is_search_in_additional and edit.number]:
+        cursor.execute(_FIND_ADDITIONAL, [campaign.id, searched])
+        for number, record_id in cursor.fetchall():
+            additional[number].add(record_id)
+        ids = list({record_id for several in additional.values() for record_id in several})
+        cursor.execute(_LOCK_BY_NUMBER_OR_ID, [campaign.id, numbers, ids])
+    else:
+        cursor.execute(_LOCK_BY_NUMBER, [campaign.id, numbers])
+    rows = {row[0]: row for row in cursor.fetchall()}
+    primary = {row[1]: row[0] for row in rows.values() if row[2]}
+    cursor.execute(_FIND_DUPLICATED, [campaign.id, numbers])
+    duplicated = {number for (number,) in cursor.fetchall()}
+    for edit in edits:
+        if not edit.number:
+            continue
+        record_id = primary.get(edit.number)
+        if edit.number in duplicated:
+            edit.faults.append(Fault(ErrorCode.NUMBER_AMBIGUOUS, "phone_number"))
+        elif record_id is None and edit.is_search_in_additional:
+            found = additional[edit.number] & rows.keys()
+            if len(found) > 1:
+                edit.faults.append(Fault(ErrorCode.NUMBER_AMBIGUOUS, "phone_number"))
+            record_id = next(iter(found)) if len(found) == 1 else None
+        if record_id is None:
+            if not edit.faults:
+                edit.faults.append(Fault(ErrorCode.RECORD_NOT_FOUND, "phone_number"))
+        elif rows[record_id][12]:
+            edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
+        elif edit.number not in duplicated:
+            edit.record_id, edit.before = record_id, _draft(rows[record_id], campaign)
+
+
+def _draft(row: Sequence[Any], campaign: CampaignFacts) -> Draft:
+    _, _, _, status_id, system_status, agent_id, login, next_call_at, identifier, order, note, fields, _ = row
+    known = campaign.statuses.get(status_id, NO_STATUS)
+    status = known if known.system_status == system_status else StatusFact(status_id, known.name, system_status, None)
+    return Draft(status, agent_id, login or "", next_call_at, identifier, order, note, orjson.loads(fields))
+
+
+def _find_taken_identifiers(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    changed = [edit for edit in edits if edit.after.identifier and edit.after.identifier != edit.before.identifier]
+    if not changed:
+        return
+    cursor.execute(
+        "SELECT identifier FROM campaigns_record WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)",
+        [campaign.id, [edit.after.identifier for edit in changed]],
+    )
+    taken = {identifier for (identifier,) in cursor.fetchall()}
+    for edit in changed:
+        if edit.after.identifier in taken:
+            edit.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
+        taken.add(edit.after.identifier)
+
+
+def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
+    after = [edit.after for edit in edits]
+    ids = [edit.record_id for edit in edits]
+    cursor.execute(
+        _UPDATE,
+        [
+            ids,
+            [draft.status.id for draft in after],
+            [draft.status.system_status for draft in after],
+            [draft.agent_id for draft in after],
+            [draft.next_call_at for draft in after],
+            [draft.identifier for draft in after],
+            [draft.order for draft in after],
+            [draft.last_note for draft in after],
+            [
+                orjson.dumps(edit.after.fields).decode() if edit.after.fields is not edit.before.fields else None
+                for edit in edits
+            ],
+        ],
+    )
+    cursor.execute(
+        _INSERT_HISTORY,
+        [
+            actor.kind,
+            actor.id,
+            actor.name[:150],
+            ids,
+            [orjson.dumps(edit.changes).decode() for edit in edits],
+            [edit.before.status.name for edit in edits],
+            [draft.status.name for draft in after],
+            [edit.before.status.system_status for edit in edits],
+            [draft.status.system_status for draft in after],
+        ],
+    )
+
+
+def _replace_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    replaced = [edit for edit in edits if "additional_numbers" in edit.values]
+    if not replaced:
+        return
+    ids = [edit.record_id for edit in replaced]
+    rows = [(edit.record_id, *pair) for edit in replaced for pair in edit.additional]
+    cursor.execute("DELETE FROM campaigns_additionalnumber WHERE record_id = ANY(%s)", [ids])
+    cursor.execute(_INSERT_ADDITIONAL, [campaign.id, *([row[position] for row in rows] for position in range(3))])

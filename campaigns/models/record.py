@@ -1,0 +1,223 @@
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode
+from callcentre.models import Change, actor_columns
+from campaigns.models.adding import NewRecord, add_many
+from campaigns.models.campaign import Campaign
+from campaigns.models.editing import Edit, edit_many
+from campaigns.models.rules import CampaignFacts
+from campaigns.models.status import RecordStatus, SystemStatus
+from telephony.models import Agent
+
+
+class RecordQuerySet(models.QuerySet["Record"]):
+    def with_number(self, number: str) -> "RecordQuerySet":
+        """Records called at this number (in its normal form), oldest first."""
+        return self.filter(number=number).order_by("id")
+
+    def primary(self) -> "RecordQuerySet":
+        return self.filter(is_primary=True)
+
+    def in_live_call(self, now: datetime) -> "RecordQuerySet":
+        return self.filter(leased_until__gt=now)
+
+    @staticmethod
+    def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
+        """See campaigns.models.adding: each record has its `id` or its `faults` afterwards."""
+        add_many(actor, campaign, records)
+
+    @staticmethod
+    def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+        """See campaigns.models.editing: each edit was made, or has its `faults` afterwards."""
+        edit_many(actor, campaign, edits)
+
+
+class Record(models.Model):
+    """A phone number to be called in one campaign.
+
+    `phone_number` is what was sent, `number` its normal form, by which it is found and compared. The first record of
+    a number is the primary one; the API adds no second, an import may. Only the verbs change `system_status`;
+    MY_RECORD always has an agent and a next call time. A record leased by a call cannot be edited.
+    """
+
+    campaign = models.ForeignKey(
+        Campaign, models.CASCADE, related_name="records", db_index=False, verbose_name=_("campaign")
+    )
+    phone_number = models.CharField(_("phone number"), max_length=100)
+    number = models.CharField(_("normal form"), max_length=64, editable=False)
+    is_primary = models.BooleanField(_("first of its number"), default=True, editable=False)
+    # NULL: the campaign had no status for TO_CALL when the record was added.
+    status = models.ForeignKey(
+        RecordStatus,
+        models.PROTECT,
+        null=True,
+        related_name="records",
+        db_index=False,
+        verbose_name=_("status"),
+    )
+    system_status = models.CharField(
+        _("system status"), max_length=30, choices=SystemStatus, default=SystemStatus.TO_CALL, editable=False
+    )
+    identifier = models.CharField(_("identifier"), max_length=100, blank=True)
+    agent = models.ForeignKey(
+        Agent,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="records",
+        db_index=False,
+        verbose_name=_("agent"),
+    )
+    next_call_at = models.DateTimeField(_("next call"), null=True, blank=True)
+    called_at = models.DateTimeField(_("last call"), null=True, editable=False)
+    order = models.IntegerField(_("order"), null=True, blank=True)
+    last_note = models.TextField(_("last note"), blank=True)
+    # Primary key of the CampaignField, as a string -> text. Fields without a value are absent.
+    fields = models.JSONField(_("fields"), default=dict, blank=True)
+    # The call that works on the record, and until when it may: an instant, so that a lost call frees it.
+    leased_by = models.CharField(max_length=50, blank=True, editable=False)
+    leased_until = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+
+    objects = RecordQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("record")
+        verbose_name_plural = _("records")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "number"], condition=Q(is_primary=True), name="record_number_is_unique"
+            ),
+            models.UniqueConstraint(
+                fields=["campaign", "identifier"], condition=~Q(identifier=""), name="record_identifier_is_unique"
+            ),
+            models.CheckConstraint(
+                name="record_system_status_is_known", condition=Q(system_status__in=SystemStatus.values)
+            ),
+            models.CheckConstraint(
+                name="record_of_agent_has_agent_and_time",
+                condition=~Q(system_status="MY_RECORD") | Q(agent__isnull=False, next_call_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="record_no_sooner_than_has_time",
+                condition=~Q(system_status="CALL_NO_SOONER_THAN") | Q(next_call_at__isnull=False),
+            ),
+        ]
+        indexes = [
+            # Number in a campaign, records beside the primary one: few or none.
+            models.Index(fields=["campaign", "number"], condition=Q(is_primary=False), name="record_duplicates"),
+            models.Index(fields=["campaign", "id"], name="record_in_campaign"),
+            models.Index(fields=["campaign", "system_status", "id"], name="record_system_status"),
+            models.Index(fields=["agent"], condition=Q(agent__isnull=False), name="record_agent"),
+        ]
+
+    def __str__(self) -> str:
+        return self.phone_number
+
+    def lease(self, actor: Actor, call: str, until: datetime) -> None:
+        """Give the record to a call: nobody edits it until the call ends or the lease does. Raises Conflict."""
+        with transaction.atomic():
+            record = Record.objects.select_for_update().get(pk=self.pk)
+            if record.is_leased:
+                raise Conflict(ErrorCode.RECORD_BUSY)
+            status = self.campaign.statuses.filter(system_status=SystemStatus.IN_PROGRESS).first()
+            self._move(actor, "lease", status, SystemStatus.IN_PROGRESS, leased_by=call, leased_until=until)
+
+    def release(self, actor: Actor, status: RecordStatus, **values: Any) -> None:
+        """Take the record back from its call, with the status and what else the call's result says."""
+        with transaction.atomic():
+            Record.objects.select_for_update().get(pk=self.pk)
+            self._move(actor, "call", status, status.system_status, leased_by="", leased_until=None, **values)
+
+    @property
+    def is_leased(self) -> bool:
+        return self.leased_until is not None and self.leased_until > timezone.now()
+
+    def remove(self, actor: Actor) -> None:
+        """Delete the record; the oldest other one of its number becomes the primary. Raises Conflict in a live call."""
+        with transaction.atomic():
+            record = Record.objects.select_for_update().get(pk=self.pk)
+            if record.is_leased:
+                raise Conflict(ErrorCode.RECORD_BUSY)
+            others = Record.objects.filter(campaign_id=self.campaign_id, number=record.number, is_primary=False)
+            record.delete()
+            if record.is_primary and (heir := others.select_for_update().order_by("id").first()):
+                heir.is_primary = True
+                heir.save(update_fields=["is_primary"])
+
+    def _move(self, actor: Actor, action: str, status: RecordStatus | None, system_status: str, **values: Any) -> None:
+        before = Record.objects.select_related("status").get(pk=self.pk)
+        self.status, self.system_status = status, system_status
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=["status", "system_status", *values])
+        self.history.create(
+            action=action,
+            from_status=before.status.name if before.status else "",
+            to_status=status.name if status else "",
+            from_system_status=before.system_status,
+            to_system_status=system_status,
+            **actor_columns(actor),
+        )
+
+
+class AdditionalNumber(models.Model):
+    """Another number of a record's person: found only by those who ask for additional numbers, never a duplicate."""
+
+    record = models.ForeignKey(
+        Record, models.CASCADE, related_name="additional_numbers", db_index=False, verbose_name=_("record")
+    )
+    # The record's campaign again, so that one index finds a number in a campaign.
+    campaign = models.ForeignKey(Campaign, models.CASCADE, db_index=False, editable=False)
+    phone_number = models.CharField(_("phone number"), max_length=100)
+    number = models.CharField(_("normal form"), max_length=64, editable=False)
+
+    class Meta:
+        verbose_name = _("additional number")
+        verbose_name_plural = _("additional numbers")
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["record", "number"], name="additionalnumber_is_unique"),
+        ]
+        indexes = [models.Index(fields=["campaign", "number"], name="additionalnumber_number")]
+
+    def __str__(self) -> str:
+        return self.phone_number
+
+
+class RecordChange(Change):
+    """An entry of a record's history: from which status to which, and what else changed.
+
+    Statuses are kept by name, so that the history reads the same after a status was renamed or removed.
+    """
+
+    # No constraint in the database: it would cost an import of a million rows a look-up each, and an entry whose
+    # record is gone harms nobody.
+    record = models.ForeignKey(
+        Record,
+        models.CASCADE,
+        related_name="history",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("record"),
+    )
+    from_status = models.CharField(_("from status"), max_length=100, blank=True)
+    to_status = models.CharField(_("to status"), max_length=100, blank=True)
+    from_system_status = models.CharField(max_length=30, blank=True)
+    to_system_status = models.CharField(max_length=30, blank=True)
+
+    class Meta:
+        verbose_name = _("change of a record")
+        verbose_name_plural = _("changes of records")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["record", "id"], name="recordchange_record")]

@@ -1,0 +1,165 @@
+"""What makes a record valid: one pure function, the same for one row or ten thousand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import connection
+
+from callcentre.errors import ErrorCode, Fault
+from campaigns.models.status import SystemStatus
+
+
+@dataclass(frozen=True, slots=True)
+class StatusFact:
+    id: int | None
+    name: str
+    system_status: str
+    dictionary_id: int | None
+
+
+NO_STATUS = StatusFact(None, "", SystemStatus.TO_CALL.value, None)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFacts:
+    """What the rules of records need to know of a campaign, read in one query."""
+
+    id: int
+    code: str
+    is_crm: bool
+    # In order.
+    statuses: Mapping[int, StatusFact]
+    # Name -> key in Record.fields, in order.
+    fields: Mapping[str, str]
+
+    @classmethod
+    def read(cls, code: str) -> "CampaignFacts | None":
+        """The facts of the campaign with this code; None where there is none."""
+        with connection.cursor() as cursor:
+            cursor.execute(_FACTS, [code])
+            row = cursor.fetchone()
+        if row is None:
+            return None
+        campaign_id, is_crm, statuses, fields = row
+        return cls(
+            campaign_id,
+            code,
+            is_crm,
+            {status_id: StatusFact(status_id, *rest) for status_id, *rest in orjson.loads(statuses)},
+            {name: str(field_id) for name, field_id in orjson.loads(fields)},
+        )
+
+    def by_dictionary(self, dictionary_id: int) -> StatusFact | None:
+        return next((fact for fact in self.statuses.values() if fact.dictionary_id == dictionary_id), None)
+
+    @property
+    def first_status(self) -> StatusFact:
+        """The status of a record that is given none: the campaign's first one for TO_CALL."""
+        to_call = SystemStatus.TO_CALL
+        return next((fact for fact in self.statuses.values() if fact.system_status == to_call), NO_STATUS)
+
+
+_FACTS = """
+SELECT c.id, c.is_crm,
+  COALESCE((SELECT jsonb_agg(jsonb_build_array(s.id, s.name, s.system_status, s.dictionary_status_id)
+            ORDER BY s."order", s.id) FROM campaigns_recordstatus s WHERE s.campaign_id = c.id), '[]'),
+  COALESCE((SELECT jsonb_agg(jsonb_build_array(f.name, f.id) ORDER BY f."order", f.id)
+            FROM campaigns_campaignfield f WHERE f.campaign_id = c.id), '[]')
+FROM campaigns_campaign c WHERE c.code = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The columns of a record that people may change."""
+
+    status: StatusFact = NO_STATUS
+    agent_id: int | None = None
+    agent_login: str = ""
+    next_call_at: datetime | None = None
+    identifier: str = ""
+    order: int | None = None
+    last_note: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def differences(self, before: "Draft") -> dict[str, list[Any]]:
+        """Column -> [old, new] for the history; the status has columns of its own there."""
+        changes: dict[str, list[Any]] = {}
+        for name in ("agent_login", "identifier", "order", "last_note"):
+            old, new = getattr(before, name), getattr(self, name)
+            if old != new:
+                changes[name] = [old, new]
+        if before.next_call_at != self.next_call_at:
+            changes["next_call_at"] = [
+                at.isoformat() if at else None for at in (before.next_call_at, self.next_call_at)
+            ]
+        if before.fields != self.fields:
+            keys = sorted({*before.fields, *self.fields})
+            changes["fields"] = [
+                {key: old for key in keys if (old := before.fields.get(key)) != self.fields.get(key)},
+                {key: new for key in keys if (new := self.fields.get(key)) != before.fields.get(key)},
+            ]
+        return changes
+
+
+def check(
+    values: Mapping[str, Any], campaign: CampaignFacts, agents: Mapping[str, int], before: Draft
+) -> tuple[Draft, list[Fault]]:
+    """What the record becomes when these values are set, and what is wrong with them.
+
+    `values` by the model's names, types already read; a name that is absent leaves things as they are. `agents` has
+    the ids of those logins that exist.
+    """
+    faults: list[Fault] = []
+    changes: dict[str, Any] = {
+        name: values[name] for name in ("next_call_at", "identifier", "order", "last_note") if name in values
+    }
+    changes["status"] = status = _status(values, campaign, before.status, faults)
+    if "agent_login" in values:
+        login = values["agent_login"] or ""
+        if login and login not in agents:
+            faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
+        else:
+            changes["agent_login"], changes["agent_id"] = login, agents.get(login)
+    if values.get("fields"):
+        changes["fields"] = _fields(values["fields"], campaign, before.fields, faults)
+    draft = replace(before, **changes)
+    wrong = {fault.field for fault in faults}
+    if status.system_status in SystemStatus.needing_agent() and draft.agent_id is None and "agent_login" not in wrong:
+        faults.append(Fault(ErrorCode.AGENT_REQUIRED, "agent_login", {"status": status.system_status}))
+    if status.system_status in SystemStatus.needing_next_call() and draft.next_call_at is None:
+        faults.append(Fault(ErrorCode.NEXT_CALL_REQUIRED, "next_call_at", {"status": status.system_status}))
+    return draft, faults
+
+
+def _status(values: Mapping[str, Any], campaign: CampaignFacts, before: StatusFact, faults: list[Fault]) -> StatusFact:
+    given, dictionary_id = values.get("status_id"), values.get("dictionary_status_id")
+    status = by_dictionary = None
+    if given is not None and (status := campaign.statuses.get(given)) is None:
+        faults.append(Fault(ErrorCode.STATUS_NOT_FOUND, "status_id"))
+    if dictionary_id is not None and (by_dictionary := campaign.by_dictionary(dictionary_id)) is None:
+        faults.append(Fault(ErrorCode.DICTIONARY_STATUS_NOT_FOUND, "dictionary_status_id"))
+    if status and by_dictionary and status is not by_dictionary:
+        faults.append(Fault(ErrorCode.STATUSES_DISAGREE, "dictionary_status_id"))
+    return status or by_dictionary or before
+
+
+def _fields(
+    given: Mapping[str, str], campaign: CampaignFacts, before: Mapping[str, str], faults: list[Fault]
+) -> Mapping[str, str]:
+    if campaign.is_crm:
+        faults.append(Fault(ErrorCode.FIELDS_IN_CRM, "fields"))
+        return before
+    after = dict(before)
+    for name, text in given.items():
+        key = campaign.fields.get(name)
+        if key is None:
+            faults.append(Fault(ErrorCode.FIELD_UNKNOWN, f"fields.{name}", {"name": name}))
+        elif text:
+            after[key] = text
+        else:
+            after.pop(key, None)
+    return after

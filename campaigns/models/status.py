@@ -1,0 +1,96 @@
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class SystemStatus(models.TextChoices):
+    """What the dialler does with a record; every status a person sees stands on one of these."""
+
+    TO_CALL = "TO_CALL", _("To be called")
+    IN_PROGRESS = "IN_PROGRESS", _("In progress")
+    CALL = "CALL", _("Call")
+    MY_RECORD = "MY_RECORD", _("Agent's own record")
+    NO_CALL = "NO_CALL", _("Do not call")
+    ABANDONED_AFTER_N_TRIES = "ABANDONED_AFTER_N_TRIES", _("Rejected after n tries")
+    CALL_NO_SOONER_THAN = "CALL_NO_SOONER_THAN", _("Call no sooner than")
+    CALL_PROGRESSIVE = "CALL_PROGRESSIVE", _("Call in progressive mode")
+
+    @classmethod
+    def needing_agent(cls) -> set[str]:
+        return {cls.MY_RECORD.value}
+
+    @classmethod
+    def needing_next_call(cls) -> set[str]:
+        return {cls.MY_RECORD.value, cls.CALL_NO_SOONER_THAN.value}
+
+    @classmethod
+    def completed(cls) -> set[str]:
+        """Nothing more is to be done with a record that has one of these."""
+        return {cls.NO_CALL.value, cls.ABANDONED_AFTER_N_TRIES.value}
+
+
+class DictionaryStatus(models.Model):
+    """An entry of the dictionary that campaigns share: a new campaign gets one status for each."""
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    system_status = models.CharField(_("system status"), max_length=30, choices=SystemStatus)
+    order = models.PositiveIntegerField(_("order"), default=50)
+
+    class Meta:
+        verbose_name = _("dictionary status")
+        verbose_name_plural = _("dictionary statuses")
+        ordering = ["order", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="dictionarystatus_system_status_is_known",
+                condition=models.Q(system_status__in=SystemStatus.values),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RecordStatus(models.Model):
+    """A status that records of one campaign can have.
+
+    Its system status never changes once it is in use: records carry a copy of it, which the dialler reads.
+    """
+
+    campaign = models.ForeignKey(
+        "campaigns.Campaign", models.CASCADE, related_name="statuses", verbose_name=_("campaign")
+    )
+    name = models.CharField(_("name"), max_length=100)
+    system_status = models.CharField(_("system status"), max_length=30, choices=SystemStatus)
+    dictionary_status = models.ForeignKey(
+        DictionaryStatus,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="record_statuses",
+        verbose_name=_("dictionary status"),
+    )
+    order = models.PositiveIntegerField(_("order"), default=50)
+
+    class Meta:
+        verbose_name = _("status")
+        verbose_name_plural = _("statuses")
+        ordering = ["order", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="recordstatus_system_status_is_known",
+                condition=models.Q(system_status__in=SystemStatus.values),
+            ),
+            models.UniqueConstraint(
+                fields=["campaign", "name"],
+                name="recordstatus_name_is_unique",
+                violation_error_message=_("The campaign already has a status of this name."),
+            ),
+            models.UniqueConstraint(
+                fields=["campaign", "dictionary_status"],
+                name="recordstatus_dictionary_status_is_unique",
+                violation_error_message=_("The campaign already has a status for this dictionary status."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,3 @@
+from telephony.models.agent import Agent, AgentGroup
+
+__all__ = ["Agent", "AgentGroup"]

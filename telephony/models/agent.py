@@ -1,0 +1,98 @@
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode
+from callcentre.models import TimestampedModel
+
+
+class AgentGroup(TimestampedModel):
+    """Agents who are planned and reported together; an agent is in one group or in none."""
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+
+    class Meta:
+        verbose_name = _("agent group")
+        verbose_name_plural = _("agent groups")
+        ordering = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AgentQuerySet(models.QuerySet["Agent"]):
+    def active(self) -> "AgentQuerySet":
+        return self.filter(is_active=True)
+
+    def ids_by_login(self, logins: Iterable[str]) -> dict[str, int]:
+        """Login -> primary key of those that exist."""
+        wanted = set(logins)
+        if not wanted:
+            return {}
+        return dict(self.filter(login__in=wanted).order_by().values_list("login", "pk"))
+
+
+class Agent(TimestampedModel):
+    """A person who answers and places calls, known everywhere by the login.
+
+    `number` is the SIP number of the agent's phone; no two agents share one. An agent who leaves is made inactive,
+    never deleted: the history speaks of him.
+    """
+
+    login = models.CharField(
+        _("login"),
+        max_length=100,
+        unique=True,
+        error_messages={"unique": ErrorCode.AGENT_LOGIN_TAKEN.text},
+    )
+    name = models.CharField(_("name"), max_length=100)
+    surname = models.CharField(_("surname"), max_length=100, blank=True)
+    email = models.EmailField(_("e-mail"), blank=True)
+    is_active = models.BooleanField(_("active"), default=True)
+    number = models.CharField(
+        _("SIP number"),
+        max_length=40,
+        blank=True,
+        validators=[RegexValidator(r"\A[0-9A-Za-z._-]+\Z", _("A SIP number has letters, digits and . _ - only."))],
+    )
+    outbound_mode = models.BooleanField(
+        _("outbound mode"), default=False, help_text=_("Takes calls of campaigns as well as of queues.")
+    )
+    group = models.ForeignKey(
+        AgentGroup, models.PROTECT, null=True, blank=True, related_name="agents", verbose_name=_("group")
+    )
+
+    objects = AgentQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("agent")
+        verbose_name_plural = _("agents")
+        ordering = ["login"]
+        constraints = [
+            models.CheckConstraint(name="agent_login_is_set", condition=~models.Q(login="")),
+            models.UniqueConstraint(
+                fields=["number"],
+                name="agent_number_is_unique",
+                condition=~models.Q(number=""),
+                violation_error_message=ErrorCode.AGENT_NUMBER_TAKEN.text,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.login} ({self.full_name})" if self.full_name else self.login
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.name} {self.surname}".strip()
+
+    @property
+    def actor(self) -> Actor:
+        return Actor("agent", self.pk, self.login)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        raise ValidationError(_("An agent is made inactive, not deleted."))

@@ -1,0 +1,68 @@
+"""What every test may use: API clients per right, a clean Redis, callbacks of committed transactions."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from callcentre import limits
+from callcentre.actor import SYSTEM, Actor
+from callcentre.models import ApiUser
+
+ACTOR = Actor("user", 1, "tester")
+
+
+class ApiClient(Client):
+    """A client of the API: JSON in, JSON out, with the credentials of an API user."""
+
+    def __init__(self, login: str = "", secret: str = "", **defaults: Any) -> None:
+        super().__init__(**defaults)
+        self.login_name = login
+        if login:
+            token = base64.b64encode(f"{login}:{secret}".encode()).decode()
+            self.defaults["HTTP_AUTHORIZATION"] = f"Basic {token}"
+
+    def generic(
+        self, method: str, path: str, data: Any = "", content_type: str = "application/json", **rest: Any
+    ) -> Any:
+        return super().generic(method, path, data, content_type, **rest)
+
+    def post(self, path: str, data: Any = None, **rest: Any) -> Any:  # type: ignore[override]
+        rest.setdefault("content_type", "application/json")
+        return super().post(path, {} if data is None else data, **rest)
+
+    def put(self, path: str, data: Any = None, **rest: Any) -> Any:  # type: ignore[override]
+        rest.setdefault("content_type", "application/json")
+        return super().put(path, {} if data is None else data, **rest)
+
+
+@pytest.fixture(autouse=True)
+def _forget_limits() -> None:
+    store = limits.client()
+    if keys := [*store.scan_iter("cc:fail:*"), *store.scan_iter("cc:rate:*")]:
+        store.delete(*keys)
+
+
+@pytest.fixture
+def api_client(db: None) -> Callable[..., ApiClient]:
+    """Makes a client with the given rights."""
+
+    def make(*rights: str, login: str = "", **values: Any) -> ApiClient:
+        login = login or f"api{ApiUser.objects.count() + 1}"
+        _, secret = ApiUser.create(SYSTEM, login, rights=list(rights), **values)
+        return ApiClient(login, secret)
+
+    return make
+
+
+@pytest.fixture
+def api(api_client: Callable[..., ApiClient]) -> ApiClient:
+    """A client with all rights."""
+    return api_client("*", login="all")
+
+
+@pytest.fixture
+def anonymous() -> ApiClient:
+    return ApiClient()
