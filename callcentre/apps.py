@@ -7,4 +7,4 @@ class CallcentreConfig(AppConfig):
     verbose_name = _("Access")
 
     def ready(self) -> None:
-        from callcentre import checks  # noqa: F401  (registers the system checks)
+        from callcentre import checks  # noqa: F401, PLC0415  (registers the system checks)

@@ -7,20 +7,22 @@ import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 
 class ErrorCode(enum.Enum):
     """A fault a program can tell apart: its number on the wire, its sentence for people."""
 
     number: int
-    text: Promise
+    text: "_StrPromise"
 
-    def __new__(cls, number: int, text: Promise) -> Self:
+    def __new__(cls, number: int, text: "_StrPromise") -> Self:
         member = object.__new__(cls)
         member._value_ = number
         member.number = number

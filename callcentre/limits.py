@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_network
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -76,7 +77,7 @@ class _Script:
         self.source = source
         self.sha = ""
 
-    def __call__(self, keys: list[str], args: list[int]) -> object:
+    def __call__(self, keys: list[str], args: list[int]) -> Any:
         if time.monotonic() < _Script.paused_until:
             let_through.inc()
             return None
@@ -118,7 +119,7 @@ def admit(realm: str, login: str, address: str, user_id: int, limit: int) -> Adm
     answer = _admit(keys, _failure_limits())
     if answer is None:
         return Admission(limit, limit, reset)
-    count, ttl = answer  # type: ignore[misc]  # a list of two integers, says the script
+    count, ttl = answer
     if count < 0:
         return Admission(limit, 0, reset, retry_after=max(ttl, 1), is_guessing=True)
     if limit and count > limit:
@@ -131,7 +132,7 @@ def locked_for(realm: str, login: str, address: str) -> int:
     answer = _admit(_failure_keys(realm, login, address), _failure_limits())
     if answer is None:
         return 0
-    count, ttl = answer  # type: ignore[misc]
+    count, ttl = answer
     return max(ttl, 1) if count < 0 else 0
 
 

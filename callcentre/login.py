@@ -3,11 +3,11 @@
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from callcentre import limits
+from callcentre.models import User
 from callcentre.network import client_address
 
 REALM = "admin"
@@ -18,7 +18,7 @@ class ThrottledBackend(ModelBackend):
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
-    ) -> AbstractBaseUser | None:
+    ) -> User | None:
         address = client_address(request.META) if request else ""
         if request and limits.locked_for(REALM, username or "", address):
             raise PermissionDenied

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from callcentre import metrics
+from callcentre.api.authentication import ADMISSION, PRINCIPAL
 from callcentre.api.exceptions import body_for_status
 from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.network import client_address, is_in_networks
@@ -46,7 +47,7 @@ class RequestMiddleware:
             response = HttpResponse(body, status=response.status_code)
         if response.get("Content-Type", "") == "application/json" or response.status_code >= 400:
             response["Content-Type"] = CONTENT_TYPE
-        if (admission := getattr(request, "api_admission", None)) is not None and admission.limit:
+        if (admission := request.META.get(ADMISSION)) is not None and admission.limit:
             response["RateLimit-Limit"] = str(admission.limit)
             response["RateLimit-Remaining"] = str(admission.remaining)
             response["RateLimit-Reset"] = str(admission.reset)
@@ -70,6 +71,6 @@ class RequestMiddleware:
             "queries": queries.count,
             "address": client_address(request.META),
         }
-        if (user := getattr(request, "api_user", None)) is not None:
+        if (user := request.META.get(PRINCIPAL)) is not None:
             extra["api_user"] = user.login
         logger.info("request", extra=extra)

@@ -84,7 +84,7 @@ def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, lis
 class User(AbstractUser):
     """A back-office user: works in the admin. Neither an API user nor an agent."""
 
-    class Meta(AbstractUser.Meta):
+    class Meta:
         verbose_name = _("back-office user")
         verbose_name_plural = _("back-office users")
 

@@ -1,7 +1,7 @@
 """Every route: the API's paths as the interface spells them, its documents, the admin, health and metrics."""
 
 from django.contrib import admin
-from django.urls import include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
@@ -9,7 +9,7 @@ from callcentre import health
 from callcentre.api.routers import route
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 
-api = [
+api: list[URLPattern | URLResolver] = [
     route("ping", PingViewSet, get="ping"),
     re_path(r"^schema/?\Z", SpectacularAPIView.as_view(), name="schema"),
     re_path(r"^docs/?\Z", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),

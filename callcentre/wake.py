@@ -18,5 +18,5 @@ def wake(task: str, pk: int | str) -> None:
 def _send(task: str, pk: int | str) -> None:
     try:
         current_app.send_task(task, args=[pk])
-    except Exception as error:  # whatever kombu or the transport raises: the row is saved, the sweep will find it
+    except Exception as error:  # noqa: BLE001  (whatever kombu or the transport raises: the row is saved, the sweep will find it)
         logger.warning("task not published, left to its sweep", extra={"task": task, "error": repr(error)})

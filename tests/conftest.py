@@ -24,11 +24,6 @@ class ApiClient(Client):
             token = base64.b64encode(f"{login}:{secret}".encode()).decode()
             self.defaults["HTTP_AUTHORIZATION"] = f"Basic {token}"
 
-    def generic(
-        self, method: str, path: str, data: Any = "", content_type: str = "application/json", **rest: Any
-    ) -> Any:
-        return super().generic(method, path, data, content_type, **rest)
-
     def post(self, path: str, data: Any = None, **rest: Any) -> Any:  # type: ignore[override]
         rest.setdefault("content_type", "application/json")
         return super().post(path, {} if data is None else data, **rest)

@@ -33,6 +33,8 @@ from callcentre.network import client_address, is_in_networks
 logger = logging.getLogger(__name__)
 
 REALM = "api"
+# Where the middleware finds what became of the credential: keys of request.META.
+ADMISSION, PRINCIPAL = "callcentre.admission", "callcentre.principal"
 _SELECT = """
 SELECT id, rights, allowed_networks, expires_at, rate_limit, is_active, secret_hash, previous_secret_hash,
        previous_secret_expires_at, password, last_used_at IS NULL OR last_used_at < now() - interval '1 minute'
@@ -48,6 +50,10 @@ class Principal:
     login: str
     rights: frozenset[str]
     is_authenticated: bool = True
+
+    @property
+    def pk(self) -> int:
+        return self.id
 
     def has_right(self, right: str) -> bool:
         access = right.rpartition(":")[2]
@@ -177,7 +183,7 @@ class ApiUserAuthentication(BaseAuthentication):
             raise NotAuthenticated
         limit = settings.API_RATE_LIMIT if row.rate_limit is None else row.rate_limit
         admission = limits.admit(REALM, login, address, row.id, limit)
-        request._request.api_admission = admission
+        request.META[ADMISSION] = admission
         if admission.is_guessing:
             raise TooMany(admission.retry_after, ErrorCode.TOO_MANY_FAILURES)
         if admission.retry_after:
@@ -185,7 +191,7 @@ class ApiUserAuthentication(BaseAuthentication):
         if row.last_use_is_old:
             ApiUser.objects.filter(pk=row.id).update(last_used_at=timezone.now())
         principal = Principal(row.id, login, frozenset(row.rights))
-        request._request.api_user = principal
+        request.META[PRINCIPAL] = principal
         return principal, None
 
     def authenticate_header(self, request: Request) -> str:

@@ -78,39 +78,46 @@ def body_for_status(status: int, right: str = "", method: str = "") -> dict[str,
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
     """DRF's hook: the answer for whatever a view raised, unforeseen errors included."""
     view, request = context["view"], context["request"]
+    if isinstance(error, exceptions.APIException):
+        return _answer_of_http(error, view, request.method or "")
+    answer = _answer_of_domain(error, getattr(view, "wire_names", {}))
+    if answer is None:
+        logger.error("request failed", exc_info=error)
+        got_request_exception.send(sender=type(view), request=getattr(request, "_request", request))
+        answer = Response(body_for_status(500), status=500)
+    return answer
+
+
+def _answer_of_domain(error: Exception, wire_names: Mapping[str, str]) -> Response | None:
     match error:
         case Invalid():
-            wire = getattr(view, "wire_names", {})
-            return Response(error_body(renamed(fault, wire) for fault in error.faults), status=400)
+            return Response(error_body(renamed(fault, wire_names) for fault in error.faults), status=400)
         case ValidationError():
             return Response(_body_of_validation_error(error), status=400)
+        case IntegrityError() if (fault := fault_of_constraint(error)) is not None:
+            return Response(error_body([renamed(fault, wire_names)]), status=400)
         case Conflict():
             return Response(error_body([Fault(error.code)]), status=409)
         case Http404():
             return Response(body_for_status(404), status=404)
-        case RequestDataTooBig() | TooLarge():
-            return Response(body_for_status(413), status=413)
-        case TooMany():
-            headers = {"Retry-After": str(error.wait)}
-            return Response(error_body([error.fault]), status=429, headers=headers)
-        case Forbidden():
-            return Response(error_body([error.fault]), status=403)
         case PermissionDenied():
             return Response(body_for_status(403), status=403)
-        case exceptions.APIException():
-            headers = {"WWW-Authenticate": 'Basic realm="api", charset="UTF-8"'} if error.status_code == 401 else {}
-            if isinstance(error, exceptions.MethodNotAllowed):
-                headers["Allow"] = ", ".join(view.allowed_methods)
-            return Response(
-                body_for_status(error.status_code, method=request.method or ""),
-                status=error.status_code,
-                headers=headers,
-            )
-        case IntegrityError() if (fault := fault_of_constraint(error)) is not None:
-            return Response(error_body([renamed(fault, getattr(view, "wire_names", {}))]), status=400)
-    logger.error("request failed", exc_info=error)
-    got_request_exception.send(sender=type(view), request=getattr(request, "_request", request))
-    return Response(body_for_status(500), status=500)
+        case RequestDataTooBig():
+            return Response(body_for_status(413), status=413)
+    return None
+
+
+def _answer_of_http(error: exceptions.APIException, view: Any, method: str) -> Response:
+    headers = {}
+    if error.status_code == 401:
+        headers["WWW-Authenticate"] = 'Basic realm="api", charset="UTF-8"'
+    if isinstance(error, TooMany):
+        headers["Retry-After"] = str(error.wait)
+    if isinstance(error, exceptions.MethodNotAllowed):
+        headers["Allow"] = ", ".join(view.allowed_methods)
+    fault = getattr(error, "fault", None)
+    body = error_body([fault]) if fault else body_for_status(error.status_code, method=method)
+    return Response(body, status=error.status_code, headers=headers)
 
 
 def renamed(fault: Fault, wire_names: Mapping[str, str]) -> Fault:

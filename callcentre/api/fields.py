@@ -81,7 +81,8 @@ def parse_instant(text: Any, *, is_upper_bound: bool = False, code: ErrorCode = 
 
 
 def parse_integer(value: Any, low: int = -INT64 - 1, high: int = INT64) -> int:
-    if (isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,30}\s*", value)) or (isinstance(value, float) and value.is_integer()):
+    is_digits = isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,30}\s*", value)
+    if is_digits or (isinstance(value, float) and value.is_integer()):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise Reject(ErrorCode.NOT_INTEGER)
@@ -123,7 +124,7 @@ class TextField(serializers.CharField):
 
 
 class IntegerField(serializers.IntegerField):
-    def to_internal_value(self, data: Any) -> int | None:
+    def to_internal_value(self, data: Any) -> int | None:  # type: ignore[override]  # "" is none
         if data == "":
             return None
         low = -INT32 - 1 if self.min_value is None else self.min_value
@@ -133,7 +134,7 @@ class IntegerField(serializers.IntegerField):
 class IdField(serializers.IntegerField):
     """A primary key: a number, or a string of digits; "" is none. One that cannot exist reads as 0, which none has."""
 
-    def to_internal_value(self, data: Any) -> int | None:
+    def to_internal_value(self, data: Any) -> int | None:  # type: ignore[override]  # "" is none
         if data == "":
             return None
         try:
@@ -145,7 +146,7 @@ class IdField(serializers.IntegerField):
 
 
 class NumberField(serializers.FloatField):
-    def to_internal_value(self, data: Any) -> float | None:
+    def to_internal_value(self, data: Any) -> float | None:  # type: ignore[override]  # "" is none
         if data == "":
             return None
         if isinstance(data, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,30}(\.[0-9]{0,30})?\s*", data):

@@ -6,7 +6,6 @@ from hashlib import sha256
 import orjson
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
-from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -24,9 +23,7 @@ class _NotKept(Exception):
         self.response = response
 
 
-def run_once(
-    request: Request, handler: Callable[[], Response], on_error: Callable[[Exception], Response]
-) -> Response | HttpResponse:
+def run_once(request: Request, handler: Callable[[], Response], on_error: Callable[[Exception], Response]) -> Response:
     """Run the handler and keep its answer under the request's key, in one transaction; or replay what was kept.
 
     The key's row is written first: a second request waits on its unique index until the first has committed. When
@@ -35,13 +32,15 @@ def run_once(
     key = request.META[HEADER]
     if not 1 <= len(key) <= 255:
         raise Invalid([Fault(ErrorCode.KEY_TOO_LONG)])
+    user_id = request.user.pk
+    assert user_id is not None
     fingerprint = sha256(f"{request.method} {request.path.rstrip('/')}\n{key}".encode()).hexdigest()
     body_hash = sha256(request._request.body).hexdigest()
     try:
         with transaction.atomic():
-            record_id = _reserve(request.user.id, fingerprint, body_hash)
+            record_id = _reserve(user_id, fingerprint, body_hash)
             if record_id is None:
-                return _replay(request.user.id, fingerprint, body_hash)
+                return _replay(user_id, fingerprint, body_hash)
             response = _run(handler, on_error)
             IdempotencyRecord.objects.filter(pk=record_id).update(
                 status=response.status_code,
@@ -53,7 +52,7 @@ def run_once(
 
 
 def _run(handler: Callable[[], Response], on_error: Callable[[Exception], Response]) -> Response:
-    """The handler's answer, its own changes rolled back where it failed. Raises _NotKept for an answer of the moment."""
+    """The handler's answer, its changes rolled back where it failed. Raises _NotKept for an answer of the moment."""
     try:
         with transaction.atomic():
             return handler()

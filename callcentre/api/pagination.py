@@ -1,6 +1,5 @@
 from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -32,7 +31,7 @@ def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
 class LimitOffset(BasePagination):
     """{count, result}. Refuses an unordered queryset: its pages would overlap."""
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any]:
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         if not queryset.ordered:
             raise TypeError(f"{queryset.model.__name__} is paged unordered")
         faults: list[Fault] = []

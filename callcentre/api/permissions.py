@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -21,6 +21,7 @@ class HasRight(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         if not request.user:
             return False
-        if view.area and not request.user.has_right(right := needed_right(view.area, request.method or "GET")):
+        right = needed_right(view.area, request.method or "GET")
+        if view.area and not cast("Any", request.user).has_right(right):
             raise Forbidden(right)
         return True

@@ -17,4 +17,5 @@ def route(path: str, view: Any, name: str = "", **actions: str) -> URLPattern:
     if path.endswith("/:phone_number"):
         pattern = pattern.removesuffix("[^/]+)") + ".+?)"
     as_view = view.as_view(actions) if actions else view.as_view()
-    return re_path(rf"^{pattern}/?\Z", as_view, name=name or _PARAMETER.sub(r"{\1}", path))
+    routed: URLPattern = re_path(rf"^{pattern}/?\Z", as_view, name=name or _PARAMETER.sub(r"{\1}", path))
+    return routed

@@ -1,4 +1,4 @@
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.http import Http404
 from rest_framework import exceptions
@@ -8,6 +8,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
 from callcentre.actor import Actor
+from callcentre.api.authentication import Principal
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.serializers import Input
 from callcentre.errors import Fault
@@ -32,7 +33,7 @@ class ApiViewSet(ViewSet):
                 response = run_once(request, lambda: handler(request, *args, **kwargs), self.handle_exception)
             else:
                 response = handler(request, *args, **kwargs)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (whatever it is, the client gets an answer)
             response = self.handle_exception(error)
         self.response = self.finalize_response(request, response, *args, **kwargs)
         return self.response
@@ -50,8 +51,13 @@ class ApiViewSet(ViewSet):
         return {}
 
     @property
+    def principal(self) -> Principal:
+        """The API user behind the request."""
+        return cast("Principal", self.request.user)
+
+    @property
     def actor(self) -> Actor:
-        return self.request.user.actor
+        return self.principal.actor
 
     def read(self, reader: type[Input], *, is_partial: bool = False) -> tuple[dict[str, Any], list[Fault]]:
         """The body's values and faults, both by the model's names."""

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 from callcentre.api.fields import (
@@ -53,8 +54,7 @@ class ParametersField(TextMapField):
         return data if isinstance(data, dict) else {}
 
 
-class CampaignInput(WithParameters):
-    id = TextField(source="code", required=False, max_length=5, min_length=5, help_text="5 letters or digits")
+class CampaignEditInput(WithParameters):
     name = TextField(max_length=200)
     dialer = ChoiceField(choices=Campaign.Dialer.values)
     crm = BooleanField(source="is_crm")
@@ -67,8 +67,8 @@ class CampaignInput(WithParameters):
     group_id = IdField(required=False)
 
 
-class CampaignEditInput(CampaignInput):
-    id = None
+class CampaignInput(CampaignEditInput):
+    id = TextField(source="code", required=False, max_length=5, min_length=5, help_text="5 letters or digits")
 
 
 class CloneInput(WithParameters):
@@ -174,6 +174,6 @@ def record_data(row: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-def record_fields_data(names: dict[str, str], values: dict[str, str]) -> dict[str, str]:
+def record_fields_data(names: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     """All fields of the campaign, "" where the record has no value. `names`: name -> key, in order."""
     return {name: values.get(key, "") for name, key in names.items()}

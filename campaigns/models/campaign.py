@@ -281,7 +281,7 @@ class Campaign(TimestampedModel):
 
 
 class CampaignField(models.Model):
-    """A field that records of a CSV campaign fill. Records keep values under its primary key: a rename costs nothing."""
+    """A field that records of a CSV campaign fill. They keep values under its primary key: a rename costs nothing."""
 
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="fields", verbose_name=_("campaign"))
     name = models.CharField(_("name"), max_length=100)

@@ -109,37 +109,47 @@ def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
     numbers = list({edit.number for edit in edits if edit.number})
     if not numbers:
         return
-    additional: dict[str, set[int]] = defaultdict(set)
-    if searched := [edit.number for edit in edits if edit.is_search_in_additional and edit.number]:
-        cursor.execute(_FIND_ADDITIONAL, [campaign.id, searched])
-        for number, record_id in cursor.fetchall():
-            additional[number].add(record_id)
+    additional = _find_additional(cursor, campaign, edits)
+    if additional:
         ids = list({record_id for several in additional.values() for record_id in several})
         cursor.execute(_LOCK_BY_NUMBER_OR_ID, [campaign.id, numbers, ids])
     else:
         cursor.execute(_LOCK_BY_NUMBER, [campaign.id, numbers])
     rows = {row[0]: row for row in cursor.fetchall()}
-    primary = {row[1]: row[0] for row in rows.values() if row[2]}
+    primary = {row[1]: {row[0]} for row in rows.values() if row[2]}
     cursor.execute(_FIND_DUPLICATED, [campaign.id, numbers])
     duplicated = {number for (number,) in cursor.fetchall()}
     for edit in edits:
         if not edit.number:
             continue
-        record_id = primary.get(edit.number)
-        if edit.number in duplicated:
+        found = primary.get(edit.number, set())
+        if not found and edit.is_search_in_additional:
+            found = additional.get(edit.number, set()) & rows.keys()
+        if edit.number in duplicated or len(found) > 1:
             edit.faults.append(Fault(ErrorCode.NUMBER_AMBIGUOUS, "phone_number"))
-        elif record_id is None and edit.is_search_in_additional:
-            found = additional[edit.number] & rows.keys()
-            if len(found) > 1:
-                edit.faults.append(Fault(ErrorCode.NUMBER_AMBIGUOUS, "phone_number"))
-            record_id = next(iter(found)) if len(found) == 1 else None
-        if record_id is None:
-            if not edit.faults:
-                edit.faults.append(Fault(ErrorCode.RECORD_NOT_FOUND, "phone_number"))
-        elif rows[record_id][12]:
-            edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
-        elif edit.number not in duplicated:
-            edit.record_id, edit.before = record_id, _draft(rows[record_id], campaign)
+        elif not found:
+            edit.faults.append(Fault(ErrorCode.RECORD_NOT_FOUND, "phone_number"))
+        else:
+            _take(edit, rows[next(iter(found))], campaign)
+
+
+def _find_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> dict[str, set[int]]:
+    """Number -> the records that have it as an additional one, for those edits that want to know."""
+    searched = [edit.number for edit in edits if edit.is_search_in_additional and edit.number]
+    found: dict[str, set[int]] = defaultdict(set)
+    if searched:
+        cursor.execute(_FIND_ADDITIONAL, [campaign.id, searched])
+        for number, record_id in cursor.fetchall():
+            found[number].add(record_id)
+    return found
+
+
+def _take(edit: Edit, row: Sequence[Any], campaign: CampaignFacts) -> None:
+    *_, is_leased = row
+    if is_leased:
+        edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
+    else:
+        edit.record_id, edit.before = row[0], _draft(row, campaign)
 
 
 def _draft(row: Sequence[Any], campaign: CampaignFacts) -> Draft:
