@@ -7,6 +7,7 @@ itself is killed, its guardian ends the rest.
 """
 
 import base64
+import http.client
 import os
 import secrets
 import selectors
@@ -33,44 +34,34 @@ RESTART_DELAYS_SECONDS = (1, 2, 5, 10, 30)
 # A process that has run this long has recovered; its next crash counts as the first.
 WELL_AFTER_SECONDS = 60.0
 TICK_SECONDS = 0.25
+# Longer than CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT, after which a worker gives its tasks back.
+PATIENCE_SECONDS = 12.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """A process of the service, as the arguments of our Python, and the signal that ends it."""
+    """A process of the service: the arguments of our Python, and the signals that end it, the gentlest first."""
 
     name: str
     arguments: tuple[str, ...]
-    ending: signal.Signals = signal.SIGTERM
-    patience_seconds: float = 15.0
+    ending: tuple[signal.Signals, ...] = (signal.SIGTERM,)
 
 
 def programs(port: int) -> list[Program]:
-    worker = "-m celery -A callcentre worker --without-gossip --without-mingle"
-    # SIGQUIT is the soft shutdown: running tasks get a few seconds, then go back to the queue.
+    worker = "-m celery --quiet -A callcentre worker --without-gossip --without-mingle"
+    web = "-m granian --interface wsgi --workers 2 --blocking-threads 4 --respawn-failed-workers --no-access-log"
+    # SIGTERM lets running tasks end. SIGQUIT gives long ones back to the queue, which threads cannot.
+    give_back = (signal.SIGTERM, signal.SIGQUIT)
     return [
-        _program(
-            "web",
-            f"-m granian --interface wsgi --host {HOST} --port {port} --workers 2 "
-            "--blocking-threads 4 --respawn-failed-workers --no-access-log "
-            "callcentre.wsgi:application",
-        ),
-        _program(
-            "threads",
-            f"{worker} -n threads@%h -Q calls,webhooks,mail -P threads -c 16",
-            signal.SIGQUIT,
-        ),
-        _program(
-            "processes",
-            f"{worker} -n processes@%h -Q default,reports -P prefork -c 2",
-            signal.SIGQUIT,
-        ),
-        _program("beat", "-m celery -A callcentre beat --pidfile="),
+        _program("web", f"{web} --host {HOST} --port {port} callcentre.wsgi:application"),
+        _program("threads", f"{worker} -n threads@%h -Q calls,webhooks,mail -P threads -c 16"),
+        _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
+        _program("beat", "-m celery --quiet -A callcentre beat --pidfile="),
     ]
 
 
-def _program(name: str, arguments: str, ending: signal.Signals = signal.SIGTERM) -> Program:
-    return Program(name, tuple(arguments.split()), ending)
+def _program(name: str, arguments: str, *ending: signal.Signals) -> Program:
+    return Program(name, tuple(arguments.split()), ending or (signal.SIGTERM,))
 
 
 @dataclass
@@ -128,7 +119,7 @@ class Supervisor:
                 child.started_at = now
                 child.process = self._guardian.spawn(
                     [sys.executable, *child.program.arguments],
-                    ending=[child.program.ending],
+                    ending=child.program.ending,
                     env=self.environment,
                     cwd=ROOT,
                     stdout=subprocess.PIPE,
@@ -182,31 +173,34 @@ class Supervisor:
         """Say where the service is, once the web server answers."""
         if not self.announcement:
             return
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=1)
         try:
-            socket.create_connection((HOST, self.port), timeout=1).close()
-        except OSError:
+            connection.request("GET", "/health/live")
+            connection.getresponse()
+        except (OSError, http.client.HTTPException):
             return
+        finally:
+            connection.close()
         say(self.announcement, self.output)
         self.announcement = ""
 
     def _stop_all(self) -> None:
         """Ask all, wait for the slowest while their last words are printed, then kill the rest."""
-        self._print("stopping", "the running tasks get a few seconds; Ctrl-C again ends them")
+        self._print("stopping", "running tasks get a few seconds to end; Ctrl-C again ends them now")
         asked_at = time.monotonic()
-        running = [child for child in self.children if child.process]
-        for child in running:
-            if child.process:
-                ask(child.process, child.program.ending)
-        while any(child.process for child in running):
-            self._read_output()
-            waited = time.monotonic() - asked_at
+        asked = 0
+        while running := [child for child in self.children if child.process]:
+            turn = int((time.monotonic() - asked_at) / PATIENCE_SECONDS)
             for child in running:
-                if child.process and (
-                    child.process.poll() is not None
-                    or waited > child.program.patience_seconds
-                    or self.stop_requests > 1
-                ):
+                if child.process is None:
+                    continue
+                is_over = turn >= len(child.program.ending) or self.stop_requests > 1
+                if child.process.poll() is not None or is_over:
                     self._bury(child)
+                elif asked <= turn:
+                    ask(child.process, child.program.ending[turn])
+            asked = turn + 1
+            self._read_output()
 
     def _bury(self, child: Child) -> int:
         assert child.process is not None
@@ -251,6 +245,8 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
         "CALLCENTRE_VAR": str(stores.var),
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         "PYTHONUNBUFFERED": "1",
+        # Said by each worker at each start. Whoever runs this as root has chosen to.
+        "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
     }
 
 

@@ -105,7 +105,7 @@ def test_a_second_signal_ends_what_does_not_listen(launch: Launch) -> None:
     assert launch.said("one       | up\n")
 
     process.send_signal(signal.SIGINT)
-    assert launch.said("Ctrl-C again ends them")
+    assert launch.said("Ctrl-C again ends them now")
     process.send_signal(signal.SIGINT)
 
     assert process.wait(5) == 0
