@@ -1,75 +1,63 @@
-"""Counters in Redis: requests of an API user in a minute, failed log-ins in five.
+"""Limits: how many requests an API user may send in a minute, how many wrong log-ins an address may send in five.
 
-All of it is a courtesy to the service, never the truth about a credential: where Redis does not answer within 100 ms,
-requests are let through, a metric counts them, and for a second nobody asks again.
+Redis counts. It is a courtesy to the service, never the truth about a credential: where it does not answer within
+100 ms, requests are let through, a metric counts them, and for a second nobody asks again. What guessing leads to, a
+Lockout, is a row of the database: authentication reads it together with the credential.
 """
 
+import threading
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from ipaddress import ip_network
 from typing import Any
 
 import redis
 from django.conf import settings
+from django.utils import timezone
 from prometheus_client import Counter
 
+from callcentre.models import Lockout
 from callcentre.network import parse_address
 
 RATE_WINDOW_SECONDS = 60
 FAILURE_WINDOW_SECONDS = 300
 PAUSE_AFTER_FAILURE_SECONDS = 1.0
+# A process takes a share of a user's minute at a time, so that few requests ask Redis: 1/200 of the limit.
+SHARES = 200
 
 let_through = Counter("callcentre_limits_let_through", "Requests that no limit could be applied to: Redis was down")
 
-# Keys: failures of login and address, failures of the address, requests in the window. One round trip says whether
-# guessing has gone too far and, if it has not, counts the request.
-_ADMIT = """
-local login, address = tonumber(redis.call('GET', KEYS[1]) or 0), tonumber(redis.call('GET', KEYS[2]) or 0)
-if login >= tonumber(ARGV[1]) then return {-1, redis.call('TTL', KEYS[1])} end
-if address >= tonumber(ARGV[2]) then return {-1, redis.call('TTL', KEYS[2])} end
-if KEYS[3] == nil then return {0, 0} end
-local count = redis.call('INCR', KEYS[3])
-if count == 1 then redis.call('EXPIRE', KEYS[3], 120) end
-return {count, 0}
-"""
-
-# Counts a failure for the login and the address unless guessing has already gone too far.
-_FAIL = """
-local login, address = tonumber(redis.call('GET', KEYS[1]) or 0), tonumber(redis.call('GET', KEYS[2]) or 0)
-if login >= tonumber(ARGV[1]) then return redis.call('TTL', KEYS[1]) end
-if address >= tonumber(ARGV[2]) then return redis.call('TTL', KEYS[2]) end
-for i = 1, 2 do
-  if redis.call('INCR', KEYS[i]) == 1 then redis.call('EXPIRE', KEYS[i], ARGV[3]) end
+# Takes up to ARGV[2] of the ARGV[1] requests of the window; says how many it got and how many nobody has taken.
+_TAKE = """
+local taken = tonumber(redis.call('GET', KEYS[1]) or 0)
+local got = math.max(math.min(tonumber(ARGV[2]), tonumber(ARGV[1]) - taken), 0)
+if got > 0 then
+  redis.call('INCRBY', KEYS[1], got)
+  redis.call('EXPIRE', KEYS[1], ARGV[3])
 end
-return 0
+return {got, math.max(tonumber(ARGV[1]) - taken - got, 0)}
 """
 
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Whether a request may go on. `retry_after` in seconds, 0 if it may; `limit` 0 where there is none."""
-
-    limit: int
-    remaining: int
-    reset: int
-    retry_after: int = 0
-    is_guessing: bool = False
+# Counts a failure under each key; says how many there are.
+_FAIL = """
+local counts = {}
+for i, key in ipairs(KEYS) do
+  counts[i] = redis.call('INCR', key)
+  if counts[i] == 1 then redis.call('EXPIRE', key, ARGV[1]) end
+end
+return counts
+"""
 
 
 @lru_cache(maxsize=1)
 def client() -> redis.Redis:
-    return redis.Redis.from_url(
-        settings.REDIS_URL,
-        socket_timeout=0.1,
-        socket_connect_timeout=0.1,
-        retry=None,
-        decode_responses=False,
-    )
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.1, socket_connect_timeout=0.1, retry=None)
 
 
 class _Script:
-    """A script that answers None while Redis does not."""
+    """A script of ours in Redis; None while Redis does not answer."""
 
     paused_until = 0.0
 
@@ -94,49 +82,105 @@ class _Script:
             return None
 
 
-_admit, _fail = _Script(_ADMIT), _Script(_FAIL)
+_take, _fail = _Script(_TAKE), _Script(_FAIL)
 
 
-def _failure_keys(realm: str, login: str, address: str) -> list[str]:
-    if ":" in address and (parsed := parse_address(address)) is not None and parsed.version == 6:
-        # One customer of an IPv6 provider has 2**64 addresses: his network is what counts.
-        address = str(ip_network((parsed, 64), strict=False))
-    return [f"cc:fail:{realm}:{address}:{login}", f"cc:fail:{realm}:{address}"]
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether a request may go on: `retry_after` is 0 if it may. Seconds; `limit` 0 where there is none."""
+
+    limit: int
+    remaining: int
+    reset: int
+    retry_after: int = 0
 
 
-def _failure_limits() -> list[int]:
-    return [settings.LOGIN_FAILURES_PER_LOGIN, settings.LOGIN_FAILURES_PER_ADDRESS]
+@dataclass(slots=True)
+class _Share:
+    window: int
+    limit: int
+    own: int = 0
+    # Requests of the window that no process has taken, when we last asked.
+    untaken: int = 0
 
 
-def admit(realm: str, login: str, address: str, user_id: int, limit: int) -> Admission:
-    """Count a request of an API user whose credential is right, and say whether it may go on."""
-    now = time.time()
-    window, elapsed = divmod(int(now), RATE_WINDOW_SECONDS)
-    reset = RATE_WINDOW_SECONDS - elapsed
-    keys = _failure_keys(realm, login, address)
-    if limit:
-        keys.append(f"cc:rate:{user_id}:{window}")
-    answer = _admit(keys, _failure_limits())
-    if answer is None:
-        return Admission(limit, limit, reset)
-    count, ttl = answer
-    if count < 0:
-        return Admission(limit, 0, reset, retry_after=max(ttl, 1), is_guessing=True)
-    if limit and count > limit:
-        return Admission(limit, 0, reset, retry_after=reset)
-    return Admission(limit, max(limit - count, 0), reset)
+class RateLimiter:
+    """Requests of each user in the current minute, exact to the limit over all processes.
+
+    No more than the limit is ever let through; a share that another process took and did not use is at most 1/200 of
+    it, and so is the error of `remaining`. Limits up to 200 are counted one by one.
+    """
+
+    def __init__(self) -> None:
+        self._shares: dict[int, _Share] = {}
+        self._lock = threading.Lock()
+
+    def admit(self, user_id: int, limit: int) -> Admission:
+        """Count a request of this user, and say whether it may go on."""
+        window, elapsed = divmod(int(time.time()), RATE_WINDOW_SECONDS)
+        reset = RATE_WINDOW_SECONDS - elapsed
+        if not limit:
+            return Admission(0, 0, reset)
+        with self._lock:
+            share = self._shares.get(user_id)
+            if share is None or share.window != window or share.limit != limit:
+                share = self._shares[user_id] = _Share(window, limit)
+            if share.own > 0:
+                share.own -= 1
+                return Admission(limit, share.own + share.untaken, reset)
+        return self._ask(user_id, share, reset)
+
+    def _ask(self, user_id: int, share: _Share, reset: int) -> Admission:
+        """Take another share. Without the lock: a Redis that hangs holds up those who ask it, nobody else."""
+        wanted = max(share.limit // SHARES, 1)
+        answer = _take([f"cc:rate:{user_id}:{share.window}"], [share.limit, wanted, 2 * RATE_WINDOW_SECONDS])
+        if answer is None:
+            return Admission(share.limit, share.limit, reset)
+        got, untaken = answer
+        with self._lock:
+            share.untaken = untaken
+            if got:
+                share.own += got - 1
+        if not got:
+            return Admission(share.limit, 0, reset, retry_after=reset)
+        return Admission(share.limit, share.own + untaken, reset)
+
+
+rates = RateLimiter()
+
+
+def source_of(address: str) -> str:
+    """Whom a failure is counted for: of IPv6 the network of 64 bits, for one customer has all its addresses."""
+    parsed = parse_address(address)
+    if parsed is not None and parsed.version == 6:
+        return str(ip_network((parsed, 64), strict=False))
+    return address
+
+
+def count_failure(realm: str, login: str, address: str) -> None:
+    """Count a wrong log-in; the one that makes it too many locks out the login from the address, or the address."""
+    source = source_of(address)
+    counts = _fail([f"cc:fail:{realm}:{source}:{login}", f"cc:fail:{realm}:{source}"], [FAILURE_WINDOW_SECONDS])
+    if counts is None:
+        return
+    until = timezone.now() + timedelta(seconds=FAILURE_WINDOW_SECONDS)
+    if counts[0] == settings.LOGIN_FAILURES_PER_LOGIN:
+        Lockout.objects.lock(realm, source, login, until)
+    if counts[1] == settings.LOGIN_FAILURES_PER_ADDRESS:
+        Lockout.objects.lock(realm, source, "", until)
 
 
 def locked_for(realm: str, login: str, address: str) -> int:
     """Seconds for which no log-in of this login from this address is looked at; 0 if it is."""
-    answer = _admit(_failure_keys(realm, login, address), _failure_limits())
-    if answer is None:
-        return 0
-    count, ttl = answer
-    return max(ttl, 1) if count < 0 else 0
+    until = Lockout.objects.until(realm, source_of(address), login)
+    return max(int((until - timezone.now()).total_seconds()), 1) if until else 0
 
 
-def count_failure(realm: str, login: str, address: str) -> int:
-    """Count a failed log-in; seconds to wait where there were too many already, else 0."""
-    answer = _fail(_failure_keys(realm, login, address), [*_failure_limits(), FAILURE_WINDOW_SECONDS])
-    return max(int(answer), 0) if isinstance(answer, int) else 0
+def forget_failures(lockout: Lockout) -> None:
+    """End a lockout and the count that led to it."""
+    key = f"cc:fail:{lockout.realm}:{lockout.source}" + (f":{lockout.login}" if lockout.login else "")
+    lockout.delete()
+    try:
+        client().delete(key)
+    except redis.RedisError:
+        let_through.inc()

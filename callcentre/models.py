@@ -282,3 +282,40 @@ class IdempotencyRecord(models.Model):
 
     def __str__(self) -> str:
         return self.fingerprint
+
+
+class LockoutQuerySet(models.QuerySet["Lockout"]):
+    def over(self) -> "LockoutQuerySet":
+        return self.filter(until__lte=timezone.now())
+
+    def lock(self, realm: str, source: str, login: str, until: datetime) -> None:
+        self.update_or_create(realm=realm, source=source, login=login[:255], defaults={"until": until})
+
+    def until(self, realm: str, source: str, login: str) -> datetime | None:
+        """When the lockout that is in force ends; None where none is."""
+        locked = self.filter(realm=realm, source=source, login__in=["", login[:255]], until__gt=timezone.now())
+        return locked.order_by("-until").values_list("until", flat=True).first()
+
+
+class Lockout(models.Model):
+    """Too many wrong log-ins came from an address: until when it is not listened to, for one login or for any ("")."""
+
+    class Realm(models.TextChoices):
+        API = "api", _("API")
+        ADMIN = "admin", _("admin")
+
+    realm = models.CharField(_("door"), max_length=10, choices=Realm)
+    source = models.CharField(_("address"), max_length=50)
+    login = models.CharField(_("login"), max_length=255, blank=True)
+    until = models.DateTimeField(_("until"))
+
+    objects = LockoutQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("lockout")
+        verbose_name_plural = _("lockouts")
+        ordering = ["-until", "-id"]
+        constraints = [models.UniqueConstraint(fields=["source", "realm", "login"], name="lockout_is_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.login}".strip()

@@ -1,4 +1,4 @@
-"""HTTP Basic for API users (RFC 7617): one query by primary look-up, one round trip to Redis, no slow hash twice.
+"""HTTP Basic for API users (RFC 7617): one round trip to PostgreSQL a request, and no slow hash twice.
 
 The row in PostgreSQL is read on every request, so that a disabled user, a changed secret or right is in force for the
 next request of every process. See docs/decisions/0002.
@@ -13,7 +13,7 @@ from binascii import Error as Base64Error
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
@@ -33,12 +33,18 @@ from callcentre.network import client_address, is_in_networks
 logger = logging.getLogger(__name__)
 
 REALM = "api"
+# As long as the column.
+MAX_LOGIN = 150
 # Where the middleware finds what became of the credential: keys of request.META.
 ADMISSION, PRINCIPAL = "callcentre.admission", "callcentre.principal"
+# One row always: whether the address is locked out, and the user if there is one.
 _SELECT = """
-SELECT id, rights, allowed_networks, expires_at, rate_limit, is_active, secret_hash, previous_secret_hash,
-       previous_secret_expires_at, password, last_used_at IS NULL OR last_used_at < now() - interval '1 minute'
-FROM callcentre_apiuser WHERE login = %s
+SELECT (SELECT max(until) FROM callcentre_lockout
+        WHERE source = %s AND realm = 'api' AND login IN ('', %s) AND until > now()),
+       u.id, u.rights, u.allowed_networks, u.expires_at, u.rate_limit, u.is_active, u.secret_hash,
+       u.previous_secret_hash, u.previous_secret_expires_at, u.password,
+       u.last_used_at IS NULL OR u.last_used_at < now() - interval '1 minute'
+FROM (SELECT) AS always LEFT JOIN callcentre_apiuser u ON u.login = %s
 """
 
 
@@ -64,9 +70,11 @@ class Principal:
         return Actor("api_user", self.id, self.login)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    id: int
+class Row(NamedTuple):
+    """What the database knows of a login and of who sends it; `id` None where there is no such user."""
+
+    locked_until: datetime | None
+    id: int | None
     rights: list[str]
     allowed_networks: list[str]
     expires_at: datetime | None
@@ -106,31 +114,25 @@ class _VerifiedPasswords:
                 self._entries.popitem(last=False)
         return True
 
-    def knows(self, password: str, encoded: str) -> bool:
-        entry = hmac.digest(self._key, f"{encoded}\0{password}".encode(), "sha256")
-        with self._lock:
-            return entry in self._entries
-
 
 verified_passwords = _VerifiedPasswords()
 
 
-def _fetch(login: str) -> Row | None:
+def _fetch(login: str, source: str) -> Row:
     """The user's row. The first query of a request: a connection that died while idle is replaced, once."""
     try:
-        return _fetch_once(login)
+        return _fetch_once(login, source)
     except (OperationalError, InterfaceError):
         if connection.in_atomic_block:
             raise
         connection.close()
-        return _fetch_once(login)
+        return _fetch_once(login, source)
 
 
-def _fetch_once(login: str) -> Row | None:
+def _fetch_once(login: str, source: str) -> Row:
     with connection.cursor() as cursor:
-        cursor.execute(_SELECT, [login])
-        row = cursor.fetchone()
-    return Row(*row) if row else None
+        cursor.execute(_SELECT, [source, login, login])
+        return Row._make(cursor.fetchone())
 
 
 def _credentials(header: str) -> tuple[str, str] | None:
@@ -141,11 +143,13 @@ def _credentials(header: str) -> tuple[str, str] | None:
         login, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
     except (Base64Error, ValueError):
         return None
-    return (login, secret) if colon and "\0" not in login else None
+    return (login, secret) if colon and "\0" not in login and len(login) <= MAX_LOGIN else None
 
 
-def _is_right(secret: str, row: Row, login: str, address: str) -> bool:
-    """Whether this secret opens the door now. Raises TooMany before a slow hash is spent on a guesser."""
+def _is_right(secret: str, row: Row) -> bool:
+    """Whether this secret opens the door now."""
+    if row.id is None:
+        return False
     digest = hash_secret(secret)
     if row.secret_hash and hmac.compare_digest(digest, row.secret_hash):
         return True
@@ -153,11 +157,7 @@ def _is_right(secret: str, row: Row, login: str, address: str) -> bool:
     is_overlapping = row.previous_secret_hash and until and timezone.now() < until
     if is_overlapping and hmac.compare_digest(digest, row.previous_secret_hash):
         return True
-    if not row.password:
-        return False
-    if not verified_passwords.knows(secret, row.password) and (wait := limits.locked_for(REALM, login, address)):
-        raise TooMany(wait, ErrorCode.TOO_MANY_FAILURES)
-    return verified_passwords.check(secret, row.password)
+    return bool(row.password) and verified_passwords.check(secret, row.password)
 
 
 class ApiUserAuthentication(BaseAuthentication):
@@ -172,26 +172,25 @@ class ApiUserAuthentication(BaseAuthentication):
             raise NotAuthenticated
         login, secret = credentials
         address = client_address(request.META)
-        row = _fetch(login)
-        if row is None or not _is_right(secret, row, login, address):
-            if wait := limits.count_failure(REALM, login, address):
-                raise TooMany(wait, ErrorCode.TOO_MANY_FAILURES)
+        row = _fetch(login, limits.source_of(address))
+        if row.locked_until:  # before anything is compared: not even a right secret gets through
+            wait = max(int((row.locked_until - timezone.now()).total_seconds()), 1)
+            raise TooMany(wait, ErrorCode.TOO_MANY_FAILURES)
+        if not _is_right(secret, row):
+            limits.count_failure(REALM, login, address)
             logger.warning("wrong login or secret", extra={"login": login, "address": address})
             raise NotAuthenticated
         if reason := _refusal(row, address):
             logger.warning("API user refused", extra={"login": login, "address": address, "reason": reason})
             raise NotAuthenticated
+        principal = Principal(cast("int", row.id), login, frozenset(row.rights))
+        request.META[PRINCIPAL] = principal
         limit = settings.API_RATE_LIMIT if row.rate_limit is None else row.rate_limit
-        admission = limits.admit(REALM, login, address, row.id, limit)
-        request.META[ADMISSION] = admission
-        if admission.is_guessing:
-            raise TooMany(admission.retry_after, ErrorCode.TOO_MANY_FAILURES)
+        request.META[ADMISSION] = admission = limits.rates.admit(principal.id, limit)
         if admission.retry_after:
             raise TooMany(admission.retry_after)
         if row.last_use_is_old:
-            ApiUser.objects.filter(pk=row.id).update(last_used_at=timezone.now())
-        principal = Principal(row.id, login, frozenset(row.rights))
-        request.META[PRINCIPAL] = principal
+            ApiUser.objects.filter(pk=principal.id).update(last_used_at=timezone.now())
         return principal, None
 
     def authenticate_header(self, request: Request) -> str:

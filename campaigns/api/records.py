@@ -1,6 +1,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import orjson
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +21,7 @@ from campaigns.api.serializers import (
     record_data,
     record_fields_data,
 )
-from campaigns.models import AdditionalNumber, Record
+from campaigns.models import AdditionalNumber, Record, reading
 from campaigns.models.adding import NewRecord
 from campaigns.models.editing import Edit
 from campaigns.models.rules import CampaignFacts
@@ -64,25 +65,16 @@ class RecordViewSet(ApiViewSet):
 
     def retrieve(self, request: Request, code: str, phone_number: str) -> Response:
         include_fields, is_searching = _flags(request, "include_record_fields", "search_in_additional_numbers")
-        facts = facts_or_404(code)
         try:
             number = normalise(phone_number)
         except PhoneError as error:
             raise Http404 from error
-        records = Record.objects.filter(campaign_id=facts.id, number=number, is_primary=True)
-        row = records.values_list(*RECORD_COLUMNS).order_by().first()
-        if row is None and is_searching:
-            found = Record.objects.filter(
-                additional_numbers__campaign_id=facts.id, additional_numbers__number=number
-            ).order_by("id")
-            row = found.values_list(*RECORD_COLUMNS).first()
-        return _record_response(row, facts, include_fields)
+        row = reading.by_number(code, number, include_fields=include_fields, is_searching_additional=is_searching)
+        return _record_response(row)
 
     def retrieve_by_identifier(self, request: Request, code: str, identifier: str) -> Response:
         (include_fields,) = _flags(request, "include_record_fields")
-        facts = facts_or_404(code)
-        records = Record.objects.filter(campaign_id=facts.id, identifier=identifier).exclude(identifier="")
-        return _record_response(records.values_list(*RECORD_COLUMNS).order_by().first(), facts, include_fields)
+        return _record_response(reading.by_identifier(code, identifier, include_fields=include_fields))
 
     def update(self, request: Request, code: str, phone_number: str) -> Response:
         (is_searching,) = _flags(request, "search_in_additional_numbers")
@@ -168,12 +160,14 @@ def _flags(request: Request, *names: str) -> list[bool]:
     return values
 
 
-def _record_response(row: tuple[Any, ...] | None, facts: CampaignFacts, include_fields: bool) -> Response:
+def _record_response(row: tuple[Any, ...] | None) -> Response:
     if row is None:
         raise Http404
-    data = record_data(row)
-    if include_fields:
-        data["record_fields"] = record_fields_data(facts.fields, row[-1])
+    *columns, values, fields = row
+    data = record_data(columns)
+    if fields is not None:
+        names = {name: str(field_id) for name, field_id in orjson.loads(fields)}
+        data["record_fields"] = record_fields_data(names, orjson.loads(values))
     return Response(data)
 
 

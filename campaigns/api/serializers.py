@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callcentre.api.fields import (
@@ -155,7 +155,7 @@ RECORD_COLUMNS: tuple[str, ...] = (
 )
 
 
-def record_data(row: tuple[Any, ...]) -> dict[str, Any]:
+def record_data(row: Sequence[Any]) -> dict[str, Any]:
     """A record as the interface shows it, from RECORD_COLUMNS."""
     return {
         "record_id": row[0],

@@ -1,1 +1,0 @@
-"""The admin site: what every app's admin shares."""
