@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-PATIENCE_SECONDS = 4.0
+PATIENCE_SECONDS = 2.0
 _PR_SET_PDEATHSIG = 1
 # Loaded once: between fork and exec nothing may be loaded any more.
 _libc = ctypes.CDLL(None, use_errno=True)
