@@ -5,15 +5,12 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
-from django.apps import apps
-from django.db import connection
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from callcentre import limits
 from callcentre.actor import SYSTEM, Actor
 from callcentre.models import ApiUser
-from campaigns.models import DictionaryStatus
 from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
@@ -69,22 +66,8 @@ def anonymous() -> ApiClient:
 
 
 @pytest.fixture
-def committed_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Generator[None]:
-    """A database whose transactions are real ones, as threads and other processes need it.
-
-    Emptied afterwards but for what migrations put there; pytest-django's `transaction=True` would take that too.
-    """
-    made_by_migrations = {"contenttypes", "auth", "django"}
-    tables = [
-        model._meta.db_table
-        for model in apps.get_models(include_auto_created=True)
-        if model._meta.app_label not in made_by_migrations and model is not DictionaryStatus
-    ]
-    with django_db_blocker.unblock():
-        yield
-        with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {', '.join(tables)}")
-        connection.close()
+def committed_db(transactional_db: None, django_db_serialized_rollback: None) -> None:
+    """A database whose transactions are real ones, as threads and other processes need; with what migrations made."""
 
 
 @pytest.fixture
@@ -100,6 +83,5 @@ def servers(
 ) -> Generator[list[WebServer]]:
     """Two web servers, each a process of its own."""
     with django_db_blocker.unblock():
-        # In a test's own process nobody waits for a port that another test of the run has just given back.
         with web_servers(2, tmp_path_factory.mktemp("servers")) as running:
             yield running

@@ -27,4 +27,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
             raise pytest.UsageError(str(error)) from None
         early_config.add_cleanup(context.close)
         os.environ |= stores.environment
+    # Never those of a service that runs in the data folder beside us.
+    os.environ["SECRET_KEY"] = "the-key-of-a-test-run-is-no-secret-and-long-enough"
+    os.environ["FIELD_ENCRYPTION_KEYS"] = "dGhlLWtleS1vZi1hLXRlc3QtcnVuLWlzLW5vLWtleS0="
     return (yield)

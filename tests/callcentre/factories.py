@@ -1,0 +1,54 @@
+"""Users of all kinds, and what is kept about their requests."""
+
+from typing import Any
+
+import factory
+
+from callcentre.actor import SYSTEM
+from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, User
+
+
+class UserFactory(factory.django.DjangoModelFactory[User]):
+    class Meta:
+        model = User
+        skip_postgeneration_save = True
+
+    username = factory.Sequence(lambda n: f"user-{n}")
+    password = factory.django.Password("user-pass")
+
+    class Params:
+        staff = factory.Trait(is_staff=True)
+        admin = factory.Trait(is_staff=True, is_superuser=True)
+
+
+class ApiUserFactory(factory.django.DjangoModelFactory[ApiUser]):
+    """An API user whose generated secret nobody knows; `ApiUser.create` where a test wants to log in."""
+
+    class Meta:
+        model = ApiUser
+
+    login = factory.Sequence(lambda n: f"api-user-{n}")
+
+    @classmethod
+    def _create(cls, model_class: type[ApiUser], *args: Any, **kwargs: Any) -> ApiUser:
+        return model_class.create(SYSTEM, **kwargs)[0]
+
+
+class ApiUserChangeFactory(factory.django.DjangoModelFactory[ApiUserChange]):
+    class Meta:
+        model = ApiUserChange
+
+    api_user = factory.SubFactory(ApiUserFactory)
+    actor_kind = "system"
+    actor_name = "system"
+    action = "edit"
+
+
+class IdempotencyRecordFactory(factory.django.DjangoModelFactory[IdempotencyRecord]):
+    class Meta:
+        model = IdempotencyRecord
+
+    api_user = factory.SubFactory(ApiUserFactory)
+    fingerprint = factory.Sequence(lambda n: f"{n:064}")
+    body_hash = "0" * 64
+    status = 201

@@ -1,0 +1,148 @@
+"""Campaigns and records as tests want them; a trait names a state.
+
+Campaigns are made by their own verb, so that each has its statuses. Records are rows: a state that the verbs would
+refuse, such as a second record of one number, is what some tests are about.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import factory
+from django.utils import timezone
+
+from callcentre.actor import SYSTEM
+from callcentre.phone import normalise
+from campaigns.models import (
+    AdditionalNumber,
+    Campaign,
+    CampaignField,
+    CampaignGroup,
+    DictionaryStatus,
+    Record,
+    RecordChange,
+    RecordImport,
+    RecordStatus,
+    SystemStatus,
+)
+from tests.telephony.factories import AgentFactory
+
+
+class CampaignGroupFactory(factory.django.DjangoModelFactory[CampaignGroup]):
+    class Meta:
+        model = CampaignGroup
+
+    name = factory.Sequence(lambda n: f"Group {n}")
+
+
+class DictionaryStatusFactory(factory.django.DjangoModelFactory[DictionaryStatus]):
+    class Meta:
+        model = DictionaryStatus
+
+    name = factory.Sequence(lambda n: f"Status {n}")
+    system_status = SystemStatus.CALL
+
+
+class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
+    class Meta:
+        model = Campaign
+
+    code = factory.Sequence(lambda n: f"T{n:04}")
+    name = factory.Sequence(lambda n: f"Campaign {n}")
+    dialer = Campaign.Dialer.PROGRESSIVE
+
+    class Params:
+        crm = factory.Trait(is_crm=True)
+
+    @classmethod
+    def _create(cls, model_class: type[Campaign], *args: Any, **kwargs: Any) -> Campaign:
+        return model_class.create(SYSTEM, **kwargs)
+
+    @factory.post_generation
+    def fields(self, create: bool, names: list[str] | None, **kwargs: Any) -> None:
+        """`fields=["city"]` gives the campaign these fields, in this order."""
+        for order, name in enumerate(names or (), start=1):
+            CampaignFieldFactory(campaign=self, name=name, order=order)
+
+
+class CampaignFieldFactory(factory.django.DjangoModelFactory[CampaignField]):
+    class Meta:
+        model = CampaignField
+
+    campaign = factory.SubFactory(CampaignFactory)
+    name = factory.Sequence(lambda n: f"field_{n}")
+
+
+class RecordStatusFactory(factory.django.DjangoModelFactory[RecordStatus]):
+    class Meta:
+        model = RecordStatus
+
+    campaign = factory.SubFactory(CampaignFactory)
+    name = factory.Sequence(lambda n: f"Own status {n}")
+    system_status = SystemStatus.CALL
+
+
+class RecordFactory(factory.django.DjangoModelFactory[Record]):
+    class Meta:
+        model = Record
+
+    campaign = factory.SubFactory(CampaignFactory)
+    phone_number = factory.Sequence(lambda n: f"+4822{n % 10_000_000:07}")
+    number = factory.LazyAttribute(lambda record: normalise(record.phone_number))
+    status = factory.LazyAttribute(
+        lambda record: record.campaign.statuses.filter(system_status=record.system_status).first()
+    )
+    system_status = SystemStatus.TO_CALL
+
+    class Params:
+        # What an import that allows duplicates leaves behind.
+        duplicate = factory.Trait(is_primary=False)
+        of_agent = factory.Trait(
+            system_status=SystemStatus.MY_RECORD,
+            agent=factory.SubFactory(AgentFactory),
+            next_call_at=factory.LazyFunction(lambda: timezone.now() + timedelta(days=1)),
+        )
+        in_live_call = factory.Trait(
+            system_status=SystemStatus.IN_PROGRESS,
+            leased_by="1416225570.341",
+            leased_until=factory.LazyFunction(lambda: timezone.now() + timedelta(minutes=5)),
+        )
+        of_lost_call = factory.Trait(
+            system_status=SystemStatus.IN_PROGRESS,
+            leased_by="1416225570.341",
+            leased_until=factory.LazyFunction(lambda: timezone.now() - timedelta(seconds=1)),
+        )
+
+
+class AdditionalNumberFactory(factory.django.DjangoModelFactory[AdditionalNumber]):
+    class Meta:
+        model = AdditionalNumber
+
+    record = factory.SubFactory(RecordFactory)
+    campaign = factory.SelfAttribute("record.campaign")
+    phone_number = factory.Sequence(lambda n: f"+4812{n % 10_000_000:07}")
+    number = factory.LazyAttribute(lambda additional: normalise(additional.phone_number))
+
+
+class RecordChangeFactory(factory.django.DjangoModelFactory[RecordChange]):
+    class Meta:
+        model = RecordChange
+
+    record = factory.SubFactory(RecordFactory)
+    actor_kind = "system"
+    actor_name = "system"
+    action = "edit"
+
+
+class RecordImportFactory(factory.django.DjangoModelFactory[RecordImport]):
+    class Meta:
+        model = RecordImport
+
+    campaign = factory.SubFactory(CampaignFactory)
+    file = factory.django.FileField(filename="records.csv", data=b"phone_number\n+48221234567\n")
+    file_name = "records.csv"
+    file_size = 27
+    encoding = "utf-8"
+    delimiter = ","
+    columns = {"0": "phone_number"}
+    actor_kind = "system"
+    actor_name = "system"

@@ -1,0 +1,121 @@
+"""Real web servers against the test database: for what only several processes, or many connections, can show."""
+
+import base64
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Barrier
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import connection
+
+from callcentre.servers import Ports
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    content: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+@dataclass
+class WebServer:
+    """One granian process; each request is a connection of its own."""
+
+    port: int
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+    def request(self, method: str, path: str, data: Any = None, *, auth: str = "", **headers: str) -> Answer:
+        body = None if data is None else json.dumps(data).encode()
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        if auth:
+            headers["Authorization"] = f"Basic {base64.b64encode(auth.encode()).decode()}"
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            client.request(method, path, body, headers)
+            response = client.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            client.close()
+
+
+@contextmanager
+def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
+    """Servers of the test database, each a process with 16 threads."""
+    database = {**connection.settings_dict}
+    url = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**database)
+    environment = {
+        **os.environ,
+        "DATABASE_URL": url,
+        "REDIS_URL": settings.REDIS_URL,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "CALLCENTRE_VAR": str(folder),
+        "LOG_LEVEL": "WARNING",
+    }
+    ports = Ports(folder / "ports.json")
+    servers = []
+    try:
+        for position in range(count):
+            port = ports.choose(f"web{position}")
+            arguments = f"--interface wsgi --host 127.0.0.1 --port {port} --workers 1 --blocking-threads 16"
+            command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.wsgi:application"]
+            log = (folder / f"web{position}.log").open("wb")
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            servers.append(WebServer(port, process))
+        for server in servers:
+            _wait_for(server)
+        yield servers
+    finally:
+        for server in servers:
+            server.process.send_signal(signal.SIGTERM)
+        for server in servers:
+            server.process.wait(20)
+
+
+def _wait_for(server: WebServer) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and server.process.poll() is None:
+        try:
+            if server.request("GET", "/health/live").status == 200:
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"the web server at port {server.port} does not answer")
+
+
+def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
+    """What these calls return, each made in a thread of its own, all let go at one moment."""
+    calls = list(calls)
+    barrier = Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        barrier.wait()
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
