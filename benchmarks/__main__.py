@@ -1,0 +1,17 @@
+"""All benchmarks, one after another: `make bench`."""
+
+import sys
+
+from benchmarks import api, batch
+from benchmarks.harness import service
+
+
+def main() -> None:
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with service(records) as running:
+        api.measure(running, records, turns=2000)
+        batch.measure(running, records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Single requests on a million records: a ping, adding a record, reading one by its number.
+
+python -m benchmarks.api [RECORDS]
+"""
+
+import itertools
+import sys
+
+from benchmarks.harness import CAMPAIGNS, Service, Table, medians, service
+
+INSERT_RECORD = """
+INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
+                              last_note, fields, leased_by)
+VALUES (%s, %s, %s, true, %s, 'TO_CALL', '', '', '{}', '') RETURNING id
+"""
+INSERT_HISTORY = """
+INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
+                                    to_status, from_system_status, to_system_status)
+VALUES (%s, 'api_user', 1, 'bench', 'create', '{}', '', 'To be called', '', 'TO_CALL')
+"""
+
+
+def measure(running: Service, records: int, turns: int) -> None:
+    table = Table(f"Single requests, {records:,} records")
+    table.head()
+    client = running.client()
+    connection = running.connect()
+
+    def ping() -> None:
+        client.send("GET", "/api/ping", expect=204)
+
+    def refused() -> None:
+        client.send("GET", "/api/ping", expect=401, anonymous=True)
+
+    bound, ours = medians(turns, refused, ping)
+    table.add("GET /api/ping; bound: a 401", bound, ours, 1.5)
+
+    row = connection.execute(
+        "SELECT c.id, s.id FROM campaigns_campaign c JOIN campaigns_recordstatus s ON s.campaign_id = c.id"
+        " WHERE c.code = 'B0007' AND s.system_status = 'TO_CALL'"
+    ).fetchone()
+    assert row is not None
+    campaign_id, status_id = row
+    numbers = (f"+48{number}" for number in itertools.count(600_000_000))
+
+    def insert() -> None:
+        number = next(numbers)
+        with connection.transaction():
+            added = connection.execute(INSERT_RECORD, [campaign_id, number, number, status_id]).fetchone()
+            assert added is not None
+            connection.execute(INSERT_HISTORY, added)
+
+    def post() -> None:
+        client.send("POST", "/api/outbounds/B0007/records", {"phone_number": next(numbers)}, expect=201)
+
+    inserted, pinged, ours = medians(turns, insert, ping, post)
+    table.add("POST record; bound: INSERT of record and history + a ping", inserted + pinged, ours, 2.5)
+
+    places = itertools.cycle(range(0, records, max(records // 5000, 1)))
+
+    def get() -> None:
+        place = next(places)
+        path = f"/api/outbounds/B{place % CAMPAIGNS:04}/records/%2B48{500_000_000 + place // CAMPAIGNS}"
+        client.send("GET", path, expect=200)
+
+    bound, ours = medians(turns, ping, get)
+    table.add("GET record by number; bound: a ping", bound, ours, 1.6)
+    connection.close()
+
+
+def main() -> None:
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with service(records) as running:
+        measure(running, records, turns=2000)
+
+
+if __name__ == "__main__":
+    main()

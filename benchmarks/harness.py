@@ -1,0 +1,212 @@
+"""What every benchmark uses: the service on stores of its own, a million records, medians, a table.
+
+A benchmark reports a ratio to a lower bound that is measured in the same run, turn by turn, so that a machine that is
+slow for a moment is slow for both. Nothing here decides a test.
+"""
+
+import base64
+import http.client
+import json
+import os
+import secrets
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from callcentre.embedded import temporary_stores
+from callcentre.servers import Ports
+
+ROOT = Path(__file__).resolve().parent.parent
+CAMPAIGNS = 20
+
+
+@dataclass
+class Row:
+    what: str
+    bound: float
+    ours: float
+    goal: float
+    is_minimum: bool = False
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.bound
+
+    @property
+    def is_met(self) -> bool:
+        return self.ratio >= self.goal if self.is_minimum else self.ratio <= self.goal
+
+
+@dataclass
+class Table:
+    """Rows as they are measured, printed as Markdown."""
+
+    title: str
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, what: str, bound: float, ours: float, goal: float) -> None:
+        self.rows.append(Row(what, bound, ours, goal))
+        print(self._line(self.rows[-1]), flush=True)
+
+    def head(self) -> None:
+        print(f"\n## {self.title}\n\n| what | bound | ours | ratio | goal | |\n|---|---|---|---|---|---|", flush=True)
+
+    def _line(self, row: Row) -> str:
+        verdict = "met" if row.is_met else "MISSED"
+        bound, ours = (f"{seconds * 1000:,.3g} ms" for seconds in (row.bound, row.ours))
+        return f"| {row.what} | {bound} | {ours} | {row.ratio:.2f} | ≤ {row.goal:g} | {verdict} |"
+
+
+@dataclass
+class Service:
+    """A running web server with its stores, an API user with all rights, and connections to both."""
+
+    port: int
+    database_url: str
+    environment: dict[str, str]
+    secret: str
+
+    def connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.database_url, autocommit=True)
+
+    def client(self) -> "Client":
+        return Client(self)
+
+
+class Client:
+    """One keep-alive connection."""
+
+    def __init__(self, service: Service) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=600)
+        token = base64.b64encode(f"bench:{service.secret}".encode()).decode()
+        self._headers = {"Authorization": f"Basic {token}", "Content-Type": "application/json"}
+
+    def send(self, method: str, path: str, body: Any = None, *, expect: int, anonymous: bool = False) -> bytes:
+        raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        headers = {} if anonymous else self._headers
+        self._connection.request(method, path, raw, headers)
+        response = self._connection.getresponse()
+        answer = response.read()
+        if response.status != expect:
+            raise RuntimeError(f"{method} {path}: {response.status} {answer[:500]!r}")
+        return answer
+
+
+def timed(action: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def medians(turns: int, *actions: Callable[[], Any], warm_up: int = 50) -> list[float]:
+    """The median time of each action, taken in turn."""
+    for _ in range(min(warm_up, turns)):
+        for action in actions:
+            action()
+    times = [[timed(action) for action in actions] for _ in range(turns)]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+@contextmanager
+def service(records: int) -> Iterator[Service]:
+    """The service as `make run` starts its web part, on stores that lose nothing, with this many records."""
+    with temporary_stores(durable=True) as stores:
+        metrics = stores.var / "run" / "metrics"
+        metrics.mkdir()
+        environment = {
+            **os.environ,
+            **stores.environment,
+            "CALLCENTRE_VAR": str(stores.var),
+            "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+            "SECRET_KEY": secrets.token_urlsafe(64),
+            "FIELD_ENCRYPTION_KEYS": base64.urlsafe_b64encode(os.urandom(32)).decode(),
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "SECURE_COOKIES": "0",
+            "API_RATE_LIMIT": "100000000",
+        }
+        manage(environment, "migrate", "--verbosity=0")
+        secret = manage(environment, "create_api_user", "bench", "--right", "*").strip()
+        port = Ports(stores.var / "run" / "web-port.json").choose("web")
+        log = (stores.var / "log" / "web.log").open("wb")
+        web = stores.guardian.spawn(
+            [
+                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4"),
+                *("--no-access-log", "--host", "127.0.0.1", "--port", str(port), "callcentre.wsgi:application"),
+            ],
+            env=environment,
+            cwd=ROOT,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            running = Service(port, stores.database_url, environment, secret)
+            _wait_until_up(running)
+            if records:
+                fill(running, records)
+            yield running
+        finally:
+            stores.guardian.stop(web)
+            log.close()
+
+
+def manage(environment: dict[str, str], *arguments: str) -> str:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments], env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE
+    ).stdout.decode()
+
+
+def _wait_until_up(service: Service) -> None:
+    for _ in range(200):
+        try:
+            Client(service).send("GET", "/health/live", expect=200)
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError("the web server does not answer")
+
+
+def fill(service: Service, records: int) -> None:
+    """Campaigns B0000 to B0019 with their records: numbers +48 500 000 000 and up, each campaign its own million."""
+    print(f"filling in {records:,} records in {CAMPAIGNS} campaigns …", file=sys.stderr)
+    client = service.client()
+    for number in range(CAMPAIGNS):
+        body = {"id": f"B{number:04}", "name": f"Benchmark {number}", "dialer": "progressive", "crm": False}
+        client.send("POST", "/api/outbounds", body, expect=201)
+    with service.connect() as connection:
+        connection.execute(
+            """
+            INSERT INTO campaigns_campaignfield (campaign_id, name, "order")
+            SELECT id, name, 50 FROM campaigns_campaign, unnest(ARRAY['first_name', 'city']) name
+            """
+        )
+        connection.execute(
+            """
+            INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, status_id, system_status,
+                                          identifier, last_note, fields, leased_by)
+            SELECT c.id, number, number, true, s.id, 'TO_CALL', 'I' || n, '', '{}', ''
+            FROM generate_series(0, %s - 1) AS n
+            JOIN campaigns_campaign c ON c.code = 'B' || lpad((n %% %s)::text, 4, '0')
+            JOIN campaigns_recordstatus s ON s.campaign_id = c.id AND s.system_status = 'TO_CALL'
+            CROSS JOIN LATERAL (SELECT '+48' || (500000000 + n / %s) AS number) AS numbers
+            """,
+            [records, CAMPAIGNS, CAMPAIGNS],
+        )
+        connection.execute(
+            """
+            INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_name, action, changes, from_status,
+                                                to_status, from_system_status, to_system_status)
+            SELECT id, 'system', 'benchmark', 'create', '{}', '', 'To be called', '', 'TO_CALL' FROM campaigns_record
+            """
+        )
+        connection.execute("VACUUM ANALYZE campaigns_record")
+        connection.execute("VACUUM ANALYZE campaigns_recordchange")
+        connection.execute("CHECKPOINT")
