@@ -14,14 +14,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self
 
 from callcentre.guardian import Guardian, follow_parent
-from callcentre.postgres import Postgres
+from callcentre.postgres import Postgres, programs_for
 from callcentre.servers import Server, StoreError, write_private
 from callcentre.valkey import Valkey
 
@@ -247,15 +247,28 @@ def end_on_signals() -> None:
     signal.signal(signal.SIGHUP, unwind)
 
 
-def run_with_temporary_stores(command: list[str], *, durable: bool) -> int:
-    """Run a command with stores of its own in its environment; its exit code."""
-    with temporary_stores(durable=durable) as stores:
-        process = stores.guardian.spawn(command, env=os.environ | stores.environment, stdin=sys.stdin.buffer)
-        try:
-            code = process.wait()
-        finally:
-            stores.guardian.stop(process, signal.SIGTERM)
+def run_with(stores: Stores, command: list[str]) -> int:
+    """Run a command with these stores, and PostgreSQL's own tools, in its environment; its exit code."""
+    process = stores.guardian.spawn(command, env=_command_environment(stores.var, stores.environment), stdin=sys.stdin)
+    try:
+        code = process.wait()
+    finally:
+        stores.guardian.stop(process, signal.SIGTERM)
     return code if code >= 0 else 128 - code
+
+
+def run_with_kept(var: Path, command: list[str]) -> int:
+    """Run a command with the stores of `make run`, which need not be running."""
+    if running := read_stores(var):
+        urls = {name.upper(): url for name, url in running.items()}
+        os.execvpe(command[0], command, _command_environment(var, urls))  # noqa: S606  the operator's command
+    with Stores(var) as stores:
+        return run_with(stores, command)
+
+
+def _command_environment(var: Path, urls: Mapping[str, str]) -> dict[str, str]:
+    tools = [] if _given("DATABASE_URL") else [str(programs_for(var / "postgres" / "data"))]
+    return {**os.environ, **urls, "PATH": os.pathsep.join([*tools, os.environ.get("PATH", os.defpath)])}
 
 
 def main() -> int:
@@ -263,12 +276,16 @@ def main() -> int:
     actions = parser.add_subparsers(dest="action", required=True)
     execute = actions.add_parser("exec", help="run a command with temporary stores")
     execute.add_argument("--durable", action="store_true", help="settings as `make run` has them")
+    execute.add_argument("--kept", action="store_true", help="the stores of `make run` and their data instead")
     execute.add_argument("command", nargs="+", help="after `--`")
     arguments = parser.parse_args()
     end_on_signals()
     follow_parent()
     try:
-        return run_with_temporary_stores(arguments.command, durable=arguments.durable)
+        if arguments.kept:
+            return run_with_kept(default_var(), arguments.command)
+        with temporary_stores(durable=arguments.durable) as stores:
+            return run_with(stores, arguments.command)
     except FileNotFoundError as error:
         fail(StoreError(f"There is no such command: {error.filename}."))
     except StoreError as error:

@@ -62,7 +62,7 @@ class Guardian:
         account: Account | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
-        stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+        stdin: int | IO[bytes] | IO[str] | None = subprocess.DEVNULL,
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
     ) -> subprocess.Popen[bytes]:

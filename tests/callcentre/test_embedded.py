@@ -196,7 +196,7 @@ def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
 
 def test_the_systems_postgresql_serves_without_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "wheel_folder", lambda _package: None)
-    if not list(postgres._program_folders()):
+    if not list(postgres.program_folders()):
         pytest.skip("this system has no PostgreSQL of its own")
 
     with Stores(tmp_path / "var", durable=False) as stores:
@@ -273,6 +273,23 @@ def test_exec_gives_the_command_stores_and_returns_its_code(tmp_path: Path) -> N
 
     assert (process.returncode, errors, output.split("://")[0]) == (7, "", "postgresql")
     assert (list(tmp_path.iterdir()), processes_of(tmp_path)) == ([], {})
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_exec_with_the_kept_stores_works_on_their_data(tmp_path: Path, is_running: bool) -> None:
+    var = tmp_path / "var"
+    statement = 'psql -qAt "$DATABASE_URL" -c "SELECT answer FROM kept"'
+    command = [sys.executable, "-m", "callcentre.embedded", "exec", "--kept", "--", "sh", "-c", statement]
+    environment = os.environ | {"CALLCENTRE_VAR": str(var)}
+
+    with Stores(var, durable=False) as stores:
+        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
+        if is_running:
+            output = subprocess.check_output(command, cwd=ROOT, env=environment)
+    if not is_running:
+        output = subprocess.check_output(command, cwd=ROOT, env=environment)
+
+    assert output == b"42\n"
 
 
 def test_a_killed_launcher_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
