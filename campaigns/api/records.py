@@ -64,29 +64,35 @@ class RecordViewSet(ApiViewSet):
         return Response({"record_id": str(record.id)}, status=201)
 
     def retrieve(self, request: Request, code: str, phone_number: str) -> Response:
-        include_fields, is_searching = _flags(request, "include_record_fields", "search_in_additional_numbers")
+        faults: list[Fault] = []
+        include_fields, is_searching = _flags(request, faults, "include_record_fields", "search_in_additional_numbers")
         try:
             number = normalise(phone_number)
         except PhoneError as error:
             raise Http404 from error
         row = reading.by_number(code, number, include_fields=include_fields, is_searching_additional=is_searching)
-        return _record_response(row)
+        return _record_response(row, faults)
 
     def retrieve_by_identifier(self, request: Request, code: str, identifier: str) -> Response:
-        (include_fields,) = _flags(request, "include_record_fields")
-        return _record_response(reading.by_identifier(code, identifier, include_fields=include_fields))
+        faults: list[Fault] = []
+        (include_fields,) = _flags(request, faults, "include_record_fields")
+        return _record_response(reading.by_identifier(code, identifier, include_fields=include_fields), faults)
 
     def update(self, request: Request, code: str, phone_number: str) -> Response:
-        (is_searching,) = _flags(request, "search_in_additional_numbers")
         facts = facts_or_404(code)
-        values, faults = self.read(RecordPutInput, is_partial=True)
-        edit = Edit(phone_number, values, is_searching, faults)
+        faults: list[Fault] = []
+        (is_searching,) = _flags(request, faults, "search_in_additional_numbers")
+        try:
+            values, wrong = self.read(RecordPutInput, is_partial=True)
+        except Invalid as error:  # said once it is known that there is such a record
+            values, wrong = {}, list(error.faults)
+        edit = Edit(phone_number, values, is_searching, [*faults, *wrong])
         Record.objects.edit_many(self.actor, facts, [edit])
-        codes = {fault.code for fault in edit.faults}
-        if codes & {ErrorCode.RECORD_NOT_FOUND, ErrorCode.PHONE_LETTERS, ErrorCode.PHONE_INVALID}:
-            raise Http404
-        if ErrorCode.RECORD_BUSY in codes:
+        of_number = {fault.code for fault in edit.faults if fault.field == "phone_number"}
+        if ErrorCode.RECORD_BUSY in of_number:
             raise Conflict(ErrorCode.RECORD_BUSY)
+        if of_number - {ErrorCode.NUMBER_AMBIGUOUS}:
+            raise Http404
         if edit.faults:
             raise Invalid(edit.faults)
         return Response(status=204)
@@ -99,7 +105,7 @@ class RecordBatchViewSet(ApiViewSet):
 
     def create(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
-        items = _items(request.data)
+        items = _items(request.data, [])
         records = [NewRecord(*RecordInput.read(item)) for item in items]
         Record.objects.add_many(self.actor, facts, records)
         answer: dict[str, dict[str, Any]] = {}
@@ -115,13 +121,14 @@ class RecordBatchViewSet(ApiViewSet):
         return Response(answer, status=201)
 
     def update(self, request: Request, code: str) -> Response:
-        (is_searching,) = _flags(request, "search_in_additional_numbers")
         facts = facts_or_404(code)
-        items = _items(request.data)
+        faults: list[Fault] = []
+        (is_searching,) = _flags(request, faults, "search_in_additional_numbers")
+        items = _items(request.data, faults)
         edits = []
         for item in items:
-            values, faults = RecordEditInput.read(item, is_partial=True)
-            edits.append(Edit(item["phone_number"], values, _searches(item, is_searching, faults), faults))
+            values, wrong = RecordEditInput.read(item, is_partial=True)
+            edits.append(Edit(item["phone_number"], values, _searches(item, is_searching, wrong), wrong))
         Record.objects.edit_many(self.actor, facts, edits)
         names = RecordEditInput.wire_names()
         answer: dict[str, dict[str, Any]] = {}
@@ -147,22 +154,23 @@ def facts_or_404(code: str) -> CampaignFacts:
     return facts
 
 
-def _flags(request: Request, *names: str) -> list[bool]:
-    """Boolean parameters of the query, false where absent; all that are wrong at once."""
-    values, faults = [], []
+def _flags(request: Request, faults: list[Fault], *names: str) -> list[bool]:
+    """Boolean parameters of the query, false where absent or wrong; what is wrong is added to the faults."""
+    values = []
     for name in names:
         try:
             values.append(parse_boolean(request.query_params.get(name) or False))
         except Reject as reject:
             faults.append(Fault(reject.fault.code, name))
-    if faults:
-        raise Invalid(faults)
+            values.append(False)
     return values
 
 
-def _record_response(row: tuple[Any, ...] | None) -> Response:
+def _record_response(row: tuple[Any, ...] | None, faults: list[Fault]) -> Response:
     if row is None:
         raise Http404
+    if faults:
+        raise Invalid(faults)
     *columns, values, fields = row
     data = record_data(columns)
     if fields is not None:
@@ -171,18 +179,20 @@ def _record_response(row: tuple[Any, ...] | None) -> Response:
     return Response(data)
 
 
-def _items(body: Any) -> list[dict[str, Any]]:
-    """The items of a batch, each with a phone number as text; a body that is no such array is refused whole."""
+def _items(body: Any, faults: list[Fault]) -> list[dict[str, Any]]:
+    """The items of a batch, each with a phone number as text; a body that is no such array is refused whole.
+
+    Raises Invalid with the faults given and those of the body.
+    """
     if not isinstance(body, Mapping):
-        raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
+        raise Invalid([*faults, Fault(ErrorCode.BODY_NOT_OBJECT)])
     items = body.get("records")
     if items in (None, "", []):
-        raise Invalid([Fault(ErrorCode.EMPTY, "records")])
+        raise Invalid([*faults, Fault(ErrorCode.EMPTY, "records")])
     if not isinstance(items, list):
-        raise Invalid([Fault(ErrorCode.NOT_LIST, "records")])
+        raise Invalid([*faults, Fault(ErrorCode.NOT_LIST, "records")])
     if len(items) > MAX_BATCH:
-        raise Invalid([Fault(ErrorCode.TOO_MANY, "records", {"limit": MAX_BATCH})])
-    faults = []
+        raise Invalid([*faults, Fault(ErrorCode.TOO_MANY, "records", {"limit": MAX_BATCH})])
     for position, item in enumerate(items):
         try:
             if not isinstance(item, dict):
