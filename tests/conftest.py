@@ -82,6 +82,5 @@ def servers(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[list[WebServer]]:
     """Two web servers, each a process of its own."""
-    with django_db_blocker.unblock():
-        with web_servers(2, tmp_path_factory.mktemp("servers")) as running:
-            yield running
+    with django_db_blocker.unblock(), web_servers(2, tmp_path_factory.mktemp("servers")) as running:
+        yield running

@@ -45,6 +45,7 @@ class DictionaryStatusFactory(factory.django.DjangoModelFactory[DictionaryStatus
 class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
     class Meta:
         model = Campaign
+        skip_postgeneration_save = True
 
     code = factory.Sequence(lambda n: f"T{n:04}")
     name = factory.Sequence(lambda n: f"Campaign {n}")
@@ -57,7 +58,7 @@ class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
     def _create(cls, model_class: type[Campaign], *args: Any, **kwargs: Any) -> Campaign:
         return model_class.create(SYSTEM, **kwargs)
 
-    @factory.post_generation
+    @factory.post_generation  # type: ignore[untyped-decorator]
     def fields(self, create: bool, names: list[str] | None, **kwargs: Any) -> None:
         """`fields=["city"]` gives the campaign these fields, in this order."""
         for order, name in enumerate(names or (), start=1):
