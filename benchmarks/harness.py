@@ -185,7 +185,7 @@ def fill(service: Service, records: int) -> None:
         connection.execute(
             """
             INSERT INTO campaigns_campaignfield (campaign_id, name, "order")
-            SELECT id, name, 50 FROM campaigns_campaign, unnest(ARRAY['first_name', 'city']) name
+            SELECT c.id, f.name, 50 FROM campaigns_campaign c, unnest(ARRAY['first_name', 'city']) AS f(name)
             """
         )
         connection.execute(

@@ -151,10 +151,9 @@ rates = RateLimiter()
 
 def source_of(address: str) -> str:
     """Whom a failure is counted for: of IPv6 the network of 64 bits, for one customer has all its addresses."""
-    parsed = parse_address(address)
-    if parsed is not None and parsed.version == 6:
-        return str(ip_network((parsed, 64), strict=False))
-    return address
+    if ":" not in address or (parsed := parse_address(address)) is None:
+        return address
+    return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)
 
 
 def count_failure(realm: str, login: str, address: str) -> None:

@@ -27,8 +27,10 @@ def parse_address(text: str) -> Address | None:
 
 
 def is_in_networks(text: str, networks: Iterable[str]) -> bool:
-    address = parse_address(text)
-    return address is not None and any(address in network for network in parse_networks(tuple(networks)))
+    parsed = parse_networks(tuple(networks))
+    if not parsed or (address := parse_address(text)) is None:
+        return False
+    return any(address in network for network in parsed)
 
 
 def client_address(meta: Mapping[str, Any]) -> str:

@@ -32,15 +32,14 @@ class NewRecord:
 # adds at the same moment is waited for on the unique index, without a lock on anything else.
 _INSERT = """
 WITH given AS (
-  SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[],
-                       %s::timestamptz[], %s::int[], %s::text[])
-    AS g(phone_number, number, status_id, system_status, status_name, identifier, agent_id, next_call_at, "order",
-         fields)
+  SELECT * FROM json_to_recordset(%s::json)
+    AS g(phone_number text, number text, status_id bigint, system_status text, status_name text, identifier text,
+         agent_id bigint, next_call_at timestamptz, "order" int, fields jsonb)
 ), added AS (
   INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
                                 agent_id, next_call_at, "order", last_note, fields, leased_by)
   SELECT %s, phone_number, number, true, status_id, system_status, identifier, agent_id, next_call_at, "order", '',
-         fields::jsonb, ''
+         fields, ''
   FROM given
   ON CONFLICT DO NOTHING
   RETURNING id, number
@@ -132,25 +131,27 @@ def _find_repeated(records: Iterable[NewRecord]) -> None:
 
 
 def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> dict[str, int]:
-    drafts = [record.draft for record in records]
-    columns: list[list[Any]] = [
-        [record.values["phone_number"] for record in records],
-        [record.number for record in records],
-        [draft.status.id for draft in drafts],
-        [draft.status.system_status for draft in drafts],
-        [draft.status.name for draft in drafts],
-        [draft.identifier for draft in drafts],
-        [draft.agent_id for draft in drafts],
-        [draft.next_call_at for draft in drafts],
-        [draft.order for draft in drafts],
-        [orjson.dumps(draft.fields).decode() for draft in drafts],
+    rows = [
+        {
+            "phone_number": record.values["phone_number"],
+            "number": record.number,
+            "status_id": record.draft.status.id,
+            "system_status": record.draft.status.system_status,
+            "status_name": record.draft.status.name,
+            "identifier": record.draft.identifier,
+            "agent_id": record.draft.agent_id,
+            "next_call_at": record.draft.next_call_at,
+            "order": record.draft.order,
+            "fields": record.draft.fields,
+        }
+        for record in records
     ]
     further = [(record.number, *pair) for record in records for pair in record.additional]
     with connection.cursor() as cursor:
         cursor.execute(
             _INSERT,
             [
-                *columns,
+                orjson.dumps(rows).decode(),
                 campaign.id,
                 actor.kind,
                 actor.id,

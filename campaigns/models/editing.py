@@ -18,7 +18,10 @@ from telephony.models import Agent
 
 @dataclass(slots=True)
 class Edit:
-    """A change of the record that a number finds: what was sent, by the model's names, then what is wrong with it."""
+    """A change of the record that a number finds: what was sent, by the model's names, then what is wrong with it.
+
+    With `record_id` given, the record is that one, whatever its number: so the admin edits duplicates too.
+    """
 
     phone_number: str
     values: dict[str, Any]
@@ -29,10 +32,6 @@ class Edit:
     record_id: int | None = None
     before: Draft = field(default_factory=Draft)
     after: Draft = field(default_factory=Draft)
-
-    @property
-    def changes(self) -> dict[str, list[Any]]:
-        return self.after.differences(self.before)
 
 
 _FIND_DUPLICATED = """
@@ -50,21 +49,23 @@ WHERE r.campaign_id = %s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
 """
 _LOCK_BY_NUMBER = _LOCK.format(condition="r.is_primary AND r.number = ANY(%s)")
 _LOCK_BY_NUMBER_OR_ID = _LOCK.format(condition="((r.is_primary AND r.number = ANY(%s)) OR r.id = ANY(%s))")
+_LOCK_BY_ID = _LOCK.format(condition="r.id = ANY(%s)")
+# Rows travel as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays.
 _UPDATE = """
 UPDATE campaigns_record r SET status_id = v.status_id, system_status = v.system_status, agent_id = v.agent_id,
        next_call_at = v.next_call_at, identifier = v.identifier, "order" = v."order", last_note = v.last_note,
-       fields = COALESCE(v.fields::jsonb, r.fields)
-FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::timestamptz[], %s::text[], %s::int[],
-            %s::text[], %s::text[])
-  AS v(id, status_id, system_status, agent_id, next_call_at, identifier, "order", last_note, fields)
+       fields = COALESCE(v.fields, r.fields)
+FROM json_to_recordset(%s::json)
+  AS v(id bigint, status_id bigint, system_status text, agent_id bigint, next_call_at timestamptz, identifier text,
+       "order" int, last_note text, fields jsonb)
 WHERE r.id = v.id
 """
 _INSERT_HISTORY = """
 INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
                                     to_status, from_system_status, to_system_status)
-SELECT v.record_id, %s, %s, %s, 'edit', v.changes::jsonb, v.from_status, v.to_status, v.from_system, v.to_system
-FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-  AS v(record_id, changes, from_status, to_status, from_system, to_system)
+SELECT v.id, %s, %s, %s, 'edit', v.changes, v.from_status, v.to_status, v.from_system_status, v.system_status
+FROM json_to_recordset(%s::json)
+  AS v(id bigint, changes jsonb, from_status text, to_status text, from_system_status text, system_status text)
 """
 _INSERT_ADDITIONAL = """
 INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
@@ -80,12 +81,14 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
     """
     agents = Agent.objects.ids_by_login(edit.values["agent_login"] for edit in edits if edit.values.get("agent_login"))
     for edit in edits:
-        try:
-            edit.number = normalise(edit.phone_number)
-        except PhoneError as error:
-            edit.faults.append(phone_fault(error, "phone_number"))
+        if edit.record_id is None:
+            try:
+                edit.number = normalise(edit.phone_number)
+            except PhoneError as error:
+                edit.faults.append(phone_fault(error, "phone_number"))
         edit.additional = read_additional(edit.values, edit.number, edit.faults)
     with transaction.atomic(), connection.cursor() as cursor:
+        _find_by_id(cursor, campaign, [edit for edit in edits if edit.record_id is not None])
         _find(cursor, campaign, edits)
         taken: set[int] = set()
         for edit in edits:
@@ -102,6 +105,22 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
         _replace_additional(cursor, campaign, made)
         if changed := [edit for edit in made if edit.after != edit.before]:
             _write(cursor, actor, changed)
+
+
+def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    """Lock and read the records that are meant by their ids. An additional number equal to their own goes."""
+    if not edits:
+        return
+    cursor.execute(_LOCK_BY_ID, [campaign.id, [edit.record_id for edit in edits]])
+    rows = {row[0]: row for row in cursor.fetchall()}
+    for edit in edits:
+        row = rows.get(edit.record_id)
+        if row is None or row[12]:
+            edit.record_id = None
+            edit.faults.append(Fault(ErrorCode.RECORD_BUSY if row else ErrorCode.RECORD_NOT_FOUND))
+        else:
+            edit.before = _draft(row, campaign)
+            edit.additional = [pair for pair in edit.additional if pair[1] != row[1]]
 
 
 def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
@@ -175,39 +194,28 @@ def _find_taken_identifiers(cursor: Any, campaign: CampaignFacts, edits: Sequenc
 
 
 def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
-    after = [edit.after for edit in edits]
-    ids = [edit.record_id for edit in edits]
-    cursor.execute(
-        _UPDATE,
-        [
-            ids,
-            [draft.status.id for draft in after],
-            [draft.status.system_status for draft in after],
-            [draft.agent_id for draft in after],
-            [draft.next_call_at for draft in after],
-            [draft.identifier for draft in after],
-            [draft.order for draft in after],
-            [draft.last_note for draft in after],
-            [
-                orjson.dumps(edit.after.fields).decode() if edit.after.fields is not edit.before.fields else None
-                for edit in edits
-            ],
-        ],
-    )
-    cursor.execute(
-        _INSERT_HISTORY,
-        [
-            actor.kind,
-            actor.id,
-            actor.name[:150],
-            ids,
-            [orjson.dumps(edit.changes).decode() for edit in edits],
-            [edit.before.status.name for edit in edits],
-            [draft.status.name for draft in after],
-            [edit.before.status.system_status for edit in edits],
-            [draft.status.system_status for draft in after],
-        ],
-    )
+    rows = orjson.dumps([_row(edit) for edit in edits]).decode()
+    cursor.execute(_UPDATE, [rows])
+    cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], rows])
+
+
+def _row(edit: Edit) -> dict[str, Any]:
+    before, after = edit.before, edit.after
+    return {
+        "id": edit.record_id,
+        "status_id": after.status.id,
+        "system_status": after.status.system_status,
+        "agent_id": after.agent_id,
+        "next_call_at": after.next_call_at,
+        "identifier": after.identifier,
+        "order": after.order,
+        "last_note": after.last_note,
+        "fields": after.fields if after.fields is not before.fields else None,
+        "changes": after.differences(before),
+        "from_status": before.status.name,
+        "to_status": after.status.name,
+        "from_system_status": before.status.system_status,
+    }
 
 
 def _replace_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
