@@ -94,8 +94,8 @@ def _answer_of_domain(error: Exception, wire_names: Mapping[str, str]) -> Respon
             return Response(error_body(renamed(fault, wire_names) for fault in error.faults), status=400)
         case ValidationError():
             return Response(_body_of_validation_error(error), status=400)
-        case IntegrityError() if (fault := fault_of_constraint(error)) is not None:
-            return Response(error_body([renamed(fault, wire_names)]), status=400)
+        case IntegrityError():
+            return _answer_of_constraint(error, wire_names)
         case Conflict():
             return Response(error_body([Fault(error.code)]), status=409)
         case Http404():
@@ -145,11 +145,16 @@ def _code_of(slug: str | None) -> ErrorCode:
     return ErrorCode.__members__.get((slug or "").upper(), ErrorCode.BAD_REQUEST)
 
 
-# Constraint -> the fault that a client is told; apps add theirs when they are loaded.
+# Unique constraint -> the fault that a client is told; apps add theirs.
 CONSTRAINTS: dict[str, Fault] = {}
+_FOREIGN_KEY, _UNIQUE = "23503", "23505"
 
 
-def fault_of_constraint(error: IntegrityError) -> Fault | None:
-    """What a broken constraint means to a client: the database is the last reviewer of every write."""
-    diagnostics = getattr(error.__cause__, "diag", None)
-    return CONSTRAINTS.get(getattr(diagnostics, "constraint_name", None) or "")
+def _answer_of_constraint(error: IntegrityError, wire_names: Mapping[str, str]) -> Response | None:
+    """The database is the last reviewer: what the rules saw free was taken, or went away, before the write."""
+    fault = CONSTRAINTS.get(getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or "")
+    if fault is not None:
+        return Response(error_body([renamed(fault, wire_names)]), status=400)
+    if getattr(error.__cause__, "sqlstate", "") in (_FOREIGN_KEY, _UNIQUE):
+        return Response(error_body([Fault(ErrorCode.CONFLICT)]), status=409)
+    return None

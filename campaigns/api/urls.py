@@ -1,4 +1,6 @@
+from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
+from callcentre.errors import ErrorCode, Fault
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 
@@ -17,3 +19,12 @@ urlpatterns = [
     route("batch/outbounds/:code/records", RecordBatchViewSet, put="update", post="create"),
     route("outbound_groups", CampaignGroupViewSet, get="list", post="create"),
 ]
+
+CONSTRAINTS.update(
+    {
+        "campaigns_campaign_code_key": Fault(ErrorCode.CAMPAIGN_ID_TAKEN, "code"),
+        "campaigns_campaigngroup_name_key": Fault(ErrorCode.GROUP_NAME_TAKEN, "name"),
+        "record_number_is_unique": Fault(ErrorCode.NUMBER_DUPLICATED, "phone_number"),
+        "record_identifier_is_unique": Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"),
+    }
+)
