@@ -45,6 +45,8 @@ class ApiViewSet(ViewSet):
         if not self.action and request.method != "OPTIONS":
             raise exceptions.MethodNotAllowed(request.method or "")
         self.check_permissions(request)
+        if any("\0" in value for value in kwargs.values()):
+            raise Http404  # PostgreSQL has no text with NUL, so nothing has such an id
 
     @property
     def default_response_headers(self) -> dict[str, str]:
