@@ -207,9 +207,10 @@ class Campaign(TimestampedModel):
         """Change settings or parameters; `code` is not among them. Raises Invalid."""
         with transaction.atomic():
             locked = Campaign.objects.select_for_update().get(pk=self.pk)
-            for name, value in values.items():
-                setattr(locked, name, value)
-            if faults := [*faults, *locked.faults()]:
+            empty = [name for name, value in values.items() if value is None and not self._meta.get_field(name).null]
+            for name in values.keys() - set(empty):
+                setattr(locked, name, values[name])
+            if faults := [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults()]:
                 raise Invalid(faults)
             locked.save(update_fields=[*values, "updated_at"])
         self.refresh_from_db()
@@ -233,7 +234,7 @@ class Campaign(TimestampedModel):
         low, high = self.predictive_min_calls, self.predictive_max_calls
         if low is not None and high is not None and low > high:
             faults.append(Fault(ErrorCode.RATIOS_CROSSED, "parameters.predictive_min_calls"))
-        if self.group_id and not CampaignGroup.objects.filter(pk=self.group_id).exists():
+        if self.group_id is not None and not CampaignGroup.objects.filter(pk=self.group_id).exists():
             faults.append(Fault(ErrorCode.GROUP_NOT_FOUND, "group_id"))
         return faults
 
