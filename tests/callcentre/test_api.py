@@ -1,0 +1,303 @@
+"""What the wire promises of every operation: error bodies, request ids, languages, tolerance, paging."""
+
+import io
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from callcentre.errors import ErrorCode
+from campaigns.models import Campaign
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+WRONG_CAMPAIGN = {"id": "A-B-C", "dialer": "manual", "crm": "perhaps", "order": 0, "parameters": {"caller_id": [1]}}
+NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
+
+
+def codes(response: Any) -> set[tuple[str, int]]:
+    """(field, code) of every fault in an answer."""
+    return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
+
+
+# Error bodies
+
+
+def test_all_faults_of_a_request_come_at_once_with_their_dotted_fields(api: ApiClient) -> None:
+    response = api.post("/api/outbounds", WRONG_CAMPAIGN)
+
+    assert response.status_code == 400
+    assert codes(response) == {
+        ("id", ErrorCode.CAMPAIGN_ID_MALFORMED.number),
+        ("name", ErrorCode.EMPTY.number),
+        ("dialer", ErrorCode.NOT_CHOICE.number),
+        ("crm", ErrorCode.NOT_BOOLEAN.number),
+        ("order", ErrorCode.OUT_OF_RANGE.number),
+        ("parameters.caller_id", ErrorCode.NOT_TEXT.number),
+    }
+    assert not Campaign.objects.exists()
+
+
+def test_an_empty_required_field_reads_as_the_interface_says(api: ApiClient) -> None:
+    response = api.post("/api/outbound_groups", {"name": ""})
+
+    assert response.json() == {
+        "request_id": response["X-Request-Id"],
+        "errors": [{"message": 'Field "name" cannot be empty.', "code": 100001, "field": "name"}],
+    }
+
+
+def test_a_fault_of_no_field_has_no_field(api: ApiClient) -> None:
+    response = api.post("/api/outbound_groups", [])
+
+    assert codes(response) == {("", ErrorCode.BODY_NOT_OBJECT.number)}
+    assert "field" not in response.json()["errors"][0]
+
+
+def test_codes_have_six_digits_and_none_is_used_twice() -> None:
+    numbers = [code.number for code in ErrorCode.__members__.values()]
+
+    assert all(100_000 <= number <= 999_999 for number in numbers)
+    assert len(set(numbers)) == len(numbers)
+    # An alias would be a second name for one number.
+    assert len(ErrorCode.__members__) == len(list(ErrorCode))
+
+
+def test_an_unforeseen_error_is_a_500_of_ours_and_says_nothing_of_its_cause(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("telephony.api.views.agent_data", lambda agent: 1 / 0)
+    AgentFactory(login="anna")
+    api.raise_request_exception = False
+
+    response = api.get("/api/agents/anna")
+
+    assert response.status_code == 500
+    assert codes(response) == {("", ErrorCode.INTERNAL.number)}
+    assert b"division" not in response.content
+
+
+def test_an_answer_of_djangos_own_is_json_too(api: ApiClient) -> None:
+    response = api.get("/api/ping", headers={"host": "evil.example"})
+
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/json; charset=utf-8"
+    assert response.json()["request_id"] == response["X-Request-Id"]
+
+
+# Request ids
+
+
+def test_every_request_has_an_id_of_its_own(api: ApiClient) -> None:
+    ids = {api.get(path)["X-Request-Id"] for path in ("/api/ping", "/api/nothing", "/health/live", "/nothing")}
+
+    assert len(ids) == 4
+    assert all(len(one) == 13 and int(one, 16) >= 0 for one in ids)
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What the service's own log handler writes."""
+    text = io.StringIO()
+    [handler] = [one for one in logging.getLogger().handlers if type(one) is logging.StreamHandler]
+    monkeypatch.setattr(handler, "stream", text)
+    return text
+
+
+def test_the_log_lines_of_a_request_carry_its_id(api: ApiClient, log: io.StringIO) -> None:
+    response = api.get("/api/ping")
+
+    lines = [orjson.loads(line) for line in log.getvalue().splitlines()]
+    assert [line["request_id"] for line in lines if line.get("path") == "/api/ping"] == [response["X-Request-Id"]]
+
+
+def test_no_log_line_holds_a_secret(api: ApiClient, log: io.StringIO) -> None:
+    secret = api.defaults["HTTP_AUTHORIZATION"].partition(" ")[2]
+
+    api.get("/api/ping")
+    ApiClient("all", "hunter2-wrong").get("/api/ping")
+
+    logged = log.getvalue()
+    assert "wrong login or secret" in logged
+    assert secret not in logged
+    assert "hunter2" not in logged
+
+
+# Languages
+
+
+def test_messages_are_english_unless_polish_is_wanted(api: ApiClient) -> None:
+    for language in ("", "en", "de", "fr;q=0.9, en;q=0.8"):
+        response = api.post("/api/outbound_groups", {}, headers={"accept-language": language})
+        assert response.json()["errors"][0]["message"] == 'Field "name" cannot be empty.'
+
+
+@pytest.mark.parametrize("language", ["pl", "pl-PL,pl;q=0.9,en;q=0.8"])
+def test_accept_language_pl_answers_in_polish(language: str, api: ApiClient) -> None:
+    english = api.post("/api/outbound_groups", {}).json()["errors"][0]
+    polish = api.post("/api/outbound_groups", {}, headers={"accept-language": language})
+
+    error = polish.json()["errors"][0]
+    assert error["message"] != english["message"]
+    assert {**error, "message": ""} == {**english, "message": ""}
+    assert polish["Content-Language"] == "pl"
+
+
+def test_every_message_of_the_enum_has_a_polish_one() -> None:
+    from django.utils.translation import override
+
+    def read(code: ErrorCode, language: str) -> str:
+        with override(language):
+            return str(code.text)
+
+    assert [code.name for code in ErrorCode if read(code, "pl") == read(code, "en")] == []
+
+
+# Tolerance
+
+
+def test_unknown_keys_and_parameters_are_ignored(api: ApiClient) -> None:
+    response = api.post("/api/outbound_groups?debug=1&name=other", {"name": "Sales", "colour": "red", "": None})
+
+    assert response.status_code == 201
+    assert response.json()["name"] == "Sales"
+
+
+@pytest.mark.parametrize("query", ["limit", "offset", "status_id", "next_call_date_from", "has_agent", "agent_login"])
+def test_a_parameter_without_value_counts_as_absent(query: str, api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+
+    assert api.get(f"/api/outbounds/DEMO1/records?{query}=&{query}").status_code == 200
+
+
+def test_a_get_with_a_json_content_type_and_no_body_is_fine(api: ApiClient) -> None:
+    assert api.generic("GET", "/api/agents", "", content_type="application/json").status_code == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n"])
+def test_an_empty_body_is_an_empty_object(body: bytes, api: ApiClient) -> None:
+    response = api.generic("POST", "/api/outbound_groups", body, content_type="application/json")
+
+    assert codes(response) == {("name", ErrorCode.EMPTY.number)}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "system_status[]=CALL&system_status[]=NO_CALL",
+        "system_status=CALL&system_status=NO_CALL",
+        "system_status[0]=CALL&system_status[1]=NO_CALL",
+        "system_status%5B%5D=CALL&system_status%5B7%5D=NO_CALL&system_status=",
+    ],
+)
+def test_lists_in_queries_have_three_spellings(query: str, api: ApiClient) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    for status in ("CALL", "NO_CALL", "TO_CALL"):
+        RecordFactory(campaign=campaign, system_status=status)
+
+    response = api.get(f"/api/outbounds/DEMO1/records?{query}")
+
+    assert {record["system_status"] for record in response.json()["result"]} == {"CALL", "NO_CALL"}
+
+
+@pytest.mark.parametrize("value", [True, 1, "1", "true", "TRUE", " True "])
+def test_true_has_many_spellings_in_bodies(value: Any, api: ApiClient) -> None:
+    assert api.post("/api/outbounds", {**NEW_CAMPAIGN, "crm": value}).status_code == 201
+    assert Campaign.objects.get().is_crm is True
+
+
+@pytest.mark.parametrize("value", [False, 0, "0", "false", "False"])
+def test_false_has_many_spellings_in_bodies(value: Any, api: ApiClient) -> None:
+    assert api.post("/api/outbounds", {**NEW_CAMPAIGN, "crm": value, "active": value}).status_code == 201
+    campaign = Campaign.objects.get()
+    assert (campaign.is_crm, campaign.is_active) == (False, False)
+
+
+@pytest.mark.parametrize("value", [2, 1.0, "yes", "", [], {}, [True]])
+def test_nothing_else_is_a_boolean(value: Any, api: ApiClient) -> None:
+    response = api.post("/api/outbounds", {**NEW_CAMPAIGN, "crm": value})
+
+    assert codes(response) <= {("crm", ErrorCode.NOT_BOOLEAN.number), ("crm", ErrorCode.EMPTY.number)}
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize("query", ["true", "1", "True"])
+def test_booleans_in_queries_have_the_same_spellings(query: str, api: ApiClient) -> None:
+    record = RecordFactory(campaign=CampaignFactory(code="DEMO1", fields=["city"]))
+
+    response = api.get(f"/api/outbounds/DEMO1/records/{record.number}?include_record_fields={query}")
+
+    assert response.json()["record_fields"] == {"city": ""}
+
+
+@pytest.mark.parametrize("spell", [int, str, lambda pk: f" {pk} ", float])
+def test_an_id_may_be_a_number_or_a_string(spell: Callable[[int], Any], api: ApiClient) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    status = campaign.statuses.get(system_status="CALL")
+
+    response = api.post("/api/outbounds/DEMO1/records", {"phone_number": "+48221234567", "status_id": spell(status.pk)})
+
+    assert response.status_code == 201
+    assert campaign.records.get().status == status
+
+
+def test_a_text_may_be_sent_as_a_number(api: ApiClient) -> None:
+    assert api.post("/api/outbounds", {**NEW_CAMPAIGN, "id": 12345, "name": 2026}).json()["id"] == "12345"
+
+
+# Paging
+
+
+@pytest.fixture
+def three_records(db: None) -> list[int]:
+    campaign = CampaignFactory(code="DEMO1")
+    return [RecordFactory(campaign=campaign).pk for _ in range(3)]
+
+
+def page(api: ApiClient, query: str) -> Any:
+    return api.get(f"/api/outbounds/DEMO1/records?{query}")
+
+
+@pytest.mark.parametrize("name", ["limit", "offset"])
+@pytest.mark.parametrize(
+    "value", ["-1", "x", "1.5", "1e2", "--1", "-", "٣", "-" + "9" * 5000, "NaN", "0x10", "1,2", "1 2"]
+)
+def test_a_malformed_limit_or_offset_is_400(name: str, value: str, api: ApiClient, three_records: list[int]) -> None:
+    response = page(api, f"{name}={value}")
+
+    assert response.status_code == 400
+    assert {field for field, _ in codes(response)} == {name}
+
+
+def test_a_limit_of_nothing_is_400(api: ApiClient, three_records: list[int]) -> None:
+    assert codes(page(api, "limit=0")) == {("limit", ErrorCode.OUT_OF_RANGE.number)}
+
+
+def test_wrong_limit_and_offset_are_reported_together(api: ApiClient, three_records: list[int]) -> None:
+    assert {field for field, _ in codes(page(api, "limit=0&offset=-1"))} == {"limit", "offset"}
+
+
+@pytest.mark.parametrize("limit", ["", "limit=100", "limit=101", "limit=1000", "limit=" + "9" * 5000])
+def test_a_page_holds_a_hundred_at_most(limit: str, api: ApiClient) -> None:
+    RecordFactory.create_batch(101, campaign=CampaignFactory(code="DEMO1"))
+
+    body = page(api, limit).json()
+
+    assert body["count"] == 101
+    assert len(body["result"]) == 100
+
+
+@pytest.mark.parametrize("offset", ["3", "1000", "9223372036854775807", "9" * 5000])
+def test_an_offset_past_the_end_is_an_empty_page(offset: str, api: ApiClient, three_records: list[int]) -> None:
+    assert page(api, f"offset={offset}").json() == {"count": 3, "result": []}
+
+
+def test_pages_follow_each_other_without_overlap_or_gap(api: ApiClient, three_records: list[int]) -> None:
+    pages = [page(api, f"limit=1&offset={offset}").json()["result"] for offset in range(3)]
+
+    assert [record["record_id"] for [record] in pages] == three_records
