@@ -264,22 +264,29 @@ def kept_secrets(folder: Path) -> dict[str, str]:
     }
 
 
-def manage(stores: Stores, environment: Mapping[str, str], *arguments: str) -> str:
-    """Run a management command to its end; what it printed."""
-    process = stores.guardian.spawn(
-        [sys.executable, "manage.py", *arguments],
-        env=environment,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        output = process.communicate()[0].decode(errors="replace")
-    finally:
-        stores.guardian.stop(process, signal.SIGTERM)
-    if process.returncode != 0:
-        raise StoreError(f"{output.rstrip()}\nmanage.py {' '.join(arguments)} failed: see above.")
-    return output
+class Command:
+    """A management command that runs beside us until its end is waited for."""
+
+    def __init__(self, stores: Stores, environment: Mapping[str, str], *arguments: str) -> None:
+        self._guardian = stores.guardian
+        self._line = " ".join(["manage.py", *arguments])
+        self._process = self._guardian.spawn(
+            [sys.executable, "manage.py", *arguments],
+            env=environment,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def output(self) -> str:
+        """Wait; what it printed."""
+        try:
+            output = self._process.communicate()[0].decode(errors="replace")
+        finally:
+            self._guardian.stop(self._process, signal.SIGTERM)
+        if self._process.returncode != 0:
+            raise StoreError(f"{output.rstrip()}\n{self._line} failed: see above.")
+        return output
 
 
 def chosen_port() -> int:
@@ -316,9 +323,10 @@ def serve() -> None:
         stores.publish(own)
         environment = {**os.environ, **own}
         say("Preparing the database …")
-        manage(stores, environment, "migrate", "--no-input", "--verbosity=0")
-        manage(stores, environment, "collectstatic", "--no-input", "--verbosity=0")
-        logins = manage(stores, environment, "demo")
+        static_files = Command(stores, environment, "collectstatic", "--no-input", "--verbosity=0")
+        Command(stores, environment, "migrate", "--no-input", "--verbosity=0").output()
+        logins = Command(stores, environment, "demo").output()
+        static_files.output()
         Supervisor(stores, programs(port), environment, announcement=announcement(port, logins), port=port).run()
 
 

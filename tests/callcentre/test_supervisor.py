@@ -6,12 +6,13 @@ import socket
 import stat
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from callcentre.servers import StoreError
+from callcentre.servers import PORT_RANGE, StoreError, is_free
 from callcentre.supervisor import chosen_port, kept_secrets, programs
 from tests.callcentre.launching import ROOT, processes_of, wait_until
 
@@ -65,7 +66,7 @@ class Launch:
         return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **elsewhere)
 
     def said(self, *lines: str) -> bool:
-        return wait_until(lambda: all(line in self.log.read_text() for line in lines))
+        return wait_until(lambda: all(line in self.log.read_text() for line in lines), 40)
 
 
 @pytest.fixture
@@ -163,3 +164,18 @@ def test_every_queue_has_a_worker() -> None:
     queues = [words[place + 1] for place, word in enumerate(words) if word == "-Q"]
 
     assert sorted(",".join(queues).split(",")) == ["calls", "default", "mail", "reports", "webhooks"]
+
+
+def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:
+    port = next(port for port in PORT_RANGE if is_free(port))
+    own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
+    process = launch.start("-m", "callcentre.supervisor", **own)
+    assert launch.said(f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "processes@")
+
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready") as answer:
+        status = answer.status
+    process.send_signal(signal.SIGINT)
+
+    assert (status, process.wait(30)) == (200, 0)
+    assert "starts again" not in launch.log.read_text()
+    assert processes_of(launch.folder) == {}
