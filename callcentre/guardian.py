@@ -137,7 +137,7 @@ def follow_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != int(parent):
         # It died before the line above.
-        raise SystemExit(1)
+        raise SystemExit(f"Process {parent}, which FOLLOW_PARENT names, is not there any more.")
 
 
 def _end_with_parent(parent: int, number: signal.Signals) -> Callable[[], None]:
