@@ -3,16 +3,18 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from django.views.i18n import set_language
 
 from callcentre import health
+from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route
 from callcentre.api.viewsets import PingViewSet, UnknownPath
+from callcentre.login import login
 
 api: list[URLPattern | URLResolver] = [
     route("ping", PingViewSet, get="ping"),
-    re_path(r"^schema/?\Z", SpectacularAPIView.as_view(), name="schema"),
-    re_path(r"^docs/?\Z", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    re_path(r"^schema/?\Z", SchemaView.as_view(), name="schema"),
+    re_path(r"^docs/?\Z", DocsView.as_view(), name="docs"),
     path("", include("telephony.api.urls")),
     path("", include("campaigns.api.urls")),
     re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),
@@ -21,6 +23,8 @@ api: list[URLPattern | URLResolver] = [
 urlpatterns = [
     re_path(r"^api/", include(api)),
     re_path(r"^api\Z", UnknownPath.as_view(), name="api"),
+    path("admin/login/", login),
+    path("admin/language", set_language, name="language"),
     path("admin/", admin.site.urls),
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),

@@ -1,0 +1,276 @@
+"""What the documents of the API say of records."""
+
+from typing import Any
+
+from callcentre.api.fields import BooleanField, TextField
+from callcentre.api.openapi import (
+    SHAPES,
+    Operation,
+    Schema,
+    array,
+    describe,
+    document,
+    flag,
+    input_shape,
+    integer,
+    mapping,
+    minute,
+    page,
+    path,
+    shape,
+    text,
+)
+from callcentre.api.serializers import Input
+from callcentre.errors import ErrorCode
+from campaigns.api.filters import RecordFilterSet
+from campaigns.api.records import MAX_BATCH, RecordBatchViewSet, RecordViewSet
+from campaigns.api.serializers import RecordEditInput, RecordInput, RecordPutInput
+from campaigns.models import SystemStatus
+
+
+class RecordBatchItem(RecordEditInput):
+    """An item of the batch edit, as it is documented; the view takes these two apart itself."""
+
+    phone_number = TextField(max_length=100)
+    search_in_additional_numbers = BooleanField(required=False)
+
+
+def batch(name: str, item: type[Input]) -> Schema:
+    SHAPES[name] = {
+        "type": "object",
+        "required": ["records"],
+        "properties": {"records": array(input_shape(item), "The items.", minItems=1, maxItems=MAX_BATCH)},
+    }
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+NUMBERS = array({"type": "string", "example": "+48 601 234 567"}, "Further numbers of the same person.", maxItems=20)
+FIELDS = mapping(
+    "Name of a field of the campaign -> its text.", {"type": "string"}, {"first_name": "Joanna", "city": "Gdańsk"}
+)
+ORDER: Schema = {
+    "oneOf": [{"type": "integer"}, {"type": "string", "maxLength": 0}],
+    "description": "Order of the record; an empty string when unset.",
+    "example": 10,
+}
+CORE: Any = {
+    "record_id": integer("The record's id.", 1042),
+    "phone_number": text("The number as it was sent.", "+48 22 555 0117"),
+    "system_status": text("What the dialler does with the record.", "MY_RECORD", enum=SystemStatus.values),
+    "status": text("Name of the record's status in the campaign.", "Agent's own record"),
+    "status_id": integer("Id of that status.", 14, nullable=True),
+    "call_date": minute("When it was last called."),
+    "create_date": minute("When it was added.", "2026-03-02 08:15"),
+    "next_call_date": minute("When it is to be called next.", "2026-03-04 10:30"),
+    "agent_name": text("Name of the agent it is assigned to; an empty string for none.", "Anna Nowak"),
+    "agent_login": text("Login of that agent; an empty string for none.", "agent1"),
+    "last_note": text("The last note.", "Wants to be called in the morning."),
+    "identifier": text("Identifier, unique in the campaign; an empty string for none.", "C-10117"),
+    "order": ORDER,
+}
+RECORD = shape(
+    "Record",
+    "A number to be called in a campaign.",
+    optional=("record_fields",),
+    **CORE,
+    record_fields=FIELDS | {"description": "Only with `include_record_fields=true`: name of a field -> its text."},
+)
+LISTED_RECORD = shape(
+    "ListedRecord",
+    "A record with all that is known of it.",
+    **CORE,
+    additional_numbers={key: value for key, value in NUMBERS.items() if key != "maxItems"},
+    record_fields=FIELDS,
+)
+
+describe(
+    RecordEditInput,
+    status_id="A status of the campaign.",
+    dictionary_status_id="An entry of the dictionary of statuses: the campaign's status for it is meant.",
+    agent_login="Agent the record is assigned to; needed for `MY_RECORD`. An empty string takes the agent away.",
+    next_call_date={
+        "description": "`YYYY-MM-DD hh:mm`; needed for `MY_RECORD` and `CALL_NO_SOONER_THAN`.",
+        "example": "2026-03-04 10:30",
+    },
+    record_fields={
+        "description": "Name of a field of the campaign -> text. Only given fields change; an empty text clears.",
+        "example": {"city": "Gdańsk"},
+    },
+)
+describe(
+    RecordInput,
+    phone_number={"description": "Number to be called, in any spelling.", "example": "+48 22 555 0117"},
+    identifier="Identifier, unique in the campaign.",
+    order="Order of the record.",
+    additional_numbers="Further numbers of the same person. Ours.",
+)
+describe(
+    RecordPutInput,
+    identifier="Identifier, unique in the campaign.",
+    order="Order of the record.",
+    additional_numbers="Further numbers of the same person: all of them.",
+    note="The record's last note.",
+)
+describe(
+    RecordBatchItem,
+    phone_number={"description": "Number of the record, in any spelling.", "example": "+48 22 555 0117"},
+    search_in_additional_numbers="As in the query, for this item.",
+)
+
+SEARCH = flag("search_in_additional_numbers", "Whether the number is looked for among additional numbers too.")
+INCLUDE = flag("include_record_fields", "Adds `record_fields` to the answer.")
+CODE = path("id", "Id of the campaign: five characters.", "DEMO1")
+RULES = {
+    ErrorCode.STATUS_NOT_FOUND: "status_id",
+    ErrorCode.DICTIONARY_STATUS_NOT_FOUND: "dictionary_status_id",
+    ErrorCode.STATUSES_DISAGREE: "dictionary_status_id",
+    ErrorCode.AGENT_NOT_FOUND: "agent_login",
+    ErrorCode.AGENT_REQUIRED: "agent_login",
+    ErrorCode.NEXT_CALL_REQUIRED: "next_call_date",
+    ErrorCode.FIELD_UNKNOWN: "record_fields.colour",
+    ErrorCode.FIELDS_IN_CRM: "record_fields",
+}
+NUMBER_RULES = {
+    ErrorCode.PHONE_LETTERS: "phone_number",
+    ErrorCode.PHONE_INVALID: "phone_number",
+    ErrorCode.PHONE_TOO_LONG: "phone_number",
+}
+WHOLE_BATCH_ERRORS = {
+    ErrorCode.EMPTY: "records",
+    ErrorCode.NOT_LIST: "records",
+    ErrorCode.TOO_MANY: "records",
+    ErrorCode.NOT_OBJECT: "records.3",
+    ErrorCode.NOT_TEXT: "records.3.phone_number",
+    ErrorCode.NUL: "records.3.phone_number",
+}
+
+
+def by_number(description: str, entry: Schema, example: dict[str, Any]) -> Schema:
+    return mapping(f"{description} One entry for each number, keyed as it was sent.", entry, example)
+
+
+document(
+    RecordViewSet,
+    {
+        "code": CODE,
+        "phone_number": path("phone_number", "Number of the record, in any spelling, URL-encoded.", "+48225550117"),
+        "identifier": path("identifier", "Identifier of the record.", "C-10117"),
+    },
+    list=Operation(
+        id="list_records",
+        summary="List the records of a campaign",
+        description="Ordered by id.",
+        is_extension=True,
+        answer=page(LISTED_RECORD),
+        filter_set=RecordFilterSet,
+        is_paged=True,
+    ),
+    create=Operation(
+        id="create_record",
+        summary="Add a record to a campaign",
+        description=(
+            "A number that the campaign already has, in whatever spelling, is refused. Without a status the record is"
+            " to be called (`TO_CALL`). `record_fields` can be set in CSV campaigns only."
+        ),
+        body=RecordInput,
+        request_example={
+            "phone_number": "+48 22 555 0117",
+            "identifier": "C-10117",
+            "record_fields": {"first_name": "Joanna", "city": "Gdańsk"},
+        },
+        answer=shape("CreatedRecord", "The record that was added.", record_id=text("Its id.", "1042")),
+        errors={ErrorCode.NUMBER_DUPLICATED: "phone_number", ErrorCode.IDENTIFIER_TAKEN: "identifier"}
+        | NUMBER_RULES
+        | RULES,
+    ),
+    retrieve=Operation(
+        id="read_record",
+        summary="Read a record by its number",
+        description="Of several records with this number the oldest one.",
+        query=(INCLUDE, SEARCH),
+        answer=RECORD,
+    ),
+    retrieve_by_identifier=Operation(
+        id="read_record_by_identifier",
+        summary="Read a record by its identifier",
+        query=(INCLUDE,),
+        answer=RECORD,
+    ),
+    update=Operation(
+        id="edit_record",
+        summary="Edit a record",
+        description=(
+            "Missing fields, and fields that are null, stay as they are. As strict as an item of the batch edit."
+        ),
+        is_extension=True,
+        body=RecordPutInput,
+        is_partial=True,
+        query=(SEARCH,),
+        request_example={"agent_login": "agent1", "next_call_date": "2026-03-04 10:30", "note": "Call in the morning."},
+        errors={ErrorCode.NUMBER_AMBIGUOUS: "phone_number", ErrorCode.IDENTIFIER_TAKEN: "identifier"}
+        | RULES
+        | {ErrorCode.PHONE_INVALID: "additional_numbers.0", ErrorCode.PHONE_LETTERS: "additional_numbers.0"},
+        conflicts={ErrorCode.RECORD_BUSY: ""},
+    ),
+)
+document(
+    RecordBatchViewSet,
+    {"code": CODE},
+    update=Operation(
+        id="edit_records",
+        summary="Edit many records",
+        description=(
+            f"1 to {MAX_BATCH:,} items; each stands alone: it is applied whole (`204`) or not at all (`400`, with a"
+            " message), and never stops another. Of two items that mean the same record the first is applied. Only a"
+            " body that is no array of objects with a `phone_number` is refused as a whole."
+        ),
+        body=batch("RecordBatchEdit", RecordBatchItem),
+        query=(SEARCH,),
+        request_example={
+            "records": [
+                {"phone_number": "+48 22 555 0117", "agent_login": "agent1", "next_call_date": "2026-03-04 10:30"},
+                {"phone_number": "22 555 0118", "agent_login": "nobody"},
+            ]
+        },
+        status=207,
+        answer=by_number(
+            "What became of the items.",
+            shape(
+                "EditedRecord",
+                "What became of one item.",
+                optional=("message",),
+                http_status=integer("204: edited; 400: not.", 204, enum=[204, 400]),
+                message=text("Why not.", "Agent not found."),
+            ),
+            {
+                "+48 22 555 0117": {"http_status": 204},
+                "22 555 0118": {"http_status": 400, "message": "Agent not found."},
+            },
+        ),
+        errors=WHOLE_BATCH_ERRORS,
+    ),
+    create=Operation(
+        id="create_records",
+        summary="Add many records",
+        description=f"1 to {MAX_BATCH:,} items; each stands alone, as strict as a single record.",
+        is_extension=True,
+        body=batch("RecordBatch", RecordInput),
+        request_example={"records": [{"phone_number": "+48 22 555 0117"}, {"phone_number": "22 555 01 18"}]},
+        answer=by_number(
+            "What became of the items.",
+            shape(
+                "AddedRecord",
+                "What became of one item.",
+                optional=("record_id", "message"),
+                status=text("What was done.", "ADDED", enum=["ADDED", "ALREADY_EXISTS", "FAILED"]),
+                record_id=text("Id of the record, the added one or that which has the number.", "1042"),
+                message=text("Why it failed.", "A phone number has no letters."),
+            ),
+            {
+                "+48 22 555 0117": {"status": "ADDED", "record_id": "1042"},
+                "22 555 01 18": {"status": "ALREADY_EXISTS", "record_id": "118"},
+            },
+        ),
+        errors=WHOLE_BATCH_ERRORS,
+    ),
+)

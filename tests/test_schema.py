@@ -1,0 +1,302 @@
+"""The OpenAPI document: complete, without a warning, and true to what the service answers."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+import jsonschema
+import orjson
+import pytest
+import yaml
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
+from drf_spectacular.drainage import GENERATOR_STATS
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.validation import validate_schema
+
+from callcentre.errors import ErrorCode
+from callcentre.models import User
+from tests.conftest import ApiClient
+
+# What is under /api and no operation: the documents themselves, and the answer to paths that nobody serves.
+NO_OPERATIONS = {"SchemaView", "DocsView", "UnknownPath"}
+
+
+@lru_cache(maxsize=1)
+def document() -> Any:
+    return SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+
+
+def operations() -> Iterator[tuple[str, str, Any]]:
+    """(path, method, operation) of the whole document."""
+    for path, methods in document()["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def resolved(node: Any) -> Any:
+    """What a reference refers to."""
+    while "$ref" in node:
+        *_, kind, name = node["$ref"].split("/")
+        node = document()["components"][kind][name]
+    return node
+
+
+def json_schema(node: Any) -> Any:
+    """A schema of OpenAPI 3.0 as JSON Schema, which spells "or null" differently."""
+    if isinstance(node, list):
+        return [json_schema(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    schema = {key: json_schema(value) for key, value in node.items() if key not in ("nullable", "example")}
+    if node.get("nullable") is True:
+        schema["type"] = [node["type"], "null"]
+    return schema
+
+
+def faults(value: Any, schema: Any) -> list[str]:
+    """Where a value does not fit its schema."""
+    whole = json_schema(deepcopy(schema)) | {"components": json_schema(document()["components"])}
+    return [
+        f"{error.json_path}: {error.message}" for error in jsonschema.Draft202012Validator(whole).iter_errors(value)
+    ]
+
+
+def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
+    """(what, media type object) of the request and of each answer that has a body."""
+    if "requestBody" in operation:
+        yield "request", operation["requestBody"]["content"]["application/json"]
+    for status, response in operation["responses"].items():
+        if "content" in resolved(response):
+            yield status, resolved(response)["content"]["application/json"]
+
+
+@pytest.fixture
+def demonstration(db: None) -> None:
+    from campaigns.demo import seed as seed_campaigns
+    from telephony.demo import seed as seed_telephony
+
+    seed_telephony()
+    seed_campaigns()
+
+
+# The document
+
+
+def test_the_document_is_made_without_a_warning() -> None:
+    GENERATOR_STATS.reset()
+
+    validate_schema(SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
+
+    assert not GENERATOR_STATS
+
+
+def routed(patterns: list[Any]) -> Iterator[tuple[type, str]]:
+    """(view, action) of every route; of a route without actions, the view alone."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routed(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern):
+            callback: Any = pattern.callback
+            for action in set(getattr(callback, "actions", {"": ""}).values()):
+                yield callback.cls, action
+
+
+def test_every_operation_of_a_route_is_documented_and_no_other() -> None:
+    api = next(pattern for pattern in get_resolver().url_patterns if str(pattern.pattern) == "^api/")
+    wanted = {(view, action) for view, action in routed([api]) if view.__name__ not in NO_OPERATIONS}
+
+    documented = []
+    for path, method, operation in operations():
+        for parameter in operation["parameters"]:
+            if parameter.get("in") == "path":
+                path = path.replace(f"{{{parameter['name']}}}", parameter["schema"]["example"])
+        callback: Any = resolve(path).func
+        documented.append((callback.cls, callback.actions[method]))
+
+    assert sorted(map(str, documented)) == sorted(map(str, wanted))
+
+
+def test_operation_ids_are_unique() -> None:
+    ids = [operation["operationId"] for _, _, operation in operations()]
+
+    assert len(ids) == len(set(ids))
+
+
+def test_every_operation_says_who_may_call_it() -> None:
+    unsaid = [
+        path
+        for path, _, operation in operations()
+        if operation["security"] != [{"basic": []}]
+        or (operation["x-right"] or "no right") not in operation["description"]
+        or not {"401", "429"} <= operation["responses"].keys()
+        or bool(operation["x-right"]) != ("403" in operation["responses"])
+    ]
+
+    assert unsaid == []
+
+
+def test_every_body_has_an_example_that_fits_its_schema() -> None:
+    wrong = [
+        (operation["operationId"], what, faults(media["example"], media["schema"]))
+        for _, _, operation in operations()
+        for what, media in bodies(operation)
+        if media.get("example") is None or faults(media["example"], media["schema"])
+    ]
+
+    assert wrong == []
+
+
+def test_every_failure_is_documented_with_its_codes() -> None:
+    numbers = {str(code.number) for code in ErrorCode}
+    undescribed = [
+        (operation["operationId"], status)
+        for _, _, operation in operations()
+        for status, response in operation["responses"].items()
+        if status >= "400" and not any(f"`{number}`" in resolved(response)["description"] for number in numbers)
+    ]
+
+    assert undescribed == []
+
+
+def test_every_answer_carries_a_request_id_and_every_post_takes_a_key() -> None:
+    without = [
+        (operation["operationId"], status)
+        for _, method, operation in operations()
+        for status, response in operation["responses"].items()
+        if "X-Request-Id" not in resolved(response)["headers"]
+        or (method == "post") != ({"$ref": "#/components/parameters/Idempotency-Key"} in operation["parameters"])
+    ]
+
+    assert without == []
+
+
+def test_every_parameter_and_property_has_a_description() -> None:
+    bare = [
+        (operation["operationId"], parameter["name"])
+        for _, _, operation in operations()
+        for parameter in map(resolved, operation["parameters"])
+        if not parameter["description"].strip()
+    ]
+    for name, schema in document()["components"]["schemas"].items():
+        bare += [
+            (name, key)
+            for key, value in schema.get("properties", {}).items()
+            if not resolved(value).get("description", "").strip()
+        ]
+
+    assert bare == []
+
+
+def test_the_description_lists_every_error_code() -> None:
+    description = document()["info"]["description"]
+
+    assert [code for code in ErrorCode if f"| {code.number} | `{code.name}` |" not in description] == []
+
+
+def test_operations_beyond_the_interface_are_marked() -> None:
+    ours = {operation["operationId"] for _, _, operation in operations() if operation.get("x-extension")}
+
+    assert {"ping", "read_campaign", "list_records", "create_records", "list_agents"} <= ours
+    assert not ours & {"create_campaign", "clone_campaign", "create_record", "read_record", "edit_records"}
+
+
+# The service
+
+
+def test_answers_of_reads_fit_their_schemas(api: ApiClient, demonstration: None) -> None:
+    wrong = []
+    for path, method, operation in operations():
+        if method != "get":
+            continue
+        path = path.format(id="DEMO1", login="agent1", phone_number="+48 22 555 0001", identifier="DEMO-0001")
+        response = api.get(path, {"include_record_fields": "true"})
+        documented = resolved(operation["responses"][str(response.status_code)])
+        if response.content:
+            wrong += faults(response.json(), documented["content"]["application/json"]["schema"])
+
+    assert wrong == []
+
+
+def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiClient, demonstration: None) -> None:
+    wrong = []
+    for path, method, operation in operations():
+        if method == "get":
+            continue
+        path = path.format(id="DEMO1", phone_number="+48 22 555 0001")
+        body = operation["requestBody"]["content"]["application/json"]["example"]
+        response = getattr(api, method)(path, body)
+        if str(response.status_code) not in operation["responses"] or response.status_code >= 300:
+            wrong.append((operation["operationId"], response.status_code, response.content))
+        elif response.content:
+            content = operation["responses"][str(response.status_code)]["content"]["application/json"]
+            wrong += faults(response.json(), content["schema"])
+
+    assert wrong == []
+
+
+def test_failures_fit_their_schema(api: ApiClient, anonymous: ApiClient, demonstration: None) -> None:
+    schema = {"$ref": "#/components/schemas/Error"}
+    failures = [
+        anonymous.get("/api/ping"),
+        api.get("/api/outbounds/zzzzz"),
+        api.post("/api/outbounds", {"order": 0}),
+        api.delete("/api/outbounds"),
+        api.post("/api/outbounds", "<a/>", content_type="text/xml"),
+    ]
+
+    assert [response.status_code for response in failures] == [401, 404, 400, 405, 415]
+    assert [faults(response.json(), schema) for response in failures] == [[]] * 5
+
+
+# Who may read it
+
+
+def test_an_api_user_reads_the_document_as_yaml_or_json(api: ApiClient) -> None:
+    as_yaml, as_json = api.get("/api/schema"), api.get("/api/schema?format=json")
+
+    assert as_yaml["Content-Type"] == "application/yaml; charset=utf-8"
+    assert as_json["Content-Type"] == "application/json; charset=utf-8"
+    assert yaml.safe_load(as_yaml.content) == orjson.loads(as_json.content)
+
+
+def test_the_document_is_english_whatever_the_client_speaks(api: ApiClient) -> None:
+    from callcentre.api.documents import rendered_document
+
+    rendered_document.cache_clear()
+
+    assert b"Campaigns and their records" in api.get("/api/schema", HTTP_ACCEPT_LANGUAGE="pl").content
+
+
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
+def test_an_anonymous_client_is_refused_in_json(anonymous: ApiClient, path: str) -> None:
+    response = anonymous.get(path)
+
+    assert (response.status_code, response.json()["errors"][0]["code"]) == (401, ErrorCode.UNAUTHENTICATED.number)
+    assert response["WWW-Authenticate"].startswith("Basic")
+
+
+def test_an_anonymous_browser_is_sent_to_the_log_in_of_the_admin(db: None, client: Client) -> None:
+    response = client.get("/api/docs", HTTP_ACCEPT="text/html,application/xhtml+xml")
+
+    assert (response.status_code, response["Location"]) == (302, "/admin/login/?next=/api/docs")
+
+
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
+def test_a_back_office_user_reads_the_documents(db: None, client: Client, path: str) -> None:
+    client.force_login(User.objects.create_user("clerk", is_staff=True))
+
+    assert client.get(path, HTTP_ACCEPT="text/html").status_code == 200
+
+
+def test_a_session_opens_nothing_but_the_documents(db: None, client: Client) -> None:
+    client.force_login(User.objects.create_superuser("admin"))
+
+    assert client.get("/api/outbounds").status_code == 401
+
+
+def test_a_user_who_may_not_enter_the_admin_is_refused(db: None, client: Client) -> None:
+    client.force_login(User.objects.create_user("visitor"))
+
+    assert client.get("/api/docs", HTTP_ACCEPT="text/html").status_code == 401
