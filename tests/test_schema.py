@@ -72,6 +72,13 @@ def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
             yield status, resolved(response)["content"]["application/json"]
 
 
+@pytest.fixture(autouse=True)
+def _unhashed_files(settings: Any) -> None:
+    """Static files under their own names: collectstatic has not run."""
+    backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
+
+
 @pytest.fixture
 def demonstration(db: None) -> None:
     from campaigns.demo import seed as seed_campaigns

@@ -174,8 +174,8 @@ document(
         ),
         body=RecordInput,
         request_example={
-            "phone_number": "+48 22 555 0117",
-            "identifier": "C-10117",
+            "phone_number": "+48 22 555 0317",
+            "identifier": "C-10317",
             "record_fields": {"first_name": "Joanna", "city": "Gdańsk"},
         },
         answer=shape("CreatedRecord", "The record that was added.", record_id=text("Its id.", "1042")),
@@ -255,7 +255,7 @@ document(
         description=f"1 to {MAX_BATCH:,} items; each stands alone, as strict as a single record.",
         is_extension=True,
         body=batch("RecordBatch", RecordInput),
-        request_example={"records": [{"phone_number": "+48 22 555 0117"}, {"phone_number": "22 555 01 18"}]},
+        request_example={"records": [{"phone_number": "+48 22 555 0318"}, {"phone_number": "22 555 01 18"}]},
         answer=by_number(
             "What became of the items.",
             shape(
@@ -267,7 +267,7 @@ document(
                 message=text("Why it failed.", "A phone number has no letters."),
             ),
             {
-                "+48 22 555 0117": {"status": "ADDED", "record_id": "1042"},
+                "+48 22 555 0318": {"status": "ADDED", "record_id": "1042"},
                 "22 555 01 18": {"status": "ALREADY_EXISTS", "record_id": "118"},
             },
         ),
