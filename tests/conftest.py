@@ -77,7 +77,7 @@ def credential(committed_db: None) -> str:
     return f"committed:{secret}"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def servers(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[list[WebServer]]:

@@ -1,0 +1,351 @@
+"""API users: who is let in, for how long, and that a change is in force at once, in every process."""
+
+import base64
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.utils import timezone
+
+from callcentre.actor import SYSTEM, Actor
+from callcentre.models import ApiUser, ApiUserChange
+from tests.conftest import ACTOR, ApiClient
+from tests.serving import WebServer
+
+
+def ping(login: str, secret: str, **extra: Any) -> int:
+    return int(ApiClient(login, secret).get("/api/ping", **extra).status_code)
+
+
+@pytest.fixture(autouse=True)
+def _quick_hashes(request: pytest.FixtureRequest, settings: Any) -> None:
+    """A third of a second saved for each password; servers are processes of their own and know the slow hash only."""
+    if "servers" not in request.fixturenames:
+        settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def user(db: None) -> tuple[ApiUser, str]:
+    return ApiUser.create(SYSTEM, "robot")
+
+
+# Headers
+
+
+def test_the_right_secret_opens_the_door(user: tuple[ApiUser, str]) -> None:
+    assert ping("robot", user[1]) == 204
+
+
+def test_a_wrong_secret_is_401_with_the_scheme_and_its_charset(user: tuple[ApiUser, str]) -> None:
+    response = ApiClient("robot", "wrong").get("/api/ping")
+
+    assert response.status_code == 401
+    assert response["WWW-Authenticate"] == 'Basic realm="api", charset="UTF-8"'
+
+
+def test_an_unknown_login_is_answered_as_a_wrong_secret_is(user: tuple[ApiUser, str]) -> None:
+    unknown, wrong = ApiClient("nobody", "x").get("/api/ping"), ApiClient("robot", "x").get("/api/ping")
+
+    assert unknown.status_code == wrong.status_code == 401
+    assert unknown.json()["errors"] == wrong.json()["errors"]
+
+
+def test_credentials_are_utf_8_and_a_password_may_have_colons(db: None) -> None:
+    ApiUser.create(SYSTEM, "zażółć", "gęślą:jaźń:🙂")
+
+    assert ping("zażółć", "gęślą:jaźń:🙂") == 204
+
+
+def _basic(text: bytes) -> str:
+    return "Basic " + base64.b64encode(text).decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Basic",
+        "Basic ",
+        "Basic !!!!",
+        "Basic cm9ib3Q",
+        "Bearer abc",
+        "Digest username=robot",
+        "Basic żółć",
+        "Basic " + "A" * 100_001,
+        _basic(b"robot"),
+        _basic(b"\xff\xfe:x"),
+        _basic(b"ro\0bot:x"),
+        _basic(b"robot:\0"),
+        _basic(b":"),
+        _basic(b"x" * 1000 + b":x"),
+        _basic(b"robot:" + b"x" * 5000),
+    ],
+    ids=range(15),
+)
+def test_a_malformed_header_is_401(header: str, user: tuple[ApiUser, str]) -> None:
+    assert ApiClient().get("/api/ping", HTTP_AUTHORIZATION=header).status_code == 401
+
+
+@pytest.mark.parametrize("scheme", ["basic", "BASIC", "Basic "])
+def test_the_scheme_may_be_spelled_in_any_case(scheme: str, user: tuple[ApiUser, str]) -> None:
+    token = base64.b64encode(f"robot:{user[1]}".encode()).decode()
+
+    assert ApiClient().get("/api/ping", HTTP_AUTHORIZATION=f"{scheme} {token}").status_code == 204
+
+
+# Whom it is open for
+
+
+def test_a_disabled_user_is_refused(user: tuple[ApiUser, str]) -> None:
+    user[0].edit(ACTOR, is_active=False)
+
+    assert ping("robot", user[1]) == 401
+
+
+def test_an_expired_user_is_refused_and_one_that_will_expire_is_not(user: tuple[ApiUser, str]) -> None:
+    user[0].edit(ACTOR, expires_at=timezone.now() + timedelta(minutes=1))
+    assert ping("robot", user[1]) == 204
+
+    user[0].edit(ACTOR, expires_at=timezone.now() - timedelta(seconds=1))
+    assert ping("robot", user[1]) == 401
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("10.1.2.3", 204),
+        ("192.0.2.7", 204),
+        ("::ffff:10.1.2.3", 204),
+        ("2001:db8::1", 204),
+        ("10.2.0.1", 401),
+        ("", 401),
+    ],
+)
+def test_a_user_with_networks_is_let_in_from_those_only(address: str, status: int, user: tuple[ApiUser, str]) -> None:
+    user[0].edit(ACTOR, allowed_networks=["10.1.0.0/16", "192.0.2.7", "2001:db8::/32"])
+
+    assert ping("robot", user[1], REMOTE_ADDR=address) == status
+
+
+def test_rights_are_those_of_the_database_at_each_request(api_client: Callable[..., ApiClient]) -> None:
+    client = api_client("agents:read", login="robot")
+    assert client.get("/api/agents").status_code == 200
+
+    ApiUser.objects.get(login="robot").edit(ACTOR, rights=["campaigns:read"])
+
+    assert client.get("/api/agents").status_code == 403
+
+
+@pytest.mark.parametrize("right", ["*", "*:read", "agents:read"])
+def test_wildcards_stand_for_all_areas(right: str, api_client: Callable[..., ApiClient]) -> None:
+    assert api_client(right).get("/api/agents").status_code == 200
+
+
+def test_read_of_everything_writes_nothing(api_client: Callable[..., ApiClient]) -> None:
+    assert api_client("*:read").post("/api/outbound_groups", {"name": "x"}).status_code == 403
+
+
+def test_write_alone_reads_nothing(api_client: Callable[..., ApiClient]) -> None:
+    assert api_client("campaigns:write").get("/api/outbounds").status_code == 403
+
+
+# Secrets and passwords
+
+
+def test_the_database_does_not_hold_the_secret(user: tuple[ApiUser, str]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT row_to_json(u)::text FROM callcentre_apiuser u")
+        assert user[1] not in cursor.fetchone()[0]
+
+
+def test_a_rotated_secret_overlaps_with_its_predecessor_for_a_while(user: tuple[ApiUser, str]) -> None:
+    robot, old = user
+    new = robot.rotate_secret(ACTOR, overlap=timedelta(hours=1))
+    assert (ping("robot", old), ping("robot", new)) == (204, 204)
+
+    ApiUser.objects.update(previous_secret_expires_at=timezone.now() - timedelta(minutes=1))
+    assert (ping("robot", old), ping("robot", new)) == (401, 204)
+
+
+def test_rotating_twice_ends_the_first_secret(user: tuple[ApiUser, str]) -> None:
+    robot, first = user
+    second = robot.rotate_secret(ACTOR)
+    third = robot.rotate_secret(ACTOR)
+
+    assert [ping("robot", secret) for secret in (first, second, third)] == [401, 204, 204]
+
+
+def test_a_rotation_without_overlap_ends_the_old_secret_at_once(committed_db: None) -> None:
+    user, old = ApiUser.create(SYSTEM, "robot")
+
+    user.rotate_secret(ACTOR, overlap=timedelta(0))
+
+    assert ping("robot", old) == 401
+
+
+def test_a_password_of_an_operators_choice_replaces_the_secret(user: tuple[ApiUser, str]) -> None:
+    user[0].set_password(ACTOR, "correct horse")
+
+    assert ping("robot", "correct horse") == 204
+    assert ping("robot", user[1]) == 401
+
+
+def test_a_password_is_hashed_slowly_once_and_then_never_again(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from callcentre.api import authentication
+
+    calls = []
+    slow = authentication.check_password
+    monkeypatch.setattr(authentication, "check_password", lambda *args: calls.append(args) or slow(*args))
+    ApiUser.create(SYSTEM, "human", "correct horse")
+
+    assert [ping("human", "correct horse") for _ in range(5)] == [204] * 5
+    assert len(calls) == 1
+
+
+def test_a_changed_password_is_in_force_although_the_old_one_was_remembered(db: None) -> None:
+    user, _ = ApiUser.create(SYSTEM, "human", "correct horse")
+    assert ping("human", "correct horse") == 204
+
+    user.set_password(ACTOR, "battery staple")
+
+    assert (ping("human", "correct horse"), ping("human", "battery staple")) == (401, 204)
+
+
+def test_an_empty_secret_opens_nothing(db: None) -> None:
+    ApiUser.create(SYSTEM, "human", "correct horse")
+    ApiUser.objects.filter(login="human").update(password="")
+
+    assert ping("human", "") == 401
+
+
+# Traces
+
+
+def test_a_use_is_noted_and_not_again_within_the_minute(user: tuple[ApiUser, str]) -> None:
+    def last_used() -> Any:
+        return ApiUser.objects.values_list("last_used_at", flat=True).get()
+
+    assert last_used() is None
+    ping("robot", user[1])
+    noted = last_used()
+    assert timezone.now() - noted < timedelta(seconds=30)
+
+    ping("robot", user[1])
+    assert last_used() == noted
+
+    ApiUser.objects.update(last_used_at=noted - timedelta(minutes=2))
+    ping("robot", user[1])
+    assert last_used() > noted
+
+
+def test_a_refused_request_is_no_use(user: tuple[ApiUser, str]) -> None:
+    ping("robot", "wrong")
+
+    assert ApiUser.objects.get().last_used_at is None
+
+
+def test_every_change_is_kept_with_who_made_it(user: tuple[ApiUser, str]) -> None:
+    robot = user[0]
+    robot.edit(Actor("user", 7, "Ewa"), rights=["*"], description="Nightly import")
+    robot.rotate_secret(Actor("user", 8, "Jan"))
+    robot.set_password(Actor("user", 8, "Jan"), "correct horse")
+
+    changes = list(ApiUserChange.objects.order_by("id"))
+
+    assert [(change.action, change.actor_kind, change.actor_name) for change in changes] == [
+        ("create", "system", "system"),
+        ("edit", "user", "Ewa"),
+        ("rotate_secret", "user", "Jan"),
+        ("set_password", "user", "Jan"),
+    ]
+    assert changes[1].changes == {"rights": ["[]", "['*']"], "description": ["", "Nightly import"]}
+
+
+def test_the_history_of_an_api_user_holds_no_secret(user: tuple[ApiUser, str]) -> None:
+    robot, secret = user
+    secrets = [secret, robot.rotate_secret(ACTOR), "correct horse"]
+    robot.set_password(ACTOR, secrets[2])
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT string_agg(row_to_json(c)::text, ' ') FROM callcentre_apiuserchange c")
+        history = cursor.fetchone()[0]
+    assert not any(one in history for one in secrets)
+
+
+def test_an_edit_that_changes_nothing_leaves_no_trace(user: tuple[ApiUser, str]) -> None:
+    user[0].edit(ACTOR, is_active=True, rights=[])
+
+    assert ApiUserChange.objects.filter(action="edit").count() == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"login": "with:colon"},
+        {"login": ""},
+        {"login": "x" * 151},
+        {"login": "x", "rights": ["campaigns:delete"]},
+        {"login": "x", "rights": ["nothing:read"]},
+        {"login": "x", "allowed_networks": ["10.0.0.0/33"]},
+        {"login": "x", "allowed_networks": ["10.0.0.1/8"]},
+        {"login": "robot"},
+    ],
+    ids=str,
+)
+def test_a_wrong_api_user_is_refused(values: dict[str, Any], user: tuple[ApiUser, str]) -> None:
+    with pytest.raises(ValidationError):
+        ApiUser.create(ACTOR, **values)
+
+    assert ApiUser.objects.count() == 1
+
+
+# Processes
+
+
+def test_a_disabled_user_is_refused_by_every_process_on_its_next_request(
+    servers: list[WebServer], credential: str
+) -> None:
+    assert [server.request("GET", "/api/ping", auth=credential).status for server in servers * 2] == [204] * 4
+
+    ApiUser.objects.get().edit(ACTOR, is_active=False)
+
+    assert [server.request("GET", "/api/ping", auth=credential).status for server in servers] == [401] * 2
+
+
+def test_a_changed_secret_is_in_force_in_every_process_on_its_next_request(
+    servers: list[WebServer], credential: str
+) -> None:
+    user = ApiUser.objects.get()
+    user.set_password(ACTOR, "correct horse")
+    old, new = "committed:correct horse", "committed:battery staple"
+    assert [server.request("GET", "/api/ping", auth=old).status for server in servers * 2] == [204] * 4
+
+    user.set_password(ACTOR, "battery staple")
+
+    assert [server.request("GET", "/api/ping", auth=old).status for server in servers] == [401] * 2
+    assert [server.request("GET", "/api/ping", auth=new).status for server in servers] == [204] * 2
+
+
+def test_a_right_that_was_taken_away_is_gone_in_every_process(servers: list[WebServer], credential: str) -> None:
+    assert [server.request("GET", "/api/agents", auth=credential).status for server in servers] == [200] * 2
+
+    ApiUser.objects.get().edit(ACTOR, rights=["campaigns:read"])
+
+    assert [server.request("GET", "/api/agents", auth=credential).status for server in servers] == [403] * 2
+
+
+def test_a_connection_that_the_database_has_cut_costs_no_request(servers: list[WebServer], credential: str) -> None:
+    [server, _] = servers
+    assert server.request("GET", "/api/agents", auth=credential).status == 200
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        assert cursor.fetchone()[0] >= 1
+
+    assert [server.request("GET", "/api/agents", auth=credential).status for _ in range(20)] == [200] * 20

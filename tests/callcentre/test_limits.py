@@ -1,0 +1,271 @@
+"""Guessing and rates: who is stopped, who is not, and what happens when Redis does not answer."""
+
+import socket
+import time
+from collections.abc import Callable, Generator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import redis
+import time_machine
+from django.conf import settings
+from django.utils import timezone
+from prometheus_client import REGISTRY
+
+from callcentre import limits
+from callcentre.actor import SYSTEM
+from callcentre.errors import ErrorCode
+from callcentre.models import ApiUser, Lockout
+from tests.conftest import ACTOR, ApiClient
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Redis that is waited for, however busy the machine: what is counted here must be counted."""
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=10)
+    monkeypatch.setattr(limits, "client", lambda: client)
+    monkeypatch.setattr(limits._Script, "paused_until", 0.0)
+
+
+@pytest.fixture
+def user() -> tuple[str, str]:
+    _, secret = ApiUser.create(SYSTEM, "robot")
+    return "robot", secret
+
+
+def ping(login: str, secret: str, address: str = "192.0.2.1") -> Any:
+    return ApiClient(login, secret).get("/api/ping", REMOTE_ADDR=address)
+
+
+def guess(times: int, login: str | Callable[[int], str] = "robot", address: str = "192.0.2.1") -> list[int]:
+    return [
+        ping(login if isinstance(login, str) else login(n), f"wrong-{n}", address).status_code for n in range(times)
+    ]
+
+
+# Guessing
+
+
+def test_twenty_wrong_secrets_of_one_login_from_one_address_are_enough(user: tuple[str, str]) -> None:
+    assert guess(20) == [401] * 20
+
+    response = ping("robot", "wrong")
+
+    assert response.status_code == 429
+    assert response.json()["errors"][0]["code"] == ErrorCode.TOO_MANY_FAILURES.number
+    # The clock of the database stands still in the test's transaction: it may be a second behind.
+    assert 290 <= int(response["Retry-After"]) <= 301
+
+
+def test_after_too_many_guesses_not_even_the_right_secret_opens(user: tuple[str, str]) -> None:
+    guess(20)
+
+    assert ping(*user).status_code == 429
+
+
+def test_nineteen_wrong_secrets_and_a_right_one_are_nobodys_business(user: tuple[str, str]) -> None:
+    guess(19)
+
+    assert ping(*user).status_code == 204
+
+
+def test_others_are_not_affected_by_guesses_at_one_login(user: tuple[str, str]) -> None:
+    _, secret = ApiUser.create(SYSTEM, "other")
+    guess(20)
+
+    assert ping(*user, "192.0.2.2").status_code == 204
+    assert ping("other", secret).status_code == 204
+
+
+def test_guesses_at_logins_that_do_not_exist_count_too(user: tuple[str, str]) -> None:
+    assert guess(21, "nobody")[-1] == 429
+
+
+@pytest.mark.parametrize("login", ["", " "])
+def test_guesses_at_no_login_do_not_shut_out_the_address(login: str, user: tuple[str, str]) -> None:
+    guess(25, login)
+
+    assert ping(*user).status_code == 204
+
+
+def test_two_hundred_failures_of_any_logins_shut_out_their_address_alone(user: tuple[str, str]) -> None:
+    assert guess(200, lambda n: f"login-{n}") == [401] * 200
+
+    assert ping(*user).status_code == 429
+    assert ping(*user, "192.0.2.2").status_code == 204
+
+
+def test_the_addresses_of_one_ipv6_network_count_as_one(user: tuple[str, str]) -> None:
+    for n in range(20):
+        guess(1, address=f"2001:db8:1:2::{n:x}")
+
+    assert ping(*user, "2001:db8:1:2:ffff::1").status_code == 429
+    assert ping(*user, "2001:db8:1:3::1").status_code == 204
+
+
+def test_an_ipv4_address_written_as_ipv6_is_the_same_address(user: tuple[str, str]) -> None:
+    guess(20, address="::ffff:192.0.2.1")
+
+    assert ping(*user, "192.0.2.1").status_code == 429
+
+
+def test_a_lockout_ends_by_itself(user: tuple[str, str]) -> None:
+    guess(20)
+    Lockout.objects.update(until=timezone.now() - timedelta(seconds=1))
+
+    assert ping(*user).status_code == 204
+
+
+def test_a_lockout_that_is_lifted_begins_to_count_anew(user: tuple[str, str]) -> None:
+    guess(20)
+    limits.forget_failures(Lockout.objects.get())
+
+    assert guess(20) == [401] * 20
+    assert ping(*user).status_code == 429
+
+
+# Rates
+
+
+@pytest.fixture
+def in_one_minute() -> Generator[None]:
+    with time_machine.travel(datetime(2026, 6, 1, 12, 0, 15, tzinfo=UTC), tick=False):
+        yield
+
+
+@pytest.fixture
+def limited(in_one_minute: None, api_client: Callable[..., ApiClient]) -> ApiClient:
+    return api_client("*", rate_limit=3)
+
+
+def test_each_answer_says_what_is_left_of_the_limit(limited: ApiClient) -> None:
+    paths = ("/api/ping", "/api/nothing", "/api/outbounds/XXXXX")
+    answers = [limited.get(path) for path in paths]
+
+    assert [answer["RateLimit-Limit"] for answer in answers] == ["3"] * 3
+    assert [answer["RateLimit-Remaining"] for answer in answers] == ["2", "1", "0"]
+    assert [answer["RateLimit-Reset"] for answer in answers] == ["45"] * 3
+
+
+def test_over_the_limit_is_429_with_the_seconds_to_wait(limited: ApiClient) -> None:
+    assert [limited.get("/api/ping").status_code for _ in range(4)] == [204, 204, 204, 429]
+
+    response = limited.get("/api/ping")
+
+    assert response.json()["errors"][0]["code"] == ErrorCode.TOO_MANY_REQUESTS.number
+    assert response["Retry-After"] == "45"
+    assert response["RateLimit-Remaining"] == "0"
+
+
+def test_a_new_minute_is_a_new_limit(api_client: Callable[..., ApiClient]) -> None:
+    client = api_client("*", rate_limit=1)
+    statuses = []
+    for minute in (0, 1):
+        with time_machine.travel(datetime(2026, 6, 1, 12, minute, tzinfo=UTC), tick=False):
+            statuses.append([client.get("/api/ping").status_code for _ in range(2)])
+
+    assert statuses == [[204, 429], [204, 429]]
+
+
+def test_each_api_user_has_a_limit_of_its_own(limited: ApiClient, api_client: Callable[..., ApiClient]) -> None:
+    for _ in range(4):
+        limited.get("/api/ping")
+
+    assert api_client("*", rate_limit=3).get("/api/ping").status_code == 204
+
+
+def test_a_limit_of_nought_is_no_limit_and_no_header(api_client: Callable[..., ApiClient]) -> None:
+    response = api_client("*", rate_limit=0).get("/api/ping")
+
+    assert response.status_code == 204
+    assert "RateLimit-Limit" not in response
+
+
+def test_a_user_without_limit_has_that_of_the_service(api: ApiClient, settings: Any) -> None:
+    settings.API_RATE_LIMIT = 1234
+
+    assert api.get("/api/ping")["RateLimit-Limit"] == "1234"
+
+
+def test_a_wrong_secret_costs_its_owner_none_of_the_limit(limited: ApiClient) -> None:
+    for _ in range(5):
+        ApiClient(limited.login_name, "wrong").get("/api/ping")
+
+    assert limited.get("/api/ping")["RateLimit-Remaining"] == "2"
+
+
+@pytest.mark.parametrize("limit", [1, 3, 200, 201, 1000])
+def test_several_processes_together_never_exceed_the_limit(limit: int, in_one_minute: None) -> None:
+    processes = [limits.RateLimiter() for _ in range(3)]
+    user_id = 1_000_000 + limit
+
+    admitted = sum(processes[n % 3].admit(user_id, limit).retry_after == 0 for n in range(limit + 50))
+
+    assert admitted <= limit
+    assert admitted >= limit - 2 * (limit // limits.SHARES)
+
+
+def test_a_changed_limit_is_in_force_at_once(limited: ApiClient) -> None:
+    for _ in range(4):
+        limited.get("/api/ping")
+    ApiUser.objects.get(login=limited.login_name).edit(ACTOR, rate_limit=10)
+
+    assert limited.get("/api/ping").status_code == 204
+
+
+# Without Redis
+
+
+@pytest.fixture(params=["refuses", "hangs"])
+def dead_redis(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """A port where nobody listens, or where nobody answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        if request.param == "hangs":
+            listener.listen(1)
+        host, port = listener.getsockname()
+        # The client as the service makes it, for another address.
+        monkeypatch.setattr(settings, "REDIS_URL", f"redis://{host}:{port}/0")
+        dead = _MAKE_CLIENT()
+        monkeypatch.setattr(limits, "client", lambda: dead)
+        yield
+
+
+_MAKE_CLIENT = limits.client.__wrapped__
+
+
+def let_through() -> float:
+    return REGISTRY.get_sample_value("callcentre_limits_let_through_total") or 0.0
+
+
+def test_without_redis_requests_are_let_through_within_100_ms_and_counted(
+    dead_redis: None, api_client: Callable[..., ApiClient]
+) -> None:
+    client = api_client("*", rate_limit=1)
+    before, started = let_through(), time.perf_counter()
+
+    first = limits.rates.admit(999, 1)
+
+    # Fifty more for a machine that is busy with something else.
+    assert time.perf_counter() - started < 0.15
+    assert first.retry_after == 0
+    assert [client.get("/api/ping").status_code for _ in range(3)] == [204] * 3
+    assert let_through() - before == 4
+
+
+def test_without_redis_nobody_asks_again_for_a_second(dead_redis: None) -> None:
+    limits.rates.admit(999, 1)
+    started = time.perf_counter()
+
+    for _ in range(100):
+        limits.rates.admit(999, 1)
+
+    assert time.perf_counter() - started < 0.1
+
+
+def test_without_redis_a_wrong_secret_is_401_still(dead_redis: None, user: tuple[str, str]) -> None:
+    assert guess(25) == [401] * 25
+    assert ping(*user).status_code == 204

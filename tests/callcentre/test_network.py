@@ -1,0 +1,75 @@
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from callcentre.network import client_address, is_in_networks, parse_address, parse_networks
+
+
+@pytest.mark.parametrize(
+    ("address", "networks", "expected"),
+    [
+        ("10.1.2.3", ["10.0.0.0/8"], True),
+        ("11.1.2.3", ["10.0.0.0/8"], False),
+        ("10.1.2.3", ["10.1.2.3"], True),
+        ("::ffff:10.1.2.3", ["10.0.0.0/8"], True),
+        ("2001:db8::5", ["10.0.0.0/8", "2001:db8::/32"], True),
+        ("2001:db8::5", ["0.0.0.0/0"], False),
+        ("10.1.2.3", ["::/0"], False),
+        ("10.1.2.3", [], False),
+        ("", ["0.0.0.0/0"], False),
+        ("unix:", ["0.0.0.0/0"], False),
+    ],
+)
+def test_an_address_is_in_a_network_or_not(address: str, networks: list[str], expected: bool) -> None:
+    assert is_in_networks(address, networks) is expected
+
+
+@pytest.mark.parametrize("network", ["10.0.0.0/33", "10.0.0.1/8", "x", "", "10.0.0", "::/129"])
+def test_what_is_no_network_is_refused(network: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        parse_networks((network,))
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.2.3", "1.2.3.4:80", "[::1]", "1.2.3.4, 5.6.7.8"])
+def test_what_is_no_address_is_none(text: str) -> None:
+    assert parse_address(text) is None
+
+
+def _address(remote: str, forwarded: str, proxies: list[str], settings: Any) -> str:
+    settings.TRUSTED_PROXIES = proxies
+    return client_address({"REMOTE_ADDR": remote, "HTTP_X_FORWARDED_FOR": forwarded})
+
+
+def test_without_trusted_proxies_a_client_cannot_choose_its_address(settings: Any) -> None:
+    assert _address("203.0.113.9", "10.0.0.1", [], settings) == "203.0.113.9"
+
+
+def test_the_header_of_somebody_who_is_no_proxy_of_ours_is_not_believed(settings: Any) -> None:
+    assert _address("203.0.113.9", "10.0.0.1", ["10.0.0.0/8"], settings) == "203.0.113.9"
+
+
+def test_a_trusted_proxy_says_who_the_client_is(settings: Any) -> None:
+    assert _address("10.0.0.1", "203.0.113.9", ["10.0.0.0/8"], settings) == "203.0.113.9"
+
+
+def test_of_a_chain_the_last_hop_that_is_not_ours_is_the_client(settings: Any) -> None:
+    forwarded = "1.1.1.1, 203.0.113.9, 10.0.0.2"
+
+    assert _address("10.0.0.1", forwarded, ["10.0.0.0/8"], settings) == "203.0.113.9"
+
+
+@pytest.mark.parametrize("forwarded", ["", " , ", ","])
+def test_a_proxy_that_says_nothing_is_the_client_itself(forwarded: str, settings: Any) -> None:
+    assert _address("10.0.0.1", forwarded, ["10.0.0.0/8"], settings) == "10.0.0.1"
+
+
+@pytest.mark.django_db
+def test_only_a_trusted_proxy_may_say_that_the_client_came_by_https(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
+    headers = {"x-forwarded-proto": "https"}
+
+    assert Client().get("/health/live", headers=headers, REMOTE_ADDR="10.0.0.1").status_code == 200
+    assert Client().get("/health/live", headers=headers, REMOTE_ADDR="203.0.113.9").status_code == 301
