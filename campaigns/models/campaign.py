@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
 from campaigns.models.status import DictionaryStatus, RecordStatus
 from telephony.models import Agent
@@ -223,6 +223,15 @@ class Campaign(TimestampedModel):
         """Take these agents out of the campaign. Unknown ones: Invalid, none is taken out."""
         ids = self._agent_ids(logins, faults)
         Campaign.agents.through.objects.filter(campaign_id=self.pk, agent_id__in=ids).delete()
+
+    def remove(self, actor: Actor) -> None:
+        """Delete a campaign without records, its statuses and fields with it. Raises Conflict where it has records."""
+        with transaction.atomic():
+            # Adding a record locks its campaign against this: the record is seen here, or comes too late.
+            Campaign.objects.select_for_update().get(pk=self.pk)
+            if self.records.exists():
+                raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
+            self.delete()
 
     def faults(self) -> list[Fault]:
         """The rules that no single field can check."""
