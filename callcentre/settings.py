@@ -105,6 +105,8 @@ ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG e
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 # Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
+# Networks (CIDR) that may read /metrics.
+METRICS_ALLOWED_NETWORKS = env_list("METRICS_ALLOWED_NETWORKS", "127.0.0.0/8,::1")
 
 _stores = read_stores(VAR) or {}
 DATABASE_URL = env("DATABASE_URL") or _stores.get("database_url", "")
