@@ -90,13 +90,15 @@ def _read_numbers(record: NewRecord) -> None:
     record.additional = read_additional(record.values, record.number, record.faults)
 
 
-def read_additional(values: Mapping[str, Any], number: str, faults: list[Fault]) -> list[tuple[str, str]]:
+def read_additional(
+    values: Mapping[str, Any], number: str, faults: list[Fault], region: str | None = None
+) -> list[tuple[str, str]]:
     """(as sent, normal form) of the additional numbers, without repetitions and the record's own number."""
     seen = {number}
     additional = []
     for position, raw in enumerate(values.get("additional_numbers") or ()):
         try:
-            further = normalise(raw)
+            further = normalise(raw, region)
         except PhoneError as error:
             faults.append(phone_fault(error, f"additional_numbers.{position}"))
             continue
