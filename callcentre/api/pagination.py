@@ -34,6 +34,13 @@ def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
 class LimitOffset(BasePagination):
     """{count, result}. Refuses an unordered queryset: its pages would overlap."""
 
+    @staticmethod
+    def faults(request: Request) -> list[Fault]:
+        """What is wrong with limit and offset, for a view that has filters to complain about as well."""
+        faults: list[Fault] = []
+        limit_and_offset(request.query_params, faults)
+        return faults
+
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         if not queryset.ordered:
             raise TypeError(f"{queryset.model.__name__} is paged unordered")
