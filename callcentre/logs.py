@@ -66,7 +66,7 @@ def _to_json(event: Any, **kwargs: Any) -> str:
     return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-SHARED = [
+SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,

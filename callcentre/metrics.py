@@ -28,7 +28,7 @@ def _process_name() -> str:
 
 if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
     Path(folder).mkdir(parents=True, exist_ok=True)
-    values.ValueClass = values.MultiProcessValue(_process_name)  # type: ignore[misc]
+    values.ValueClass = values.MultiProcessValue(_process_name)  # type: ignore[no-untyped-call]
 
 requests = Histogram(
     "callcentre_request_seconds",
