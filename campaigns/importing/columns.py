@@ -72,8 +72,8 @@ _HALF_SURROGATES = re.compile("[\ud800-\udfff]")
 
 def guess_columns(header: Sequence[str], campaign: CampaignFacts) -> dict[int, str]:
     """Position -> target, by the names in the header: our own names, then the campaign's fields, then synonyms."""
-    names = [_simple(name) for name in header]
-    fields = {} if campaign.is_crm else {_simple(name): f"field:{key}" for name, key in campaign.fields.items()}
+    names = [simple_name(name) for name in header]
+    fields = {} if campaign.is_crm else {simple_name(name): f"field:{key}" for name, key in campaign.fields.items()}
     explicit = {f"field:{name}": target for name, target in fields.items()}
     guessed: dict[int, str] = {}
     taken: set[str] = set()
@@ -94,13 +94,13 @@ def columns_named(spec: str, header: Sequence[str], campaign: CampaignFacts) -> 
 
     Raises Invalid.
     """
-    by_name = {_simple(name): position for position, name in reversed([*enumerate(header)])}
+    by_name = {simple_name(name): position for position, name in reversed([*enumerate(header)])}
     columns: dict[int, str] = {}
     faults: list[Fault] = []
     for position, item in enumerate(spec.split(",")):
         name, is_mapping, target = item.rpartition("=")
         if is_mapping:
-            found = by_name.get(_simple(name))
+            found = by_name.get(simple_name(name))
             if found is None:
                 faults.append(Fault(ErrorCode.COLUMN_UNKNOWN, "columns", {"name": name.strip()}))
                 continue
@@ -329,11 +329,11 @@ def _instant(text: str) -> datetime:
 
 
 def _target_named(name: str, campaign: CampaignFacts) -> str:
-    simple = _simple(name)
+    simple = simple_name(name)
     if simple in TARGETS:
         return simple
     for field_name, key in campaign.fields.items():
-        if name.removeprefix("field:") == field_name or simple.removeprefix("field:") == _simple(field_name):
+        if name.removeprefix("field:") == field_name or simple.removeprefix("field:") == simple_name(field_name):
             return f"field:{key}"
     if simple in _SYNONYMS:
         return _SYNONYMS[simple]
@@ -354,7 +354,7 @@ def choices(campaign: CampaignFacts) -> Iterable[tuple[str, Any]]:
         yield from ((f"field:{key}", name) for name, key in campaign.fields.items())
 
 
-def _simple(name: str) -> str:
+def simple_name(name: str) -> str:
     """A name without case, accents, and what stands between words."""
     text = unicodedata.normalize("NFKD", name.strip().casefold().replace("ł", "l"))
     text = "".join(character for character in text if not unicodedata.combining(character))

@@ -151,8 +151,8 @@ class Command(BaseCommand):
     def _summarise(self, given: RecordImport, totals: Totals, options: dict[str, Any]) -> None:
         added = "would be added" if options["dry_run"] else "added"
         self.stdout.write(
-            f"{totals.read:,} rows read, {totals.added:,} records {added}, "
-            f"{totals.duplicates:,} duplicates left out, {totals.faulty:,} faulty rows."
+            f"{totals.read:,} rows read: {totals.added:,} {added}, "
+            f"{totals.duplicates:,} left out as duplicates, {totals.faulty:,} faulty."
         )
         if totals.refused and options["errors"]:
             self.stdout.write(f"The rows that were not imported, and why: {options['errors']}")
