@@ -40,7 +40,7 @@ class RecordViewSet(ApiViewSet):
         paginator = LimitOffset()
         records = Record.objects.filter(campaign_id=facts.id).order_by("id")
         records = RecordFilterSet.filtered(request, records, paginator.faults(request))
-        rows = paginator.paginate_queryset(records.values_list(*RECORD_COLUMNS), request)
+        rows = paginator.paginate_queryset(records, request, columns=RECORD_COLUMNS)
         further: dict[int, list[str]] = {row[0]: [] for row in rows}
         for record_id, number in AdditionalNumber.objects.filter(record_id__in=list(further)).values_list(
             "record_id", "phone_number"
