@@ -1,7 +1,9 @@
 """Many at once, for real: processes, threads and connections of their own, transactions that commit."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +14,7 @@ from django.utils import timezone
 from callcentre.actor import SYSTEM
 from callcentre.errors import Conflict, ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
+from tests.callcentre.launching import wait_until
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.serving import Answer, WebServer, at_once
 
@@ -113,6 +116,48 @@ def test_batches_of_additions_that_overlap_in_opposite_order_add_each_number_onc
     assert campaign.records.count() == 2000
 
 
+def test_additions_in_opposite_order_that_wait_for_a_third_party_do_not_deadlock(send: Send) -> None:
+    CampaignFactory(code="DEMO1")
+    numbers = ["22 000 00 01", "22 000 00 02", "22 000 00 03"]
+    bodies = [{"records": [{"phone_number": number} for number in order]} for order in (numbers, numbers[::-1])]
+
+    # Both insert what comes before the number in the middle, and wait for it.
+    with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48220000002"):
+        sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", bodies)
+        assert wait_until(lambda: _waiting_backends() == 2)
+    answers = sending.result(30)
+
+    assert [answer.status for answer in answers] == [201] * 2
+    outcomes = Counter(entry["status"] for answer in answers for entry in answer.json().values())
+    assert outcomes == {"ADDED": 3, "ALREADY_EXISTS": 3}
+
+
+@contextmanager
+def _uncommitted_record(number: str) -> Generator[None]:
+    """A record of DEMO1 in a transaction that is still running, and is rolled back in the end."""
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute(
+            "INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, system_status, identifier,"
+            " last_note, fields, leased_by) SELECT id, '', %s, true, 'TO_CALL', '', '', '{}', ''"
+            " FROM campaigns_campaign WHERE code = 'DEMO1'",
+            [number],
+        )
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
+def _waiting_backends() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
+            " AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())"
+        )
+        return int(cursor.fetchone()[0])
+
+
 def test_generated_campaign_ids_are_distinct_and_without_gaps(send: Send) -> None:
     answers = send("POST", "outbounds", [NEW_CAMPAIGN] * 20)
 
@@ -156,17 +201,8 @@ def test_one_record_is_leased_to_one_call_only(committed_db: None) -> None:
 def test_an_addition_waits_for_no_table_lock(send: Send) -> None:
     CampaignFactory(code="DEMO1")
     CampaignFactory(code="DEMO2")
-    with connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute(
-            "INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, system_status, identifier,"
-            " last_note, fields, leased_by) SELECT id, '1', '+48221111111', true, 'TO_CALL', '', '', '{}', ''"
-            " FROM campaigns_campaign WHERE code = 'DEMO1'"
-        )
-        try:
-            [other_number] = send("POST", "outbounds/DEMO1/records", [{"phone_number": "222222222"}])
-            [other_campaign] = send("POST", "outbounds/DEMO2/records", [{"phone_number": "221111111"}])
-        finally:
-            cursor.execute("ROLLBACK")
+    with _uncommitted_record("+48221111111"):
+        [other_number] = send("POST", "outbounds/DEMO1/records", [{"phone_number": "222222222"}])
+        [other_campaign] = send("POST", "outbounds/DEMO2/records", [{"phone_number": "221111111"}])
 
     assert (other_number.status, other_campaign.status) == (201, 201)
