@@ -36,7 +36,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("API users"), "key", "callcentre", "apiuser"),
             (_("Changes of API users"), "manage_history", "callcentre", "apiuserchange"),
             (_("Back-office users"), "person", "callcentre", "user"),
-            (_("Roles"), "shield_person", "auth", "group"),
+            (_("Groups of users"), "shield_person", "auth", "group"),
             (_("Lockouts"), "lock_person", "callcentre", "lockout"),
         ],
     ),

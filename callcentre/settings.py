@@ -190,6 +190,7 @@ STORAGES = {
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("pl", _("Polish"))]
 LOCALE_PATHS = [BASE_DIR / "callcentre" / "locale"]
+FORMAT_MODULE_PATH = ["callcentre.formats"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env("TIME_ZONE", "Europe/Warsaw")

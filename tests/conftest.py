@@ -84,3 +84,10 @@ def servers(
     """Two web servers, each a process of its own."""
     with django_db_blocker.unblock(), web_servers(2, tmp_path_factory.mktemp("servers")) as running:
         yield running
+
+
+@pytest.fixture
+def plain_static(settings: Any) -> None:
+    """Static files under their own names: pages are made without collectstatic."""
+    backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}

@@ -1,6 +1,6 @@
 """The admin: what every app's admin shares, and the people and programs that may come in."""
 
-from callcentre.admin.base import Admin, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, actor_of
+from callcentre.admin.base import Admin, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, actor_of, without_buttons
 from callcentre.admin.history import HistoryMixin
 
 # Registers what is our own.
@@ -13,4 +13,5 @@ __all__ = [
     "UncountedChangeList",
     "UncountedMixin",
     "actor_of",
+    "without_buttons",
 ]

@@ -268,10 +268,16 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
         field.name: field.verbose_name for field in ApiUser._meta.fields if field.name in EDITABLE
     }
     return [
-        (names.get(name, name), "" if old is None else old, new)
+        (names.get(name, name), _plain(old), _plain(new))
         for name, (old, new) in change.changes.items()
         if old is not None or new not in (None, "", "[]", [], "None")
     ]
+
+
+def _plain(value: Any) -> str:
+    """A value of the history as people write it: lists are kept as Python spells them."""
+    text = "" if value in (None, "None") else str(value)
+    return text.strip("[]").replace("'", "") if text.startswith("[") else text
 
 
 @admin.register(ApiUserChange)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
@@ -39,6 +40,23 @@ def actor_of(request: HttpRequest) -> Actor:
     return actor
 
 
+def without_buttons(formfield: Any) -> Any:
+    """Without the buttons that add, change or delete what the field points to: those have pages of their own."""
+    if isinstance(widget := getattr(formfield, "widget", None), RelatedFieldWidgetWrapper):
+        for name in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
+            setattr(widget, name, False)
+    return formfield
+
+
+class MinuteField(forms.SplitDateTimeField):
+    """An instant shown and typed to the minute: one with seconds that nobody touched has not changed."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        if isinstance(initial, datetime):
+            initial = initial.replace(second=0, microsecond=0)
+        return super().has_changed(initial, data)
+
+
 class _RefusedForm:
     """Makes a form of one that was found valid and then refused by a verb: with what the verb said at its fields."""
 
@@ -56,7 +74,6 @@ class Admin(ModelAdmin):
 
     list_per_page = 50
     list_max_show_all = 0
-    show_full_result_count = False
     list_filter_submit = True
     warn_unsaved_form = True
     # The history of the object itself is shown where it has one; then Django's own is one too many.
@@ -81,12 +98,9 @@ class Admin(ModelAdmin):
         return form
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Without the buttons that add, change or delete what a field points to: those have pages of their own."""
-        formfield = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if isinstance(widget := getattr(formfield, "widget", None), RelatedFieldWidgetWrapper):
-            for name in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
-                setattr(widget, name, False)
-        return formfield
+        if isinstance(db_field, models.DateTimeField):
+            kwargs.setdefault("form_class", MinuteField)
+        return without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
 
     def changeform_view(
         self,
@@ -111,6 +125,11 @@ class Admin(ModelAdmin):
         except REFUSALS as error:
             self.say_refused(request, error)
             return redirect(self.url_of("change", object_id))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What stands against a deletion is named as such, not as a permission that is lacking."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        return deleted, counts, set() if protected else lacking, protected
 
     def refusals_of(self, error: Exception) -> list[Refusal]:
         """(field of the form or "", sentence) of each thing that is wrong."""
@@ -172,7 +191,7 @@ class Admin(ModelAdmin):
                 "original": obj,
                 "form": form,
                 "media": self.media + (form.media if form else forms.Media()),
-                "submit": submit,
+                "submit_label": submit,
                 "selected": [str(row.pk) for row in selected],
                 "action": request.POST.get("action", ""),
                 "checkbox": helpers.ACTION_CHECKBOX_NAME,
@@ -237,7 +256,7 @@ class UncountedChangeList(ChangeList):
         self.result_list = rows[:per_page]
         self.first_row, self.last_row = start + 1, start + len(self.result_list)
         self.result_count = self.last_row
-        self.full_result_count = None
+        self.full_result_count = self.last_row  # nothing is said of a total
         self.can_show_all = False
         self.multi_page = True
         self.paginator = self.model_admin.get_paginator(request, self.result_list, per_page)
@@ -248,6 +267,7 @@ class UncountedMixin:
     """For admins of tables with millions of rows."""
 
     list_disable_select_all = True
+    show_full_result_count = False
     # Any order but the index's own would sort the whole table.
     sortable_by: Sequence[str] = ()
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
@@ -52,19 +51,9 @@ class HistoryMixin:
     def history_of(self, obj: Any) -> list[Entry]:
         raise NotImplementedError
 
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: models.Model | None = None,
-    ) -> HttpResponse:
-        if obj is not None:
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if (obj := options.get("obj")) is not None:
             context["history"] = self.history_of(obj)
             context["history_limit"] = SHOWN
-        response: HttpResponse = super().render_change_form(  # type: ignore[misc]
-            request, context, add=add, change=change, form_url=form_url, obj=obj
-        )
+        response: HttpResponse = super().render_change_form(request, context, **options)  # type: ignore[misc]
         return response

@@ -36,7 +36,7 @@ class UserAdmin(Admin, DjangoUserAdmin):  # type: ignore[type-arg]
         (_("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
-    add_fieldsets = ((None, {"fields": ("username", "usable_password", "password1", "password2")}),)
+    add_fieldsets = ((None, {"fields": ("username", "password1", "password2")}),)
 
     @admin.display(description=_("name"))
     def full_name(self, user: User) -> str:

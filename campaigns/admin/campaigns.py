@@ -3,7 +3,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db.models import Count, QuerySet
+from django.forms.models import construct_instance
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -23,6 +25,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.errors import ErrorCode
 from campaigns.admin.inlines import FieldInline, StatusInline
 from campaigns.admin.progress import snapshot
+from campaigns.exporting import export_rows
 from campaigns.models import Campaign
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
@@ -34,19 +37,24 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Campaign
         fields = ("code", *SETTINGS, *PARAMETERS, "agents")
 
-    def validate_constraints(self) -> None:
-        """Left to the verb, which names the field that is wrong."""
+    def _post_clean(self) -> None:
+        """Each field by itself; what concerns several is the verb's, which names the field that is wrong."""
+        self.instance = construct_instance(self, self.instance, self._meta.fields)
+        try:
+            self.instance.clean_fields(exclude=self._get_validation_exclusions())  # type: ignore[attr-defined]
+        except ValidationError as error:
+            self._update_errors(error)  # type: ignore[attr-defined]
 
 
 class CloneForm(forms.Form):
     code = forms.CharField(
-        label=_("id"),
+        label=_("Id"),
         required=False,
         max_length=5,
         widget=UnfoldAdminTextInputWidget(),
         help_text=_("5 letters or digits; the lowest free number if left empty."),
     )
-    name = forms.CharField(label=_("name"), max_length=200, widget=UnfoldAdminTextInputWidget())
+    name = forms.CharField(label=_("Name"), max_length=200, widget=UnfoldAdminTextInputWidget())
 
 
 class RunningFilter(DropdownFilter):
@@ -73,6 +81,10 @@ class RunningFilter(DropdownFilter):
             case "inactive":
                 return queryset.filter(is_active=False)
         return queryset
+
+
+def has_records(campaign: Campaign) -> bool:
+    return campaign.records.exists()
 
 
 @admin.register(Campaign)
@@ -121,8 +133,19 @@ class CampaignAdmin(Admin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
         return super().get_queryset(request).annotate(agent_count=Count("agents"))  # type: ignore[no-any-return]
 
+    def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
+        """The id is chosen once: afterwards it is shown."""
+        if obj is None:
+            return self.fieldsets
+        name, options = self.fieldsets[0]
+        return [(name, {**options, "fields": ("code_shown", *options["fields"][1:])}), *self.fieldsets[1:]]
+
     def get_readonly_fields(self, request: HttpRequest, obj: Campaign | None = None) -> tuple[str, ...]:
-        return ("code",) if obj else ()
+        return ("code_shown",) if obj else ()
+
+    @display(description=_("id"))
+    def code_shown(self, campaign: Campaign) -> str:
+        return campaign.code
 
     def get_inlines(self, request: HttpRequest, obj: Campaign | None = None) -> list[Any]:
         """A new campaign gets its statuses from the dictionary; a CRM campaign has no fields."""
@@ -201,7 +224,7 @@ class CampaignAdmin(Admin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Only what is empty goes by one click; of the others the page says what would be lost, and what to do."""
         campaign = self.get_object(request, object_id)
-        if campaign is not None and self.has_delete_permission(request, campaign) and campaign.records.exists():
+        if campaign is not None and self.has_delete_permission(request, campaign) and has_records(campaign):
             return self._undeletable(request, campaign)
         return super().delete_view(request, object_id, extra_context)
 
@@ -282,8 +305,6 @@ class CampaignAdmin(Admin):
 
     @action(description=_("Download CSV"), url_path="download", icon="download", permissions=["view_records"])
     def download(self, request: HttpRequest, object_id: str) -> StreamingHttpResponse:
-        from campaigns.exporting import export_rows
-
         campaign = self._campaign(request, object_id)
         response = StreamingHttpResponse(export_rows(campaign), content_type="text/csv; charset=utf-8")
         name = f"{campaign.code}-{timezone.localdate():%Y-%m-%d}.csv"

@@ -3,12 +3,14 @@
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey
-from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
+from unfold.forms import PaginationInlineFormSet
 
+from callcentre.admin import without_buttons
 from campaigns.models import Campaign, CampaignField, Record, RecordStatus
 
 
@@ -24,12 +26,34 @@ class StatusForm(forms.ModelForm):  # type: ignore[type-arg]
             self.fields["system_status"].disabled = True
 
 
+class StatusFormSet(PaginationInlineFormSet):
+    def clean(self) -> None:
+        super().clean()
+        if names := [str(form.instance) for form in self.deleted_forms if _is_in_use(form.instance)]:
+            sentence = _("Records have this status, it cannot be removed: %(names)s.")
+            raise ValidationError(sentence, params={"names": ", ".join(names)})
+
+
+def _is_in_use(status: RecordStatus) -> bool:
+    """Django's own way to find what stands against a deletion would read every record that has the status."""
+    campaign_id, system_status = status.campaign_id, status.system_status
+    return Record.objects.filter(campaign_id=campaign_id, system_status=system_status, status_id=status.pk).exists()
+
+
 class StatusInline(TabularInline):
     model = RecordStatus
+    formset = StatusFormSet
     form = StatusForm
     fields = ("name", "system_status", "dictionary_status", "order")
     extra = 0
     tab = True
+    hide_title = True
+
+    def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
+        formset = super().get_formset(request, obj, **kwargs)
+        # Django's look for what stands against a deletion; ours is in the formset.
+        formset.form = type("StatusForm", (formset.form,), {"hand_clean_DELETE": lambda form: None})
+        return formset
 
     def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -37,22 +61,8 @@ class StatusInline(TabularInline):
             field.choices = list(field.choices)  # one query, not one a row
         return field
 
-    def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
-        formset = super().get_formset(request, obj, **kwargs)
-        # Django's own way to find what stands against a deletion would read every record that has the status.
-        formset.form = type("StatusForm", (formset.form,), {"hand_clean_DELETE": _refuse_to_delete_what_is_in_use})
-        return formset
-
-
-def _refuse_to_delete_what_is_in_use(form: Any) -> None:
-    status = form.instance
-    if not form.cleaned_data.get(DELETION_FIELD_NAME) or status._state.adding:
-        return
-    in_use = Record.objects.filter(
-        campaign_id=status.campaign_id, system_status=status.system_status, status_id=status.pk
-    )
-    if in_use.exists():
-        form.add_error(None, _("Records have the status “%(status)s”: it cannot be removed.") % {"status": status.name})
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
 
 
 class FieldInline(TabularInline):
@@ -60,4 +70,5 @@ class FieldInline(TabularInline):
     fields = ("name", "order")
     extra = 0
     tab = True
+    hide_title = True
     verbose_name_plural = _("fields")

@@ -41,6 +41,7 @@ class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Record
         fields = COLUMNS
+        widgets = {"last_note": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -187,12 +187,12 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         names = {key: name for name, key in obj.facts.fields.items()}  # type: ignore[attr-defined]
         return [entry_of(change, changes_of(change, names)) for change in obj.history.all()[:SHOWN]]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        record = kwargs.get("obj")
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        record = options.get("obj")
         context["is_in_call"] = isinstance(record, Record) and record.is_leased
         if record is None:
             context["subtitle"] = request.new_record_campaign  # type: ignore[attr-defined]
-        return super().render_change_form(request, context, *args, **kwargs)
+        return super().render_change_form(request, context, **options)
 
     # Adding: first the campaign, then the page of its records
 
