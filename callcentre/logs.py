@@ -99,5 +99,8 @@ def logging_config(level: str, as_json: bool) -> dict[str, Any]:
             "django.security.DisallowedHost": {"level": "ERROR"},
             # At DEBUG it logs every statement with its parameters.
             "django.db.backends": {"level": "INFO"},
+            # A task that ends has a line; sent and received, every few seconds, would be two more.
+            "celery.beat": {"level": "WARNING"},
+            "celery.worker.strategy": {"level": "WARNING"},
         },
     }

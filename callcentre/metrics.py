@@ -6,6 +6,7 @@ processes keep their values in files of that folder, and `/metrics` of each web 
 
 import contextvars
 import os
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,13 +18,17 @@ from django.db.backends.signals import connection_created
 from prometheus_client import Counter, Histogram, values
 
 
+# Containers that share the folder have the same process ids. An underscore would end the name.
+_HOST = socket.gethostname().replace("_", "-")
+
+
 def _process_name() -> str:
     """Names the files of a process. A pool process goes on with the files of the one whose place it took.
 
     With files named by process id, workers whose processes are renewed every thousand tasks would fill the disk.
     """
     place = getattr(current_process(), "index", None)
-    return str(os.getpid()) if place is None else f"{os.getppid()}-{place}"
+    return f"{_HOST}-{os.getpid()}" if place is None else f"{_HOST}-{os.getppid()}-{place}"
 
 
 if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):

@@ -200,4 +200,4 @@ def test_processes_add_up_in_one_folder(tmp_path: Path) -> None:
 def test_a_renewed_pool_process_goes_on_with_the_files_of_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "current_process", lambda: SimpleNamespace(index=1))
 
-    assert metrics._process_name() == f"{os.getppid()}-1"
+    assert metrics._process_name().endswith(f"-{os.getppid()}-1")
