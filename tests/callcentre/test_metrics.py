@@ -1,4 +1,5 @@
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -85,13 +86,13 @@ def test_unacknowledged_tasks_are_counted(client: Client, broker: redis.Redis) -
 
 
 def test_a_message_that_is_not_ours_has_no_age(client: Client, broker: redis.Redis) -> None:
-    broker.lpush("cc:default", orjson.dumps({"headers": {}}), b"no json")
+    broker.lpush("cc:mail", orjson.dumps({"headers": {}}), b"no json")
 
     found = scraped(client)
 
-    assert found[("callcentre_queue_tasks", "default")] == 2
-    assert found[("callcentre_queue_oldest_seconds", "default")] == 0
-    broker.delete("cc:default")
+    assert found[("callcentre_queue_tasks", "mail")] == 2
+    assert found[("callcentre_queue_oldest_seconds", "mail")] == 0
+    broker.delete("cc:mail")
 
 
 def test_the_stores_are_up(client: Client) -> None:
@@ -201,3 +202,20 @@ def test_a_renewed_pool_process_goes_on_with_the_files_of_its_place(monkeypatch:
     monkeypatch.setattr(metrics, "current_process", lambda: SimpleNamespace(index=1))
 
     assert metrics._process_name().endswith(f"-{os.getppid()}-1")
+
+
+# The dashboard
+
+
+def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:
+    names = {name for name, *_ in scraped(client)}
+    described = set(re.findall(r"# HELP (\w+)", client.get("/metrics").content.decode()))
+
+    dashboard = (ROOT / "deploy" / "grafana-dashboard.json").read_text()
+    asked = set(re.findall(r"\bcallcentre_\w+", dashboard))
+
+    assert {
+        name
+        for name in asked
+        if name not in names and name.removesuffix("_bucket").removesuffix("_count") not in described
+    } == set()
