@@ -176,7 +176,13 @@ def test_what_only_our_own_edit_knows_is_ignored_in_a_batch(api: ApiClient, camp
 def test_a_batch_leaves_history_like_a_single_edit(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER)
 
-    edit(api, {"phone_number": NUMBER, "dictionary_status_id": campaign.statuses.last().dictionary_status_id})
+    edit(
+        api,
+        {
+            "phone_number": NUMBER,
+            "dictionary_status_id": campaign.statuses.get(system_status="CALL_PROGRESSIVE").dictionary_status_id,
+        },
+    )
 
     change = RecordChange.objects.get()
     assert (change.action, change.actor_kind, change.actor_name) == ("edit", "api_user", "all")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -192,7 +193,7 @@ def test_one_record_is_leased_to_one_call_only(committed_db: None) -> None:
             return False
         return True
 
-    leased = at_once([lambda call=f"call-{n}": lease(call) for n in range(8)])
+    leased = at_once([partial(lease, f"call-{n}") for n in range(8)])
 
     assert Counter(leased) == {True: 1, False: 7}
     assert record.history.filter(action="lease").count() == 1

@@ -147,7 +147,7 @@ def test_a_record_without_a_status_for_to_call_has_none_and_is_to_be_called() ->
     record = NewRecord({"phone_number": "221234567"})
     Record.objects.add_many(ACTOR, facts(campaign), [record])
 
-    stored = Record.objects.get(pk=record.id)
+    stored = Record.objects.get()
     assert (stored.status, stored.system_status) == (None, "TO_CALL")
 
 
@@ -158,7 +158,7 @@ def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
     record = NewRecord({"phone_number": "221234567"})
     Record.objects.add_many(ACTOR, facts(campaign), [record])
 
-    assert Record.objects.get(pk=record.id).status == first
+    assert Record.objects.get().status == first
 
 
 # Leases
