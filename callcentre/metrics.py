@@ -17,7 +17,6 @@ from celery.exceptions import TimeLimitExceeded, WorkerLostError
 from django.db.backends.signals import connection_created
 from prometheus_client import Counter, Histogram, values
 
-
 # Containers that share the folder have the same process ids. An underscore would end the name.
 _HOST = socket.gethostname().replace("_", "-")
 
