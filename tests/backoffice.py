@@ -3,7 +3,9 @@
 from html.parser import HTMLParser
 from typing import Any
 
+from django.apps import apps
 from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
 from tests.callcentre.factories import UserFactory
@@ -32,6 +34,8 @@ class BackOffice(Client):
 
 
 def superuser() -> BackOffice:
+    # Known to a process that runs for a while, so that counts of queries do not depend on the order of tests.
+    ContentType.objects.get_for_models(*apps.get_models())
     client = BackOffice()
     client.force_login(UserFactory(admin=True))
     return client

@@ -76,6 +76,9 @@ class Admin(ModelAdmin):
     list_max_show_all = 0
     list_filter_submit = True
     warn_unsaved_form = True
+    # The page says what it showed, so that what counts as changed is what the person changed, and not what somebody
+    # else did meanwhile.
+    remembers_initial = True
     # The history of the object itself is shown where it has one; then Django's own is one too many.
     has_own_history = False
     # The model's name for a value -> the form's, where they differ.
@@ -95,6 +98,9 @@ class Admin(ModelAdmin):
         form = super().get_form(request, obj, change=change, **kwargs)
         if refusals := getattr(request, "refusals", None):
             form = type(form.__name__, (_RefusedForm, form), {"refusals": refusals})
+        if self.remembers_initial:
+            for field in form.base_fields.values():
+                field.show_hidden_initial = True
         return form
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -245,6 +251,10 @@ class UncountedChangeList(ChangeList):
     # Beyond this page, rows are found by searching: to skip half a million of them takes as long as to read them.
     last_page = 1000
 
+    def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
+        """Newest first, by the primary key's own index: any other order would sort the whole table."""
+        return ["-pk"]
+
     def get_results(self, request: HttpRequest) -> None:
         per_page = self.list_per_page
         if not 1 <= self.page_num <= self.last_page:
@@ -268,7 +278,6 @@ class UncountedMixin:
 
     list_disable_select_all = True
     show_full_result_count = False
-    # Any order but the index's own would sort the whole table.
     sortable_by: Sequence[str] = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

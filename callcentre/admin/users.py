@@ -23,6 +23,7 @@ class UserAdmin(Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     """Who works in the back office, and what may he do there?"""
 
     form = UserChangeForm
+    remembers_initial = False  # the hash of the password is a field of this form
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     list_display = ("username", "full_name", "email", "is_active", "is_staff", "is_superuser", "last_login")

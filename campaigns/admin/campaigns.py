@@ -27,6 +27,7 @@ from campaigns.admin.inlines import FieldInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
 from campaigns.models import Campaign
+from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
@@ -214,7 +215,8 @@ class CampaignAdmin(Admin):
         """The agents by the campaign's verbs; only the difference, so that two who add agents at once both do."""
         campaign: Campaign = form.instance
         if "agents" in form.changed_data:
-            before = set(form.initial.get("agents") or ())
+            shown = request.POST.getlist(form.add_initial_prefix("agents"))
+            before = set(Agent.objects.filter(pk__in=[pk for pk in shown if pk.isdecimal()]))
             wanted = set(form.cleaned_data["agents"])
             campaign.add_agents(actor_of(request), [agent.login for agent in wanted - before])
             campaign.remove_agents(actor_of(request), [agent.login for agent in before - wanted])

@@ -52,7 +52,7 @@ class StatusInline(TabularInline):
     def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
         formset = super().get_formset(request, obj, **kwargs)
         # Django's look for what stands against a deletion; ours is in the formset.
-        formset.form = type("StatusForm", (formset.form,), {"hand_clean_DELETE": lambda form: None})
+        formset.form.hand_clean_DELETE = lambda form: None
         return formset
 
     def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -43,10 +44,14 @@ class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = COLUMNS
         widgets = {"last_note": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: Any, instance: Record | None = None, **kwargs: Any) -> None:
+        if instance is not None:
+            kwargs["initial"] = initial_of(instance, self.facts) | (kwargs.get("initial") or {})
+        super().__init__(*args, instance=instance, **kwargs)
         if "status" in self.fields:
             self.fields["status"].required = bool(self.instance.status_id)
+        if "order" in self.fields:
+            self.fields["order"].validators += [MinValueValidator(-(2**31)), MaxValueValidator(2**31 - 1)]
 
     def _post_clean(self) -> None:
         """The record itself is changed by the verb, or not at all."""
@@ -57,7 +62,7 @@ class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def values(self) -> dict[str, Any]:
         """What was changed, by the model's names; of a new record all that was filled in."""
-        given = self.cleaned_data
+        given = {name: _with_plain_ends(value) for name, value in self.cleaned_data.items()}
         names = set(self.changed_data)
         values: dict[str, Any] = {
             name: given[name]
@@ -76,6 +81,11 @@ class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
         if fields:
             values["fields"] = fields
         return values
+
+
+def _with_plain_ends(value: Any) -> Any:
+    """Browsers end lines with CR and LF."""
+    return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
 class NumberMixin(forms.Form):

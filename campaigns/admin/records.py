@@ -138,16 +138,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         facts = self._facts(request, obj)
         request.record_campaign_id = facts.id  # type: ignore[attr-defined]
         kwargs["form"] = record_form.form_class(facts, is_new=obj is None)
-        form = super().get_form(request, obj, change=change, **kwargs)
-        if obj is None:
-            return form
-        initial = record_form.initial_of(obj, facts)
-
-        class Filled(form):  # type: ignore[valid-type, misc]
-            def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, initial=initial, **kwargs)
-
-        return Filled
+        return super().get_form(request, obj, change=change, **kwargs)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "status":

@@ -220,7 +220,7 @@ def test_an_agent_added_meanwhile_by_somebody_else_stays():
     page = client.page(page_of(campaign))
     campaign.add_agents(ACTOR, [theirs.login])
 
-    client.post(page_of(campaign), {**inputs_of(page), "initial-agents": [], "agents": [theirs.pk, mine.pk]})
+    client.post(page_of(campaign), {**inputs_of(page), "agents": [mine.pk]})
 
     assert set(campaign.agents.all()) == {mine, theirs}
 

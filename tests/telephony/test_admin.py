@@ -36,7 +36,7 @@ def test_the_page_of_an_agent_takes_few_queries(django_assert_num_queries):
     agent = AgentFactory(grouped=True)
     client = superuser()
 
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         client.get(page_of(agent))
 
 
