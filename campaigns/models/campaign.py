@@ -263,14 +263,11 @@ class Campaign(TimestampedModel):
         """The lowest free number. Locked until commit, so that two who ask at once get two."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
-            cursor.execute(
-                "SELECT lpad(n::text, 5, '0') FROM generate_series(1, 99999) n WHERE NOT EXISTS"
-                " (SELECT FROM campaigns_campaign WHERE code = lpad(n::text, 5, '0')) ORDER BY n LIMIT 1"
-            )
-            row = cursor.fetchone()
-        if row is None:
-            raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])
-        return str(row[0])
+        taken = set(Campaign.objects.filter(code__regex="^[0-9]{5}$").order_by().values_list("code", flat=True))
+        for number in range(1, 100_000):
+            if (code := f"{number:05}") not in taken:
+                return code
+        raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])
 
     @staticmethod
     def _agent_ids(logins: Iterable[str], faults: Sequence[Fault]) -> list[int]:
