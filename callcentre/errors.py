@@ -103,7 +103,7 @@ class ErrorCode(enum.Enum):
     COLUMN_UNKNOWN = 122003, _('The file has no column "%(name)s".')
     TARGET_UNKNOWN = 122004, _('There is nothing called "%(name)s" that a column could be.')
     FILE_EMPTY = 122005, _("The file has no rows.")
-    FILE_UNREADABLE = 122006, _("From byte %(position)s on the file is not %(encoding)s.")
+    FILE_UNREADABLE = 122006, _("The file cannot be read as %(encoding)s.")
     FILE_TOO_LARGE = 122007, _("The file is larger than %(limit)s MB.")
     REGION_UNKNOWN = 122008, _('There is no numbering plan for the region "%(region)s".')
     BYTES_UNREADABLE = 122009, _('Column "%(field)s" has bytes that are not %(encoding)s.')

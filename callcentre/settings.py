@@ -228,6 +228,8 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "admin:login"
 MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
+# A file of records, which is streamed to disk; a million rows are 40 to 100 MB.
+MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
 # A batch of 10,000 records with all their fields is about 4 MB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_MB * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000

@@ -1,5 +1,5 @@
 """The campaigns' part of the admin."""
 
-from campaigns.admin import campaigns, changes, records, statuses
+from campaigns.admin import campaigns, changes, imports, records, statuses
 
-__all__ = ["campaigns", "changes", "records", "statuses"]
+__all__ = ["campaigns", "changes", "imports", "records", "statuses"]

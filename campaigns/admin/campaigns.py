@@ -116,8 +116,8 @@ class CampaignAdmin(Admin):
     search_help_text = _("Id or name")
     autocomplete_fields = ("agents",)
     actions = ("activate", "deactivate")
-    actions_detail = ("show_records", "clone", "download")
-    actions_row = ("show_records", "clone", "download")
+    actions_detail = ("show_records", "import_records", "clone", "download")
+    actions_row = ("show_records", "import_records", "clone", "download")
     fault_fields = {"parameters.predictive_min_calls": "predictive_min_calls", "group_id": "group"}
     sentences = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}
     fieldsets = (
@@ -280,6 +280,14 @@ class CampaignAdmin(Admin):
     def show_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
         campaign = self._campaign(request, object_id)
         return redirect(f"{reverse('admin:campaigns_record_changelist')}?campaign__id__exact={campaign.pk}")
+
+    def has_import_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("campaigns.add_recordimport")
+
+    @page_action(description=_("Import records"), url_path="import", icon="upload_file", permissions=["import"])
+    def import_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        campaign = self._campaign(request, object_id)
+        return redirect(f"{reverse('admin:campaigns_recordimport_add')}?campaign={campaign.pk}")
 
     @page_action(description=_("Clone"), url_path="clone", icon="content_copy", permissions=["clone"])
     def clone(self, request: HttpRequest, object_id: str) -> HttpResponse:

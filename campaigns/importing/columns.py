@@ -55,7 +55,8 @@ _SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "additional_number", "additional_phone", "other_numbers", "other_phone", "phone2", "phone_2", "phone3",
-            "phone_3", "dodatkowe_numery", "dodatkowy_numer", "telefon2", "telefon_2", "telefon3", "telefon_3",
+            "phone_3", "dodatkowe_numery", "dodatkowy_numer", "drugi_numer", "drugi_telefon", "telefon2", "telefon_2",
+            "telefon3", "telefon_3",
         ),
         "additional_numbers",
     ),
@@ -142,8 +143,12 @@ def check_choices(columns: Mapping[int, str], region: str, campaign: CampaignFac
     return faults
 
 
-def regions() -> list[str]:
-    return sorted(phonenumbers.SUPPORTED_REGIONS)
+def regions() -> list[tuple[str, str]]:
+    """Every region with what people are shown: its code, and the calling code that they know it by."""
+    return [
+        (region, f"{region} (+{phonenumbers.country_code_for_region(region)})")
+        for region in sorted(phonenumbers.SUPPORTED_REGIONS)
+    ]
 
 
 @dataclass(slots=True)

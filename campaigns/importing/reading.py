@@ -34,10 +34,17 @@ class Rows:
         self.form = form
         self._text = open_text(file, form.encoding)
         self._lines = _Lines(self._text)
-        self._lines.skip_preamble()
-        self._reader = csv.reader(self._lines, delimiter=form.delimiter)
         self.width = 0
-        self._first: Row | None = next(self._read(), None)
+        try:
+            self._lines.skip_preamble()
+            self._reader = csv.reader(self._lines, delimiter=form.delimiter)
+            self._first: Row | None = next(self._read(), None)
+        except UnicodeDecodeError as error:
+            self._text.detach()  # which would close the file when it is forgotten
+            raise self._unreadable() from error
+        except Invalid:
+            self._text.detach()
+            raise
         self.width = len(self.first_cells)
         self.header: list[str] = self.first_cells if form.has_header else []
 
@@ -75,7 +82,7 @@ class Rows:
                 yield line, Torn(self._split_first_line())
                 continue
             except UnicodeDecodeError as error:
-                raise self._unreadable(error) from error
+                raise self._unreadable() from error
             if lines.ended_inside_row or (len(lines.taken) > 1 and self._is_torn(cells)):
                 yield line, Torn(self._split_first_line())
             elif any(map(str.strip, cells)):
@@ -95,9 +102,8 @@ class Rows:
         first = self._lines.keep_first_only()
         return first.rstrip("\r\n").split(self.form.delimiter)
 
-    def _unreadable(self, error: UnicodeDecodeError) -> Invalid:
-        encoding = ENCODINGS[self.form.encoding]
-        return Invalid([Fault(ErrorCode.FILE_UNREADABLE, "", {"position": self.bytes_read, "encoding": encoding})])
+    def _unreadable(self) -> Invalid:
+        return Invalid([Fault(ErrorCode.FILE_UNREADABLE, "", {"encoding": ENCODINGS[self.form.encoding]})])
 
 
 class _Lines:

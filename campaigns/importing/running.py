@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from django.core.files import File
-from django.db import OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
@@ -98,7 +98,7 @@ def run(
                     return None
                 given = RecordImport.objects.select_related("campaign").get(pk=pk)
                 _import(given, lease, source, errors, progress)
-        except OperationalError as error:
+        except (OperationalError, InterfaceError) as error:
             logger.warning("import interrupted", extra={"record_import": pk, "error": repr(error)})
             lease.give_back()
             raise Interrupted from error
@@ -108,9 +108,9 @@ def run(
             logger.warning("import taken over by another worker", extra={"record_import": pk})
         except Exception:
             logger.exception("import failed", extra={"record_import": pk})
-            _failed(pk, lease, _("The service failed; nothing was imported. Its log has the cause."))
+            _failed(pk, lease, _("The service failed; its log has the cause."))
         except BaseException:
-            _failed(pk, lease, _("The import was stopped; nothing was imported."))
+            _failed(pk, lease, _("The import was stopped."))
             raise
     return RecordImport.objects.select_related("campaign").get(pk=pk)
 

@@ -158,7 +158,7 @@ class RecordImport(models.Model):
             if not ours.exists():
                 return
             if not self.file:
-                self.fail(_("The command ended before the import did. Nothing was imported; start it again."))
+                self.fail(_("The command ended before the import did; start it again."))
             elif self.attempts >= MAX_ATTEMPTS:
                 self.fail(_("The import was started %s times and ended early each time.") % self.attempts)
             else:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign() -> Any:
     return CampaignFactory.create(fields=["city", "order"])
 
 

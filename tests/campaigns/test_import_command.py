@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def campaign(settings: Any, tmp_path: Path) -> Campaign:
+def campaign(settings: Any, tmp_path: Path) -> Any:
     settings.STORAGES = {
         **settings.STORAGES,
         "default": {
@@ -170,10 +170,19 @@ def test_there_must_be_a_file(campaign: Campaign, tmp_path: Path, name: str, mes
         call_command("import_records", "TEST1", str(tmp_path / name))
 
 
+def test_an_error_file_that_cannot_be_written_is_said_before_anything_is_imported(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match="No such file or directory"):
+        run(tmp_path, "phone\nx\n225550101\n", "--errors", str(tmp_path / "nowhere" / "errors.csv"))
+
+    assert not Record.objects.exists()
+
+
 def test_a_file_that_cannot_be_read_to_its_end_imports_nothing(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "cut.csv").write_bytes("phone\n225550101\n".encode("utf-16") + b"\x00")
 
-    with pytest.raises(CommandError, match="the file is not UTF-16"):
+    with pytest.raises(CommandError, match="The file cannot be read as UTF-16"):
         call_command("import_records", "TEST1", str(tmp_path / "cut.csv"), stdout=StringIO())
 
     assert not Record.objects.exists()

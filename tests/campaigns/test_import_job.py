@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.files.base import ContentFile
-from django.db import OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from callcentre.errors import Conflict
@@ -41,7 +41,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 
 @pytest.fixture
-def campaign(settings: Any, tmp_path: Path) -> Campaign:
+def campaign(settings: Any, tmp_path: Path) -> Any:
     settings.STORAGES = {
         **settings.STORAGES,
         "default": {
@@ -240,18 +240,25 @@ def test_an_import_whose_command_was_killed_has_failed(campaign: Campaign, sent:
 
     given.refresh_from_db()
     assert given.state == State.FAILED
-    assert given.message.startswith("The command ended before the import did.")
+    assert given.message.startswith("The command ended before the import did;")
 
 
 def test_a_database_that_goes_away_costs_a_repetition(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     given = queued(campaign)
 
-    def go_away(*args: Any) -> None:
-        raise OperationalError("deadlock detected")
+    merge = Merge.merge
+
+    def go_away(self: Merge) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            (pid,) = cursor.fetchone()
+        at_once([lambda: terminate(pid)])
+        return merge(self)
 
     with monkeypatch.context() as patched:
         patched.setattr(Merge, "merge", go_away)
         tasks.import_records(given.pk)
+    connection.close()
     given.refresh_from_db()
     assert given.state == State.RUNNING
     assert given in RecordImport.objects.due()
@@ -261,6 +268,11 @@ def test_a_database_that_goes_away_costs_a_repetition(campaign: Campaign, monkey
 
     given.refresh_from_db()
     assert (given.state, given.added_count) == (State.FINISHED, 1)
+
+
+def terminate(pid: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
 
 
 def test_an_import_that_was_taken_over_adds_nothing(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +304,7 @@ def test_a_failure_says_so_and_the_import_can_be_tried_again(
     given.refresh_from_db()
     assert (given.state, given.message) == (
         State.FAILED,
-        "The service failed; nothing was imported. Its log has the cause.",
+        "The service failed; its log has the cause.",
     )
     assert not Record.objects.exists()
 

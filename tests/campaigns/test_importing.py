@@ -20,7 +20,7 @@ ALLOW = RecordImport.Duplicates.ALLOW
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign() -> Any:
     return CampaignFactory.create(fields=["first_name", "city"])
 
 

@@ -68,6 +68,8 @@ class Command(BaseCommand):
             raise CommandError(f"There is no campaign {options['campaign']}.")
         path: Path = options["file"]
         try:
+            if options["errors"] is not None:
+                options["errors"].open("ab").close()  # cannot be written: better known now than at the end
             with path.open("rb") as file:
                 given = self._describe(campaign, facts, path, file, options)
                 with _bar() as progress:
@@ -140,12 +142,12 @@ class Command(BaseCommand):
         try:
             done = run(given.pk, file, errors, progress)
         except Interrupted as error:
-            message = "The database went away, or another transaction had to go first. Nothing was imported."
+            message = "The database went away, or another transaction had to go first."
             with suppress(OperationalError):
                 given.fail(message)
-            raise CommandError(f"{message} Start it again.") from error
+            raise CommandError(f"{message} Nothing was imported; start it again.") from error
         if done is None or done.state != RecordImport.State.FINISHED:
-            raise CommandError(done.message if done else "Something else works on this import.")
+            raise CommandError(f"{done.message if done else 'It was taken over.'} Nothing was imported.")
         return done, Totals(done.read_count, done.added_count, done.duplicate_count, done.faulty_count)
 
     def _summarise(self, given: RecordImport, totals: Totals, options: dict[str, Any]) -> None:

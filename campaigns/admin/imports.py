@@ -1,0 +1,317 @@
+"""Importing records in the back office: upload, say what the columns are, watch."""
+
+from pathlib import PurePath
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.csrf import csrf_protect
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
+
+from callcentre.admin import ReadOnlyAdmin, actor_of, display
+from callcentre.admin.base import REFUSALS
+from callcentre.errors import Conflict, ErrorCode, Invalid
+from campaigns.admin.import_forms import ReadingForm, UploadForm, too_large
+from campaigns.importing.columns import check_choices, guess_columns
+from campaigns.importing.formats import Format, guess_format
+from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
+from campaigns.importing.running import columns_of, format_of
+from campaigns.models import RecordImport
+from campaigns.models.rules import CampaignFacts
+
+State = RecordImport.State
+# A multipart body is a little longer than the file in it.
+_ENVELOPE_BYTES = 64 * 1024
+
+
+@admin.register(RecordImport)
+class RecordImportAdmin(ReadOnlyAdmin):
+    """Which files were imported, and what became of them?"""
+
+    list_display = (
+        "file_name",
+        "campaign",
+        "state_label",
+        "added_count",
+        "duplicate_count",
+        "faulty_count",
+        "actor_name",
+        "created_at",
+    )
+    list_filter = (("state", ChoicesDropdownFilter), ("campaign", RelatedDropdownFilter))
+    list_select_related = ("campaign",)
+    search_fields = ("file_name", "campaign__code", "campaign__name")
+    search_help_text = _("File or campaign")
+    sentences = {ErrorCode.CONFLICT: _("Somebody else has started this import already.")}
+
+    class Media:
+        css = {"all": ["campaigns/import.css"]}
+        js = ["campaigns/import.js"]
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("campaigns.add_recordimport")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(super().has_view_permission(request, obj)) or self.has_add_permission(request)
+
+    def get_urls(self) -> list[URLPattern]:
+        def page(route: str, view: Any, name: str) -> URLPattern:
+            pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=f"campaigns_recordimport_{name}")
+            return pattern
+
+        return [
+            page("add/", self.upload_view, "add"),
+            page("<int:pk>/columns/", self.columns_view, "columns"),
+            page("<int:pk>/progress/", self.progress_view, "progress"),
+            page("<int:pk>/errors/", self.errors_view, "errors"),
+            page("<int:pk>/retry/", self.retry_view, "retry"),
+            *super().get_urls(),
+        ]
+
+    @display(
+        description=_("state"),
+        ordering="state",
+        label={
+            State.UPLOADED: "warning",
+            State.QUEUED: "info",
+            State.RUNNING: "info",
+            State.FINISHED: "success",
+            State.FAILED: "danger",
+        },
+    )
+    def state_label(self, given: RecordImport) -> tuple[str, str]:
+        label = given.get_state_display()
+        return given.state, f"{label} {given.progress_percent} %" if given.state == State.RUNNING else label
+
+    # 1. The file
+
+    def upload_view(self, request: HttpRequest) -> HttpResponse:
+        """Streams the file to disk, whatever its size; too large a one is refused before it is read."""
+        request.upload_handlers = [TemporaryFileUploadHandler(request)]
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        if length > settings.MAX_IMPORT_MB * 1024 * 1024 + _ENVELOPE_BYTES:
+            if not self.has_add_permission(request):
+                raise PermissionDenied
+            form = UploadForm()
+            form.full_clean()
+            return self._page(request, "upload", form=form, error=too_large(), status=413)
+        response: HttpResponse = csrf_protect(self._upload)(request)
+        return response
+
+    # The protection reads the body, and may do so only once it is known where to put it.
+    upload_view.csrf_exempt = True  # type: ignore[attr-defined]
+
+    def _upload(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        if request.method != "POST":
+            return self._page(request, "upload", form=UploadForm(initial={"campaign": request.GET.get("campaign")}))
+        form = UploadForm(request.POST, request.FILES)
+        if form.is_valid():
+            try:
+                given = self._keep(request, **form.cleaned_data)
+            except Invalid as error:
+                form.add_error("file", error.messages)
+            else:
+                return redirect(self.url_of("columns", given.pk))
+        return self._page(request, "upload", form=form)
+
+    def _keep(self, request: HttpRequest, campaign: Any, file: Any) -> RecordImport:
+        form = guess_format(file.file)
+        columns = _guessed(file.file, form, _facts(campaign.code))
+        file.seek(0)
+        return RecordImport.upload(
+            actor_of(request),
+            campaign,
+            file,
+            encoding=form.encoding,
+            delimiter=form.delimiter,
+            has_header=form.has_header,
+            columns=columns,
+        )
+
+    # 2. How it is to be read
+
+    def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        given = self._given(request, pk)
+        if given.state not in (State.UPLOADED, State.FAILED) or not given.file:
+            return redirect(self.url_of("change", pk))
+        facts = _facts(given.campaign.code)
+        try:
+            with given.file.open("rb") as file:
+                return self._columns(request, given, facts, file.file)
+        except OSError:
+            self.message_user(request, _now("The file is not there any more."), messages.ERROR)
+            return redirect(self.url_of("change", pk))
+
+    def _columns(self, request: HttpRequest, given: RecordImport, facts: CampaignFacts, file: Any) -> HttpResponse:
+        header, examples, faults = _head(file, given)
+        form = ReadingForm(given, facts, header, request.POST if request.method == "POST" else None)
+        if request.method == "POST" and form.is_valid():
+            return self._read_choices(request, form, facts, file)
+        faults = faults or [fault.message for fault in check_choices(columns_of(given), given.region, facts)]
+        return self._page(
+            request,
+            "columns",
+            given=given,
+            form=form,
+            columns=form.columns(header, examples),
+            faults=faults,
+            **({} if faults else self._preview(given, facts, file)),
+        )
+
+    def _read_choices(self, request: HttpRequest, form: ReadingForm, facts: CampaignFacts, file: Any) -> HttpResponse:
+        """Keep what was chosen; begin, if that is wished and nothing is wrong with it."""
+        given, values = form.given, form.values()
+        if is_reread := form.format != format_of(given):
+            # Other columns than those that the page showed: what was chosen for them means nothing.
+            values["columns"] = _guessed(file, form.format, facts)
+        try:
+            given.describe(actor_of(request), **values)
+            if "start" in request.POST and not is_reread and not check_choices(columns_of(given), given.region, facts):
+                given.queue(actor_of(request))
+                return redirect(self.url_of("change", given.pk))
+        except REFUSALS as error:
+            self.say_refused(request, error)
+            return redirect(self.url_of("change", given.pk))
+        return redirect(self.url_of("columns", given.pk))
+
+    def _preview(self, given: RecordImport, facts: CampaignFacts, file: Any) -> dict[str, Any]:
+        columns = columns_of(given)
+        is_skipping = given.duplicates == RecordImport.Duplicates.SKIP
+        shown: Preview = preview(file, format_of(given), facts, columns, given.region, is_skipping=is_skipping)
+        names = {f"field:{key}": name for name, key in facts.fields.items()}
+        targets = [
+            target
+            for target in dict.fromkeys(columns.values())
+            if target not in ("phone_number", "status", "status_id", "dictionary_status_id")
+        ]
+        return {
+            "preview": shown,
+            "checked_rows": CHECKED_ROWS,
+            "headings": [names.get(target, target) for target in targets],
+            "rows": [
+                (row, [(names.get(target, target), row.values.get(target, "")) for target in targets])
+                for row in shown.rows
+            ],
+        }
+
+    # 3. What becomes of it
+
+    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+        given = self._given(request, object_id)
+        may_import = self.has_add_permission(request)
+        if given.state == State.UPLOADED and may_import and given.file:
+            return redirect(self.url_of("columns", given.pk))
+        records = reverse("admin:campaigns_record_changelist")
+        return self._page(
+            request,
+            "state",
+            given=given,
+            may_import=may_import,
+            again_url=f"{self.url_of('add')}?campaign={given.campaign_id}",
+            records_url=f"{records}?campaign__id__exact={given.campaign_id}",
+        )
+
+    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
+        given = self._given(request, pk)
+        return JsonResponse(
+            {
+                "state": given.state,
+                "label": str(given.get_state_display()),
+                "percent": given.progress_percent,
+                "rows": given.read_count,
+                "has_ended": given.has_ended,
+            }
+        )
+
+    def errors_view(self, request: HttpRequest, pk: int) -> FileResponse:
+        given = self._given(request, pk)
+        if not given.error_file:
+            raise Http404
+        try:
+            file = given.error_file.open("rb")
+        except FileNotFoundError as error:
+            raise Http404 from error
+        name = f"{PurePath(given.file_name).stem}-not-imported.csv"
+        return FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
+
+    def retry_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        given = self._given(request, pk)
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        if request.method == "POST":
+            try:
+                given.queue(actor_of(request))
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
+
+    def _given(self, request: HttpRequest, pk: Any) -> RecordImport:
+        given = self.get_object(request, str(pk))
+        if given is None:
+            raise Http404
+        if not self.has_view_permission(request, given):
+            raise PermissionDenied
+        return given  # type: ignore[no-any-return]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
+        return super().get_queryset(request).select_related("campaign")  # type: ignore[no-any-return]
+
+    def _page(self, request: HttpRequest, name: str, *, status: int = 200, **context: Any) -> HttpResponse:
+        given = context.get("given")
+        titles = {
+            "upload": _now("Import records"),
+            "columns": _now("What are the columns?"),
+            "state": _now("Import of records"),
+        }
+        media = self.media + (context["form"].media if "form" in context else type(self.media)())
+        return TemplateResponse(
+            request,
+            f"admin/campaigns/import_{name}.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": titles[name],
+                "subtitle": str(given.campaign) if given else None,
+                "opts": self.opts,
+                "original": given,
+                "media": media,
+                "list_url": self.url_of("changelist"),
+                **context,
+            },
+            status=status,
+        )
+
+
+def _facts(code: str) -> CampaignFacts:
+    facts = CampaignFacts.read(code)
+    if facts is None:
+        raise Http404
+    return facts
+
+
+def _head(file: Any, given: RecordImport) -> tuple[list[str], list[list[str]], list[str]]:
+    """The names of the columns, examples of each, and why there are none if the file cannot be read like that."""
+    try:
+        return *head(file, format_of(given)), []
+    except Invalid as error:
+        return [], [], error.messages
+
+
+def _guessed(file: Any, form: Format, facts: CampaignFacts) -> dict[str, str]:
+    try:
+        header, _examples = head(file, form)
+    except Invalid:
+        return {}
+    return {str(position): target for position, target in guess_columns(header, facts).items()}

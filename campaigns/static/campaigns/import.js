@@ -1,0 +1,111 @@
+// The pages of an import of records: each of them works without this, with a button more or a reload.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+    const upload = document.getElementById("import-upload");
+    if (upload) watchUpload(upload);
+    const columns = document.getElementById("import-columns");
+    if (columns) watchColumns(columns);
+    const progress = document.getElementById("import-progress");
+    if (progress) follow(progress);
+});
+
+// A file that is too large is refused before it is sent; a large one shows how much of it has been sent.
+function watchUpload(form) {
+    const input = form.querySelector("input[type=file]");
+    const sending = form.querySelector(".import-sending");
+    const isTooLarge = () => input.files.length && input.files[0].size > Number(input.dataset.maxBytes);
+    input.addEventListener("change", () => {
+        input.setCustomValidity(isTooLarge() ? input.dataset.tooLarge : "");
+        input.reportValidity();
+    });
+    form.addEventListener("submit", (event) => {
+        if (isTooLarge()) {
+            event.preventDefault();
+            input.reportValidity();
+            return;
+        }
+        if (!input.files.length || input.files[0].size < 1024 * 1024) return;
+        event.preventDefault();
+        const request = new XMLHttpRequest();
+        const bar = sending.querySelector("progress");
+        sending.hidden = false;
+        request.upload.onprogress = (sent) => { bar.value = 100 * sent.loaded / sent.total; };
+        request.onload = () => {
+            const isHere = new URL(request.responseURL).pathname === window.location.pathname;
+            if (!isHere) {
+                window.location.assign(request.responseURL);
+                return;
+            }
+            document.open();
+            document.write(request.responseText);
+            document.close();
+        };
+        request.onerror = () => { sending.textContent = gettext("The file could not be sent."); };
+        request.open("POST", window.location.href);
+        request.send(new FormData(form));
+    });
+}
+
+// A choice updates the preview; one that changes what the columns are asks for the whole page.
+function watchColumns(form) {
+    let last = null;
+    form.addEventListener("change", async (event) => {
+        const data = new FormData(form);
+        data.set("preview", "1");
+        if (["encoding", "delimiter", "has_header"].includes(event.target.name)) {
+            form.requestSubmit(form.querySelector("button[name=preview]"));
+            return;
+        }
+        if (last) last.abort();
+        last = new AbortController();
+        try {
+            const response = await fetch(window.location.href, { method: "POST", body: data, signal: last.signal });
+            const page = new DOMParser().parseFromString(await response.text(), "text/html");
+            const preview = page.getElementById("import-preview");
+            if (!preview) {
+                window.location.reload();
+                return;
+            }
+            document.getElementById("import-preview").replaceChildren(...preview.childNodes);
+        } catch (error) {
+            if (error.name !== "AbortError") throw error;
+        }
+    });
+    // The region's select is a jQuery widget, whose changes are no events of the browser.
+    if (window.django && window.django.jQuery) {
+        window.django.jQuery(form).on("select2:select", (event) => {
+            event.target.dispatchEvent(new Event("change", { bubbles: true }));
+        });
+    }
+}
+
+// Until the import has ended; then the page says how.
+function follow(element) {
+    const bar = element.querySelector(".cc-bar > div");
+    const progress = element.querySelector(".cc-progress");
+    const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
+    const ask = async () => {
+        try {
+            const response = await fetch(element.dataset.url, { headers: { Accept: "application/json" } });
+            if (response.redirected) {
+                window.location.reload();
+                return;
+            }
+            const now = await response.json();
+            if (now.has_ended) {
+                window.location.reload();
+                return;
+            }
+            bar.style.width = `${now.percent}%`;
+            progress.setAttribute("aria-valuenow", now.percent);
+            progress.lastElementChild.textContent = `${now.percent} %`;
+            show("label", now.label);
+            show("rows", now.rows.toLocaleString(document.documentElement.lang));
+        } catch {
+            // The server is away for a moment: ask again.
+        }
+        window.setTimeout(ask, 1000);
+    };
+    window.setTimeout(ask, 500);
+}

@@ -1,0 +1,387 @@
+"""Importing in the back office: upload, say what the columns are, watch."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from campaigns.models import Campaign, Record, RecordImport
+from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
+from tests.campaigns.factories import CampaignFactory, RecordFactory, RecordImportFactory
+
+LIST = reverse("admin:campaigns_recordimport_changelist")
+ADD = reverse("admin:campaigns_recordimport_add")
+POLISH = "Imię;Telefon;city\nŻaneta;22 555 01 01;Łódź\nJan;22 555 01 02;Kraków\n".encode("cp1250")
+
+State = RecordImport.State
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+@pytest.fixture(autouse=True)
+def _files_of_their_own(settings: Any, tmp_path: Path, plain_static: None) -> None:
+    backend = "django.core.files.storage.FileSystemStorage"
+    default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": default}
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """The messages that would have gone to workers."""
+    messages: list[tuple[str, Any]] = []
+    monkeypatch.setattr("campaigns.models.imports.wake", lambda task, pk: messages.append((task, pk)))
+    return messages
+
+
+@pytest.fixture
+def campaign() -> Any:
+    return CampaignFactory.create(code="SPRNG", fields=["first_name", "city"])
+
+
+def page_of(given: RecordImport, page: str) -> str:
+    return reverse(f"admin:campaigns_recordimport_{page}", args=[given.pk])
+
+
+def upload(client: Client, campaign: Campaign, content: bytes, name: str = "klienci.csv") -> Any:
+    return client.post(ADD, {"campaign": campaign.pk, "file": SimpleUploadedFile(name, content)})
+
+
+def uploaded(campaign: Campaign, content: str, **values: Any) -> Any:
+    file = ContentFile(content.encode(), "records.csv")
+    return RecordImportFactory.create(campaign=campaign, file=file, file_size=len(content.encode()), **values)
+
+
+# 1. The file
+
+
+def test_an_upload_is_described_as_found_out_and_leads_to_its_columns(campaign: Campaign) -> None:
+    response = upload(superuser(), campaign, POLISH)
+
+    given = RecordImport.objects.get()
+    assert (response.status_code, response.headers["Location"]) == (302, page_of(given, "columns"))
+    assert (given.state, given.file_name, given.file_size) == (State.UPLOADED, "klienci.csv", len(POLISH))
+    assert (given.encoding, given.delimiter, given.has_header) == ("cp1250", ";", True)
+    city = campaign.fields.get(name="city").pk
+    assert given.columns == {"1": "phone_number", "2": f"field:{city}"}
+    with given.file.open("rb") as file:
+        assert file.read() == POLISH
+
+
+def test_an_upload_goes_to_the_disk_however_small(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Any] = []
+    original = RecordImport.upload.__func__  # type: ignore[attr-defined]
+
+    def look(cls: Any, /, actor: Any, campaign: Any, file: Any, **values: Any) -> Any:
+        kept.append(type(file))
+        return original(cls, actor, campaign, file, **values)
+
+    monkeypatch.setattr(RecordImport, "upload", classmethod(look))
+    upload(superuser(), campaign, POLISH)
+
+    assert kept == [TemporaryUploadedFile]
+
+
+def test_a_file_without_rows_is_refused_and_not_kept(campaign: Campaign) -> None:
+    response = upload(superuser(), campaign, b"\n\n")
+
+    assert errors_of(response) == {"file": ["The file has no rows."]}
+    assert not RecordImport.objects.exists()
+
+
+@pytest.mark.parametrize("size", [1_000_001, 1_200_000])
+def test_a_file_that_is_too_large_is_refused(campaign: Campaign, settings: Any, size: int) -> None:
+    settings.MAX_IMPORT_MB = 1
+    content = b"phone\n" + b"225550101\n" * (size // 10 + 6_000)
+
+    response = upload(superuser(), campaign, content)
+
+    assert "The file is larger than 1 MB." in response.content.decode()
+    assert not RecordImport.objects.exists()
+
+
+def test_an_upload_without_the_forms_token_is_refused(campaign: Campaign) -> None:
+    client = BackOffice(enforce_csrf_checks=True)
+    client.cookies = superuser().cookies
+
+    response = upload(client, campaign, POLISH)
+
+    assert response.status_code == 403
+    assert not RecordImport.objects.exists()
+
+
+def test_the_page_knows_the_campaign_that_it_was_opened_from(campaign: Campaign) -> None:
+    client = superuser()
+
+    address = client.get(reverse("admin:campaigns_campaign_import_records", args=[campaign.pk])).headers["Location"]
+
+    assert inputs_of(client.page(address))["campaign"] == str(campaign.pk)
+
+
+# 2. How it is to be read
+
+
+def test_the_columns_are_shown_with_examples_and_what_they_were_taken_for(campaign: Campaign) -> None:
+    given = uploaded(campaign, "Imię;Telefon\nŻaneta;22 555 01 01\n", delimiter=";", columns={"1": "phone_number"})
+
+    page = superuser().page(page_of(given, "columns"))
+
+    assert "Imię" in page
+    assert "Żaneta" in page
+    inputs = inputs_of(page)
+    assert (inputs["column-0"], inputs["column-1"]) == ("", "phone_number")
+    assert (inputs["encoding"], inputs["delimiter"], inputs["region"]) == ("utf-8", ";", "PL")
+
+
+def test_the_preview_shows_twenty_rows_as_they_will_be_read(campaign: Campaign) -> None:
+    content = "phone\n" + "".join(f"22 555 01 {number:02}\n" for number in range(30))
+    given = uploaded(campaign, content)
+
+    page = superuser().page(page_of(given, "columns"))
+
+    assert "The file has 30 rows." in page
+    assert "+48225550119" in page
+    assert "+48225550120" not in page
+    assert "Nothing is wrong with them." in page
+
+
+def test_the_preview_shows_the_faults_of_the_first_rows(campaign: Campaign) -> None:
+    RecordFactory.create(campaign=campaign, phone_number="+48225550101")
+    rows = "".join(f"22 555 02 {number:02}\n" for number in range(25))
+    given = uploaded(campaign, f"phone\n22 555 01 01\n{rows}nobody\n22 555 02 01\n")
+
+    page = superuser().page(page_of(given, "columns"))
+
+    assert "1 row is faulty" in page
+    assert "2 duplicates" in page
+    assert page.index("Line 2") < page.index("Line 28") < page.index("Line 29")
+    assert "A phone number has no letters." in page
+
+
+def test_choices_are_kept_and_change_the_preview(campaign: Campaign) -> None:
+    given = uploaded(campaign, "a,b\nŁódź,020 7946 0018\n", columns={})
+    client = superuser()
+    city = campaign.fields.get(name="city").pk
+
+    choices: dict[str, Any] = {"column-0": f"field:{city}", "column-1": "phone_number"}
+    client.submit(page_of(given, "columns"), region="GB", duplicates="allow", **choices)
+
+    given.refresh_from_db()
+    assert given.columns == {"0": f"field:{city}", "1": "phone_number"}
+    assert (given.region, given.duplicates, given.state) == ("GB", "allow", State.UPLOADED)
+    assert "+442079460018" in client.page(page_of(given, "columns"))
+
+
+def test_another_delimiter_makes_other_columns(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone;city\n225550101;Łódź\n", delimiter=",", columns={})
+
+    superuser().submit(page_of(given, "columns"), delimiter=";", start="1")
+
+    given.refresh_from_db()
+    city = campaign.fields.get(name="city").pk
+    assert given.columns == {"0": "phone_number", "1": f"field:{city}"}
+    assert given.state == State.UPLOADED
+
+
+def test_a_tab_is_a_delimiter_like_any_other(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone\tcity\n225550101\tŁódź\n", delimiter=",", columns={})
+
+    superuser().submit(page_of(given, "columns"), delimiter="\t")
+
+    given.refresh_from_db()
+    assert (given.delimiter, len(given.columns)) == ("\t", 2)
+
+
+def test_an_encoding_that_the_file_is_not_in_is_said_and_can_be_corrected(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone;city\n225550101;x\n", delimiter=";")
+    client = superuser()
+
+    client.submit(page_of(given, "columns"), encoding="utf-16-le")
+    said = client.page(page_of(given, "columns"))
+    client.submit(page_of(given, "columns"), encoding="utf-8")
+
+    assert "The file cannot be read as UTF-16 LE." in said
+    given.refresh_from_db()
+    assert given.columns["0"] == "phone_number"
+
+
+def test_an_import_without_a_phone_number_is_not_started(campaign: Campaign, sent: list[Any]) -> None:
+    given = uploaded(campaign, "city\nŁódź\n", columns={})
+    client = superuser()
+
+    client.submit(page_of(given, "columns"), start="1")
+
+    given.refresh_from_db()
+    assert (given.state, sent) == (State.UPLOADED, [])
+    assert "One column must be the phone number." in client.page(page_of(given, "columns"))
+
+
+def test_a_campaign_fed_from_the_crm_offers_no_fields(db: None) -> None:
+    given = uploaded(CampaignFactory.create(crm=True, fields=["city"]), "phone\n225550101\n")
+
+    assert "field:" not in superuser().page(page_of(given, "columns"))
+
+
+def test_what_is_in_the_file_is_text_and_never_markup(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone,<b>x</b>\n<script>alert(1)</script>,<i>y</i>\n", file_name="<u>a</u>.csv")
+
+    page = superuser().page(page_of(given, "columns"))
+
+    assert "&lt;script&gt;" in page
+    assert not any(markup in page for markup in ("<b>x", "<script>alert", "<i>y", "<u>a"))
+
+
+# 3. What becomes of it
+
+
+def test_an_import_is_started_and_watched(campaign: Campaign, sent: list[Any]) -> None:
+    given = uploaded(campaign, "phone\n225550101\n")
+    client = superuser()
+
+    response = client.submit(page_of(given, "columns"), start="1")
+
+    given.refresh_from_db()
+    assert response.headers["Location"] == page_of(given, "change")
+    assert (given.state, sent) == (State.QUEUED, [("campaigns.import_records", given.pk)])
+    assert given.actor_kind == "user"
+    assert page_of(given, "progress") in client.page(page_of(given, "change"))
+
+
+def test_the_progress_is_told_in_numbers(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone\n", state=State.RUNNING, progress_percent=42, read_count=1234)
+
+    answer = superuser().get(page_of(given, "progress"))
+
+    assert answer.json() == {"state": "running", "label": "running", "percent": 42, "rows": 1234, "has_ended": False}
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_an_import_that_is_queued_is_not_described_any_more(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone\n225550101\n", state=State.QUEUED)
+
+    response = superuser().get(page_of(given, "columns"))
+
+    assert response.headers["Location"] == page_of(given, "change")
+
+
+def test_two_who_start_one_import_start_it_once(campaign: Campaign, sent: list[Any]) -> None:
+    given = uploaded(campaign, "phone\n225550101\n", state=State.FAILED)
+    client = superuser()
+    client.post(page_of(given, "retry"))
+
+    response = client.post(page_of(given, "retry"))
+
+    assert messages_of(response) == ["Somebody else has started this import already."]
+    assert len(sent) == 1
+
+
+def test_a_finished_import_shows_its_counts_and_the_rows_that_were_not_imported(campaign: Campaign) -> None:
+    given = uploaded(
+        campaign,
+        "phone\n",
+        state=State.FINISHED,
+        file_name="klienci.csv",
+        error_file=ContentFile(b"\xef\xbb\xbfline,error,phone\r\n", "errors.csv"),
+        added_count=1_234_567,
+    )
+    client = superuser()
+
+    page = client.page(page_of(given, "change"))
+    download = client.get(page_of(given, "errors"))
+
+    assert "1,234,567" in page
+    assert page_of(given, "errors") in page
+    assert download.headers["Content-Disposition"] == 'attachment; filename="klienci-not-imported.csv"'
+    assert b"".join(download) == b"\xef\xbb\xbfline,error,phone\r\n"
+
+
+def test_there_is_no_error_file_where_nothing_was_refused(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone\n", state=State.FINISHED)
+
+    assert superuser().get(page_of(given, "errors")).status_code == 404
+
+
+def test_a_failed_import_says_why_and_can_be_tried_again(campaign: Campaign, sent: list[Any]) -> None:
+    given = uploaded(campaign, "phone\n225550101\n", state=State.FAILED, message="The disk is full.")
+    client = superuser()
+    page = client.page(page_of(given, "change"))
+
+    client.post(page_of(given, "retry"))
+
+    assert "The disk is full." in page
+    assert page_of(given, "retry") in page
+    given.refresh_from_db()
+    assert (given.state, given.message, len(sent)) == (State.QUEUED, "", 1)
+
+
+def test_a_file_that_is_gone_is_said(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone\n225550101\n", state=State.FAILED)
+    Path(given.file.path).unlink()
+
+    response = superuser().get(page_of(given, "columns"))
+
+    assert messages_of(response) == ["The file is not there any more."]
+
+
+def test_the_list_takes_the_same_queries_however_long_it_is(campaign: Campaign, django_assert_num_queries: Any) -> None:
+    client = superuser()
+    RecordImportFactory.create_batch(20)
+
+    with django_assert_num_queries(6):
+        client.page(LIST)
+
+
+# Who may
+
+
+@pytest.mark.parametrize("page", ["upload", "columns", "retry", "start"])
+def test_only_who_may_add_imports_imports(campaign: Campaign, sent: list[Any], page: str) -> None:
+    given = uploaded(campaign, "phone\n225550101\n")
+    client = staff("view_recordimport", "view_campaign", "change_campaign", "add_record")
+    calls = {
+        "upload": lambda: upload(client, campaign, POLISH),
+        "columns": lambda: client.get(page_of(given, "columns")),
+        "retry": lambda: client.post(page_of(given, "retry")),
+        "start": lambda: client.post(page_of(given, "columns"), {"start": "1"}),
+    }
+
+    assert calls[page]().status_code == 403
+    assert RecordImport.objects.get().state == State.UPLOADED
+    assert sent == []
+
+
+def test_who_may_add_imports_needs_nothing_else(campaign: Campaign) -> None:
+    client = staff("add_recordimport")
+
+    upload(client, campaign, POLISH)
+
+    given = RecordImport.objects.get()
+    client.submit(page_of(given, "columns"), start="1")
+    assert client.get(page_of(given, "change")).status_code == 200
+    assert client.get(LIST).status_code == 200
+
+
+@pytest.mark.parametrize("page", ["change", "progress", "errors", "columns", "retry"])
+def test_who_has_nothing_to_do_with_imports_sees_none(campaign: Campaign, page: str) -> None:
+    given = uploaded(campaign, "phone\n", state=State.FINISHED, error_file=ContentFile(b"secret", "errors.csv"))
+
+    assert staff("view_campaign").get(page_of(given, page)).status_code == 403
+
+
+@pytest.mark.parametrize("page", ["change", "progress", "errors", "columns", "retry"])
+def test_nobody_sees_imports_without_logging_in(campaign: Campaign, page: str) -> None:
+    given = uploaded(campaign, "phone\n", state=State.FINISHED)
+
+    response = Client().get(page_of(given, page))
+
+    assert response.headers["Location"].startswith(reverse("admin:login"))
+
+
+def test_an_import_is_neither_changed_nor_deleted_by_hand(campaign: Campaign) -> None:
+    given = uploaded(campaign, "phone\n", state=State.FINISHED)
+
+    assert superuser().post(reverse("admin:campaigns_recordimport_delete", args=[given.pk])).status_code == 403
+    assert not Record.objects.exists()
