@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Any
 
 import orjson
 from django.conf import settings
@@ -87,7 +88,7 @@ def _replay(user_id: int, fingerprint: str, body_hash: str) -> Response:
     kept = IdempotencyRecord.objects.get(api_user_id=user_id, fingerprint=fingerprint)
     if kept.body_hash != body_hash:
         raise Conflict(ErrorCode.KEY_REUSED)
-    data = orjson.loads(decrypt(bytes(kept.answer))) if kept.answer else None
+    data: Any = orjson.loads(decrypt(bytes(kept.answer))) if kept.answer else None
     if kept.status in KEPT_FAILURES:
         data["request_id"] = request_id()  # as in the header: it leads to the log of this request
     return Response(data, status=kept.status, headers={"Idempotent-Replayed": "true"})

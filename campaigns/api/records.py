@@ -38,8 +38,8 @@ class RecordViewSet(ApiViewSet):
     def list(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
         paginator = LimitOffset()
-        records = Record.objects.filter(campaign_id=facts.id).order_by("id")
-        records = RecordFilterSet.filtered(request, records, paginator.faults(request))
+        everything = Record.objects.filter(campaign_id=facts.id).order_by("id")
+        records = RecordFilterSet.filtered(request, everything, paginator.faults(request))
         rows = paginator.paginate_queryset(records, request, columns=RECORD_COLUMNS)
         further: dict[int, list[str]] = {row[0]: [] for row in rows}
         for record_id, number in AdditionalNumber.objects.filter(record_id__in=list(further)).values_list(
