@@ -104,6 +104,10 @@ def form_class(facts: CampaignFacts, is_new: bool) -> type[RecordForm]:
         inputs["phone_number"] = NumberMixin.base_fields["phone_number"]
     for name, key in facts.fields.items():
         inputs[PREFIX + key] = forms.CharField(label=name, required=False, widget=UnfoldAdminTextInputWidget())
+    # A page that is only looked at takes the labels from here.
+    labels = {name: field.label for name, field in inputs.items() if isinstance(field, forms.Field)}
+    labels["further_numbers"] = RecordForm.base_fields["further_numbers"].label
+    inputs["Meta"] = type("Meta", (RecordForm.Meta,), {"labels": labels})
     return type("RecordForm", (RecordForm,), inputs)
 
 
