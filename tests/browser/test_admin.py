@@ -78,9 +78,11 @@ def paths() -> list[str]:
     campaign = CampaignFactory(fields=["city"])
     campaign.add_agents(ACTOR, [AgentFactory().login])
     record, api_user = RecordFactory(campaign=campaign, of_agent=True), ApiUserFactory(rights=["*"])
-    models = ["campaigns_campaign", "campaigns_record", "campaigns_recordchange", "campaigns_campaigngroup"]
-    models += ["campaigns_dictionarystatus", "telephony_agent", "telephony_agentgroup", "callcentre_apiuser"]
-    models += ["callcentre_apiuserchange", "callcentre_user", "callcentre_lockout", "auth_group"]
+    models = [
+        *(f"campaigns_{name}" for name in ("campaign", "record", "recordchange", "recordimport", "campaigngroup")),
+        *("campaigns_dictionarystatus", "telephony_agent", "telephony_agentgroup", "auth_group"),
+        *(f"callcentre_{name}" for name in ("apiuser", "apiuserchange", "user", "lockout")),
+    ]
     return [
         reverse("admin:index"),
         *(reverse(f"admin:{model}_changelist") for model in models),
