@@ -4,7 +4,7 @@ PYTHON = .venv/bin/python
 LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
 STORES = $(LAUNCH) -m callcentre.embedded exec
 
-.PHONY: run test check bench lock unusable
+.PHONY: run test check bench messages lock unusable
 
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
@@ -20,6 +20,9 @@ check: .venv/installed
 
 bench: .venv/installed
 	$(STORES) --durable -- $(PYTHON) -m benchmarks
+
+messages: .venv/installed
+	$(PYTHON) .ci/messages.py
 
 lock: .venv/installed
 	$(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -o requirements.lock

@@ -8,6 +8,7 @@ from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
@@ -79,7 +80,7 @@ class Campaign(TimestampedModel):
     is_crm = models.BooleanField(
         _("CRM"), default=False, help_text=_("Fed with customers (CRM) instead of files (CSV).")
     )
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("campaign", "active"), default=True)
     start_date = models.DateField(_("first day"), default=timezone.localdate)
     end_date = models.DateField(_("last day"), null=True, blank=True)
     order = models.PositiveIntegerField(

@@ -5,6 +5,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode
@@ -50,7 +51,7 @@ class Agent(TimestampedModel):
         unique=True,
         error_messages={"unique": ErrorCode.AGENT_LOGIN_TAKEN.text},
     )
-    name = models.CharField(_("name"), max_length=100)
+    name = models.CharField(pgettext_lazy("of a person", "name"), max_length=100)
     surname = models.CharField(_("surname"), max_length=100, blank=True)
     email = models.EmailField(_("e-mail"), blank=True)
     is_active = models.BooleanField(_("active"), default=True)

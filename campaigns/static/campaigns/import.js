@@ -41,7 +41,7 @@ function watchUpload(form) {
             document.write(request.responseText);
             document.close();
         };
-        request.onerror = () => { sending.textContent = gettext("The file could not be sent."); };
+        request.onerror = () => { sending.textContent = sending.dataset.failed; };
         request.open("POST", window.location.href);
         request.send(new FormData(form));
     });

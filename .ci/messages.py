@@ -1,0 +1,101 @@
+"""Brings the Polish catalogue up to date: run by `make messages`.
+
+Every string of the apps that is marked for translation gets an entry; one that nobody uses any more loses its own.
+The theme of the admin brings no Polish: of its strings, those that Django does not translate are ours too. An entry
+added by hand for a string of Django's stays, and is what people read instead of Django's Polish. Babel reads Python and
+templates by itself, so that this needs no gettext on the machine.
+"""
+
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import django
+import unfold
+from babel.messages import Catalog
+from babel.messages.extract import extract
+from babel.messages.mofile import read_mo, write_mo
+from babel.messages.pofile import read_po, write_po
+from django.utils.translation.template import templatize
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("callcentre", "campaigns", "telephony")
+FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
+    **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop")),
+    **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
+    **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
+    **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
+}
+
+Found = tuple[str, str | tuple[str, ...], str | None, list[str]]  # file, msgid, context, comments
+
+
+def strings_of(package: Path) -> Iterator[Found]:
+    for path in sorted(package.rglob("*")):
+        if path.suffix == ".py":
+            source = path.read_bytes()
+        elif path.suffix == ".html":
+            # Django's own translation of a template into Python; its indentation means nothing.
+            lines = templatize(path.read_text(encoding="utf-8")).splitlines()
+            source = "\n".join(line.strip() for line in lines).encode()
+        else:
+            continue
+        name = path.relative_to(package.parent).as_posix()
+        for _line, msgid, comments, context in extract("python", BytesIO(source), KEYWORDS, ["Translators:"]):
+            yield name, msgid, context, comments
+
+
+def strings_of_theme(translated: set[str]) -> Iterator[Found]:
+    """Those that stay English although Django speaks Polish."""
+    unused = ("unfold/contrib/", "unfold_crispy")
+    for name, msgid, context, comments in strings_of(Path(unfold.__file__).parent):
+        is_used = name.startswith("unfold/contrib/filters/") or not any(part in name for part in unused)
+        if is_used and _first(msgid) not in translated:
+            yield name, msgid, context, comments
+
+
+def strings_of_django() -> set[str]:
+    """What Django says in Polish by itself, wherever we use it."""
+    framework = Path(django.__file__).parent
+    found: set[str] = set()
+    for path in (framework / "conf", framework / "contrib" / "admin", framework / "contrib" / "auth"):
+        with (path / "locale" / "pl" / "LC_MESSAGES" / "django.mo").open("rb") as file:
+            found |= {_first(message.id) for message in read_mo(file)}
+    return found
+
+
+def _first(msgid: str | tuple[str, ...] | list[str]) -> str:
+    return msgid if isinstance(msgid, str) else msgid[0]
+
+
+def main() -> None:
+    with FILE.open("rb") as file:
+        catalogue = read_po(file, locale="pl")
+    template = Catalog(creation_date=catalogue.creation_date)
+    of_django = strings_of_django()
+    ours = [found for app in APPS for found in strings_of(ROOT / app)]
+    for name, msgid, context, comments in (*ours, *strings_of_theme(of_django)):
+        template.add(msgid, locations=[(name, 0)], auto_comments=comments, context=context)
+    for message in catalogue:
+        if message.id and _first(message.id) in of_django and not template.get(message.id, message.context):
+            template.add(message.id, locations=[("django", 0)], context=message.context)
+    catalogue.update(template, no_fuzzy_matching=True)
+
+    with FILE.open("wb") as file:
+        # Without line numbers: a catalogue changes when a string does.
+        write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
+    with FILE.with_suffix(".mo").open("wb") as file:
+        write_mo(file, catalogue)
+    missing = [_first(message.id) for message in catalogue if message.id and not all(_texts(message.string))]
+    if missing:
+        sys.exit("\n".join(["These have no Polish yet:", *missing]))
+
+
+def _texts(string: str | tuple[str, ...] | list[str] | None) -> list[str]:
+    return list(string) if isinstance(string, (tuple, list)) else [string or ""]
+
+
+if __name__ == "__main__":
+    main()

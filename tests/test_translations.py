@@ -1,0 +1,236 @@
+"""What the service says in Polish: nothing is left out, nothing is out of date, and no placeholder was lost."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from babel.messages import Catalog
+from babel.messages.mofile import read_mo
+from babel.messages.pofile import read_po
+from django.conf import settings
+from django.template import engines
+from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+from django.utils.translation import gettext, ngettext, override, pgettext
+from django.utils.translation.template import constant_re
+
+from campaigns.models.status import SystemStatus
+from tests.campaigns.factories import RecordFactory
+from tests.conftest import ApiClient
+
+FILE = settings.BASE_DIR / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+APPS = ("callcentre", "campaigns", "telephony")
+# Name of a function, as Django has it or as we import it -> the places of context, singular and plural in its call.
+FUNCTIONS: dict[str, tuple[int | None, int, int | None]] = {
+    **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop"), (None, 0, None)),
+    **dict.fromkeys(("ngettext", "ngettext_lazy"), (None, 0, 1)),
+    **dict.fromkeys(("pgettext", "pgettext_lazy"), (0, 1, None)),
+    **dict.fromkeys(("npgettext", "npgettext_lazy"), (0, 1, 2)),
+}
+PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|(?<!%)%[a-z]|{\w*}")
+
+Key = tuple[str | None, str, str | None]  # context, singular, plural
+
+
+def strings_in_python(source: str) -> Iterator[Key]:
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in FUNCTIONS:
+            context, singular, plural = (
+                None if place is None else ast.literal_eval(node.args[place]) for place in FUNCTIONS[name]
+            )
+            yield context, str(singular), plural
+
+
+def strings_in_template(source: str) -> Iterator[Key]:
+    """As Django's own compiler of templates understands them."""
+    template: Any = engines["django"].from_string(source)
+    nodes = template.template.nodelist
+    translated, blocks = nodes.get_nodes_by_type(TranslateNode), nodes.get_nodes_by_type(BlockTranslateNode)
+    written = re.findall(r"{%\s*(?:block)?trans(?:late)?\s", source)
+    assert len(translated) + len(blocks) == len(written), "a tag that hides its children from this test"
+    for node in translated:
+        yield _text(node.message_context), node.filter_expression.var.literal, None
+    for node in blocks:
+        plural = node.render_token_list(node.plural)[0] if node.plural else None
+        yield _text(node.message_context), node.render_token_list(node.singular)[0], plural
+    for constant in constant_re.findall(source):
+        yield None, constant[1:-1], None
+
+
+def _text(expression: Any) -> str | None:
+    return None if expression is None else str(expression.resolve({}))
+
+
+@cache
+def used() -> dict[Key, str]:
+    """Every string that the code marks for translation -> a file it is in."""
+    found: dict[Key, str] = {}
+    for app in APPS:
+        for path in sorted((settings.BASE_DIR / app).rglob("*")):
+            if path.suffix in (".py", ".html"):
+                strings = strings_in_python if path.suffix == ".py" else strings_in_template
+                found |= dict.fromkeys(strings(path.read_text(encoding="utf-8")), path.name)
+    return found
+
+
+@cache
+def catalogue() -> Catalog:
+    with FILE.open("rb") as file:
+        return read_po(file, locale="pl")
+
+
+def forms_of(message: Any) -> list[str]:
+    """What stands in the catalogue for a message: one text, or one for each plural form."""
+    return list(message.string) if isinstance(message.string, tuple | list) else [message.string or ""]
+
+
+# The catalogue
+
+
+def test_every_string_of_the_code_has_its_polish() -> None:
+    lacking = []
+    for (context, singular, plural), file in used().items():
+        message = catalogue().get(singular, context)
+        expected = (singular, plural) if plural else singular
+        if message is None or message.id != expected or not all(forms_of(message)):
+            lacking.append((file, context, singular))
+
+    assert len(used()) > 300
+    assert lacking == [], "run `make messages` and translate what it names"
+
+
+def test_no_translation_is_a_guess() -> None:
+    assert [message.id for message in catalogue() if message.id and message.fuzzy] == []
+    assert list(catalogue().obsolete) == []
+
+
+def test_translations_keep_every_placeholder() -> None:
+    changed = []
+    for message in catalogue():
+        texts = message.id if isinstance(message.id, tuple | list) else [message.id]
+        wanted = sorted(PLACEHOLDER.findall(texts[-1])) if message.id else []
+        if message.id and any(sorted(PLACEHOLDER.findall(form)) != wanted for form in forms_of(message)):
+            changed.append(message.id)
+
+    assert changed == []
+
+
+def test_translations_end_as_their_originals() -> None:
+    """A full stop that was lost, or a line break around the text, shows beside what is not translated."""
+    endings = (".", "?", ":", "\n")
+    different = [
+        message.id
+        for message in catalogue()
+        if isinstance(message.id, str)
+        and message.id
+        and any(message.id.endswith(end) != str(message.string).endswith(end) for end in endings)
+        and not message.id.endswith("...")
+    ]
+
+    assert different == []
+
+
+def test_the_compiled_catalogue_is_what_the_readable_one_says() -> None:
+    with FILE.with_suffix(".mo").open("rb") as file:
+        assert _texts(read_mo(file)) == _texts(catalogue()), "run `make messages`"
+
+
+def _texts(messages: Catalog) -> dict[Any, list[str]]:
+    """Context and singular -> what they are in Polish."""
+    texts = {}
+    for message in messages:
+        singular = message.id[0] if isinstance(message.id, tuple | list) else message.id
+        # Babel leaves the context of a compiled message in bytes.
+        context = message.context.decode() if isinstance(message.context, bytes) else message.context
+        if singular:
+            texts[context, singular] = forms_of(message)
+    return texts
+
+
+def test_scripts_have_no_strings_of_their_own() -> None:
+    """There is no catalogue for scripts: what they show, the page gives them in its attributes."""
+    scripts = [path for app in APPS for path in (settings.BASE_DIR / app).rglob("*.js")]
+
+    assert [path.name for path in scripts if "gettext(" in path.read_text(encoding="utf-8")] == []
+
+
+# What people read
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"),
+    [
+        (0, "Zmieniono 0 rekordów."),
+        (1, "Zmieniono 1 rekord."),
+        (2, "Zmieniono 2 rekordy."),
+        (4, "Zmieniono 4 rekordy."),
+        (5, "Zmieniono 5 rekordów."),
+        (12, "Zmieniono 12 rekordów."),
+        (14, "Zmieniono 14 rekordów."),
+        (21, "Zmieniono 21 rekordów."),
+        (22, "Zmieniono 22 rekordy."),
+        (102, "Zmieniono 102 rekordy."),
+        (112, "Zmieniono 112 rekordów."),
+        (1000, "Zmieniono 1000 rekordów."),
+    ],
+)
+def test_polish_counts_in_three_forms(count: int, sentence: str) -> None:
+    with override("pl"):
+        assert ngettext("%(count)s record changed.", "%(count)s records changed.", count) % {"count": count} == sentence
+
+
+def test_one_english_word_is_two_polish_ones_where_it_means_two_things() -> None:
+    with override("pl"):
+        assert (gettext("name"), pgettext("of a person", "name")) == ("nazwa", "imię")
+        assert (gettext("active"), pgettext("campaign", "active")) == ("aktywny", "aktywna")
+
+
+def test_statuses_bear_the_names_that_polish_agents_know() -> None:
+    with override("pl"):
+        assert str(SystemStatus.NO_CALL.label) == "Nie dzwonić"
+        assert str(SystemStatus.CALL_NO_SOONER_THAN.label) == "Oddzwonić nie wcześniej niż"
+
+
+def test_strings_of_the_theme_and_of_django_are_polish_too() -> None:
+    """The theme brings no Polish of its own, Django does: ours adds to it and hides none of it."""
+    with override("pl"):
+        assert gettext("Select all rows") == "Zaznacz wszystkie wiersze"
+        assert gettext("Save and continue editing") == "Zapisz i kontynuuj edycję"
+
+
+POLISH = "Pole „name” nie może być puste."
+ENGLISH = 'Field "name" cannot be empty.'
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        ("pl", POLISH),
+        ("pl-PL,pl;q=0.9", POLISH),
+        ("de,pl;q=0.5", POLISH),
+        ("en-GB,en;q=0.9,pl;q=0.8", ENGLISH),
+        ("de", ENGLISH),
+        ("*", ENGLISH),
+        ("", ENGLISH),
+    ],
+)
+def test_an_api_error_speaks_the_language_that_is_asked_for(language: str, message: str, api: ApiClient) -> None:
+    response = api.post("/api/outbound_groups", {}, headers={"accept-language": language})
+
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["message"] == message
+
+
+def test_a_faulty_item_of_a_batch_speaks_polish(api: ApiClient) -> None:
+    record = RecordFactory()
+    path = f"/api/batch/outbounds/{record.campaign.code}/records"
+    body = {"records": [{"phone_number": record.phone_number, "agent_login": "nobody"}]}
+
+    answer = api.put(path, body, headers={"accept-language": "pl"})
+
+    assert answer.json()[record.phone_number] == {"http_status": 400, "message": "Nie znaleziono agenta."}
