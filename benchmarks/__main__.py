@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch
+from benchmarks import api, batch, import_records
 from benchmarks.harness import service
 
 
@@ -11,6 +11,7 @@ def main() -> None:
     with service(records) as running:
         api.measure(running, records, turns=2000)
         batch.measure(running, records)
+        import_records.measure(running, records)
 
 
 if __name__ == "__main__":

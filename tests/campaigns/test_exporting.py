@@ -116,7 +116,7 @@ def test_what_was_exported_is_imported_as_it_was(campaign: Campaign) -> None:
 _OWN = {"record_id", "last_change_by"}
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_the_connection_is_free_after_a_download_that_was_broken_off(campaign: Campaign) -> None:
     RecordFactory.create_batch(1000, campaign=campaign, last_note="x" * 1000)
     blocks = export_rows(campaign)

@@ -11,7 +11,7 @@ from campaigns.models import Campaign, Record, RecordImport
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 
 # The import says how far it is through a connection of its own, which sees only what is committed.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 @pytest.fixture

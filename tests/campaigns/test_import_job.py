@@ -25,7 +25,7 @@ from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
 from tests.serving import ROOT, at_once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 State = RecordImport.State
 # Enough rows for a crash to happen among them.
