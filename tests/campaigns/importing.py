@@ -12,7 +12,7 @@ from campaigns.importing.formats import guess_format
 from campaigns.importing.merging import Progress, Totals
 from campaigns.importing.reading import Rows
 from campaigns.importing.running import load, write_errors
-from campaigns.models import Campaign, RecordImport
+from campaigns.models import Campaign, Record, RecordImport
 from campaigns.models.rules import CampaignFacts
 
 
@@ -67,3 +67,12 @@ def import_text(
             write_errors(given, file, merge, written)
     rows_written = [*csv.reader(io.StringIO(written.getvalue()), delimiter=form.delimiter)]
     return Outcome(totals, rows_written[1 if has_header else 0 :])
+
+
+def numbers_of(campaign: Campaign) -> list[str]:
+    return list(Record.objects.filter(campaign=campaign).order_by("id").values_list("number", flat=True))
+
+
+def field_values(campaign: Campaign, name: str) -> list[str]:
+    key = facts_of(campaign).fields[name]
+    return [record.fields.get(key, "") for record in Record.objects.filter(campaign=campaign).order_by("id")]

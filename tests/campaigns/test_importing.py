@@ -1,17 +1,15 @@
-"""What an import makes of a file: formats, columns, rules, duplicates, refused rows."""
+"""What an import makes of a file: columns, rules, duplicates, refused rows."""
 
-import io
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from callcentre.errors import Invalid
-from campaigns.importing.formats import Format, guess_format
 from campaigns.importing.merging import Totals
 from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange, RecordImport
 from tests.campaigns.factories import CampaignFactory, RecordFactory
-from tests.campaigns.importing import facts_of, import_text
+from tests.campaigns.importing import facts_of, field_values, import_text, numbers_of
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
@@ -22,142 +20,6 @@ ALLOW = RecordImport.Duplicates.ALLOW
 @pytest.fixture
 def campaign() -> Any:
     return CampaignFactory.create(fields=["first_name", "city"])
-
-
-def numbers_of(campaign: Campaign) -> list[str]:
-    return list(Record.objects.filter(campaign=campaign).order_by("id").values_list("number", flat=True))
-
-
-def field_values(campaign: Campaign, name: str) -> list[str]:
-    key = facts_of(campaign).fields[name]
-    return [record.fields.get(key, "") for record in Record.objects.filter(campaign=campaign).order_by("id")]
-
-
-# Formats
-
-POLISH = "telefon;first_name;city\n+48 22 555 01 01;Żaneta;Łódź\n+48 22 555 01 02;Święta;Kraków\n"
-
-
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1250"], ids=lambda name: name
-)
-def test_every_encoding_of_a_spreadsheet_is_found_out(campaign: Campaign, encoding: str) -> None:
-    outcome = import_text(campaign, POLISH.encode(encoding))
-
-    assert outcome.totals == Totals(read=2, added=2)
-    assert field_values(campaign, "city") == ["Łódź", "Kraków"]
-
-
-def test_big_endian_utf_16_with_a_byte_order_mark_is_read(campaign: Campaign) -> None:
-    import_text(campaign, b"\xfe\xff" + POLISH.encode("utf-16-be"))
-
-    assert field_values(campaign, "first_name") == ["Żaneta", "Święta"]
-
-
-def test_a_polish_letter_far_down_the_file_decides_its_encoding(campaign: Campaign) -> None:
-    rows = "".join(f"+48 22 {number:07};Jan\n" for number in range(8000))
-
-    import_text(campaign, f"telefon;first_name\n{rows}+48 600 000 000;Żaneta\n".encode("cp1250"))
-
-    assert field_values(campaign, "first_name")[-1] == "Żaneta"
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_every_delimiter_is_found_out(campaign: Campaign, delimiter: str) -> None:
-    outcome = import_text(campaign, POLISH.replace(";", delimiter))
-
-    assert outcome.totals == Totals(read=2, added=2)
-
-
-def test_a_single_column_needs_no_delimiter(campaign: Campaign) -> None:
-    import_text(campaign, "phone\n22 555 01 01\n22 555 01 02\n")
-
-    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
-
-
-def test_what_is_given_overrules_what_is_found_out(campaign: Campaign) -> None:
-    import_text(campaign, "phone;first_name\n225550101;a,b,c\n", delimiter=";", encoding="utf-8")
-
-    assert field_values(campaign, "first_name") == ["a,b,c"]
-
-
-def test_a_spreadsheets_own_word_on_its_delimiter_is_followed(campaign: Campaign) -> None:
-    outcome = import_text(campaign, "sep=|\r\nphone|first_name\r\n225550101|a;b\r\nx|c;d\r\n")
-
-    assert field_values(campaign, "first_name") == ["a;b"]
-    assert [row[0] for row in outcome.errors] == ["4"]
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_every_end_of_line_is_read(campaign: Campaign, newline: str) -> None:
-    import_text(campaign, f"phone{newline}225550101{newline}225550102")
-
-    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
-
-
-def test_a_cell_in_quotation_marks_may_hold_lines_delimiters_and_quotation_marks(campaign: Campaign) -> None:
-    import_text(campaign, 'phone,first_name\n225550101,"a ""b"", c\nd"\n225550102,e\n')
-
-    assert field_values(campaign, "first_name") == ['a "b", c\nd', "e"]
-
-
-def test_a_quotation_mark_that_is_never_closed_costs_its_own_row_only(campaign: Campaign) -> None:
-    content = 'phone,first_name\n225550101,"Jan\n225550102,Ewa\n225550103,Ola\n'
-
-    outcome = import_text(campaign, content)
-
-    assert numbers_of(campaign) == ["+48225550102", "+48225550103"]
-    assert outcome.errors == [["2", "A quotation mark is opened and not closed.", "225550101", '"Jan']]
-
-
-def test_a_quotation_mark_closed_by_a_later_row_swallows_nothing(campaign: Campaign) -> None:
-    content = 'phone,first_name,city\n225550101,"Jan,x\n225550102,Ewa,y\n225550103,"Ola",z\n'
-
-    outcome = import_text(campaign, content)
-
-    assert numbers_of(campaign) == ["+48225550102", "+48225550103"]
-    assert [row[0] for row in outcome.errors] == ["2"]
-
-
-def test_an_open_cell_longer_than_any_cell_may_be_swallows_nothing(campaign: Campaign) -> None:
-    rows = "".join(f"22{number:07},{'x' * 80}\n" for number in range(3000))
-
-    outcome = import_text(campaign, f'phone,first_name\n225550101,"Jan\n{rows}')
-
-    assert outcome.totals == Totals(read=3001, added=3000, faulty=1)
-
-
-def test_blank_rows_are_no_rows(campaign: Campaign) -> None:
-    outcome = import_text(campaign, "phone;city\n\n225550101;x\n;;\n   \n225550102;y\n;\n")
-
-    assert outcome.totals == Totals(read=2, added=2)
-
-
-def test_a_file_without_header_is_read_by_position(campaign: Campaign) -> None:
-    import_text(campaign, "Jan,225550101\nEwa,225550102\n", has_header=False, columns="first_name,phone_number")
-
-    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
-    assert field_values(campaign, "first_name") == ["Jan", "Ewa"]
-
-
-@pytest.mark.parametrize(("content", "expected"), [("telefon,imie\n22,x\n", True), ("225550101,x\n", False)])
-def test_a_header_is_known_by_having_no_phone_number(content: str, expected: bool) -> None:
-    assert guess_format(io.BytesIO(content.encode())) == Format("utf-8", ",", expected)
-
-
-@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
-def test_a_file_without_rows_is_refused(campaign: Campaign, content: str) -> None:
-    with pytest.raises(Invalid, match="no rows"):
-        import_text(campaign, content)
-
-
-def test_bytes_that_are_not_of_the_encoding_cost_their_own_row_only(campaign: Campaign) -> None:
-    content = "phone;city\n225550101;Łódź\n".encode() + b"225550102;\xb3\xf3d\xbf\n" + b"225550103;x\n"
-
-    outcome = import_text(campaign, content, encoding="utf-8")
-
-    assert numbers_of(campaign) == ["+48225550101", "+48225550103"]
-    assert outcome.messages == ['Column "city" has bytes that are not UTF-8.']
 
 
 # Columns
