@@ -68,16 +68,17 @@ def actor_columns(actor: Actor) -> dict[str, Any]:
     return {"actor_kind": actor.kind, "actor_id": actor.id, "actor_name": actor.name[:150]}
 
 
+def in_history(value: Any) -> Any:
+    """The value in a form that JSON can hold."""
+    return value if isinstance(value, str | int | float | list | dict | None) else str(value)
+
+
 def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, list[Any]]:
-    """Field name -> [old, new] of those values that differ, in a form that JSON can hold."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, models.Model):
-            return str(value)
-        return value if isinstance(value, str | int | float | list | dict | None) else str(value)
-
+    """Field name -> [old, new] of those values that differ."""
     return {
-        name: [plain(old), plain(value)] for name, value in values.items() if (old := getattr(instance, name)) != value
+        name: [in_history(old), in_history(value)]
+        for name, value in values.items()
+        if (old := getattr(instance, name)) != value
     }
 
 
@@ -183,7 +184,7 @@ class ApiUser(TimestampedModel):
         user.full_clean()
         with transaction.atomic():
             user.save(force_insert=True)
-            user._log(actor, "create", {name: [None, value] for name, value in values.items()})
+            user._log(actor, "create", {name: [None, in_history(value)] for name, value in values.items()})
         return user, secret
 
     def edit(self, actor: Actor, **values: Any) -> None:
@@ -196,7 +197,7 @@ class ApiUser(TimestampedModel):
             self.full_clean()
             if changes:
                 self.save(update_fields=[*changes, "updated_at"])
-                self._log(actor, "edit", {k: [str(old), str(new)] for k, (old, new) in changes.items()})
+                self._log(actor, "edit", changes)
 
     def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24)) -> str:
         """A new secret, returned this once. The old one works until the overlap is over; a password ends at once."""
@@ -235,10 +236,7 @@ class ApiUser(TimestampedModel):
         )
 
     def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
-        plain = {
-            name: [v if isinstance(v, str | int | None) else str(v) for v in pair] for name, pair in changes.items()
-        }
-        self.changes.create(action=action, changes=plain, **actor_columns(actor))
+        self.changes.create(action=action, changes=changes, **actor_columns(actor))
 
 
 class ApiUserChange(Change):

@@ -5,6 +5,7 @@ when the tests are over, also when they are killed.
 """
 
 import os
+import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
 from urllib.parse import urlsplit
@@ -32,7 +33,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         # Each worker counts in a Redis database of its own, as pytest-django gives it one of PostgreSQL.
         url = urlsplit(os.environ["REDIS_URL"])
         os.environ["REDIS_URL"] = url._replace(path=f"/{1 + int(worker.removeprefix('gw')) % 15}").geturl()
-    # Never those of a service that runs in the data folder beside us.
+    # Never those of a service that runs in the data folder beside us, nor the folder itself.
+    folder = tempfile.TemporaryDirectory(prefix="callcentre-tests-")
+    early_config.add_cleanup(folder.cleanup)
+    os.environ["CALLCENTRE_VAR"] = folder.name
     os.environ["SECRET_KEY"] = "the-key-of-a-test-run-is-no-secret-and-long-enough"
     os.environ["FIELD_ENCRYPTION_KEYS"] = "dGhlLWtleS1vZi1hLXRlc3QtcnVuLWlzLW5vLWtleS0="
     return (yield)

@@ -269,14 +269,15 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
     return [
         (names.get(name, name), _plain(old), _plain(new))
         for name, (old, new) in change.changes.items()
-        if old is not None or new not in (None, "", "[]", [], "None")
+        if old is not None or new not in (None, "", [])
     ]
 
 
 def _plain(value: Any) -> str:
-    """A value of the history as people write it: lists are kept as Python spells them."""
-    text = "" if value in (None, "None") else str(value)
-    return text.strip("[]").replace("'", "") if text.startswith("[") else text
+    """A value of the history as people write it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 @admin.register(ApiUserChange)

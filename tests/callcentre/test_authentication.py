@@ -264,7 +264,7 @@ def test_every_change_is_kept_with_who_made_it(user: tuple[ApiUser, str]) -> Non
         ("rotate_secret", "user", "Jan"),
         ("set_password", "user", "Jan"),
     ]
-    assert changes[1].changes == {"rights": ["[]", "['*']"], "description": ["", "Nightly import"]}
+    assert changes[1].changes == {"rights": [[], ["*"]], "description": ["", "Nightly import"]}
 
 
 def test_the_history_of_an_api_user_holds_no_secret(user: tuple[ApiUser, str]) -> None:
