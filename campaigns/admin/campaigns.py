@@ -131,7 +131,9 @@ class CampaignAdmin(Admin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
-        return super().get_queryset(request).annotate(agent_count=Count("agents"))  # type: ignore[no-any-return]
+        campaigns = super().get_queryset(request).annotate(agent_count=Count("agents"))
+        # Django drops the model's own order of a query that counts; the autocomplete pages through it.
+        return campaigns.order_by("order", "code")  # type: ignore[no-any-return]
 
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
         """The id is chosen once: afterwards it is shown."""
