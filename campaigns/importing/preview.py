@@ -1,5 +1,6 @@
 """The head of a file as it would be imported, and what is wrong with its rows."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,6 +15,7 @@ from campaigns.importing.formats import Format
 from campaigns.importing.reading import Rows
 from campaigns.models.rules import CampaignFacts
 
+HALF_SURROGATES = re.compile("[\ud800-\udfff]")
 SHOWN_ROWS = 20
 CHECKED_ROWS = 1000
 SHOWN_FAULTS = 20
@@ -45,6 +47,11 @@ class Preview:
         return self.checked < CHECKED_ROWS
 
 
+def showable(text: str) -> str:
+    """The text with a replacement character for each byte that meant nothing: a page cannot hold half surrogates."""
+    return HALF_SURROGATES.sub("\ufffd", text)
+
+
 def head(file: BinaryIO, form: Format) -> tuple[list[str], list[list[str]]]:
     """The names of the columns ("" where there are none), and examples of each from the first rows."""
     with Rows(file, form) as rows:
@@ -55,7 +62,7 @@ def head(file: BinaryIO, form: Format) -> tuple[list[str], list[list[str]]]:
         list(islice(dict.fromkeys(cells[place] for cells in first if place < len(cells) and cells[place].strip()), 3))
         for place in range(width)
     ]
-    return names, examples
+    return [*map(showable, names)], [[*map(showable, several)] for several in examples]
 
 
 def preview(
@@ -69,7 +76,7 @@ def preview(
     taken = _Taken(campaign, [reading for _, reading in readings], is_skipping=is_skipping)
     names = {key: name for name, key in campaign.fields.items()}
     for line, reading in readings:
-        faults = [fault.message for fault in reading.faults]
+        faults = [showable(fault.message) for fault in reading.faults]
         duplicate = taken.faults(reading)
         if duplicate and not faults and duplicate[0].code is ErrorCode.NUMBER_DUPLICATED:
             shown.duplicates += 1
@@ -94,7 +101,8 @@ def _row(line: int, reading: Reading, faults: Sequence[str], names: Mapping[str,
         "additional_numbers": ", ".join(number for _, number in reading.additional),
         **{f"field:{key}": text for key, text in draft.fields.items() if key in names},
     }
-    return PreviewRow(line, reading.phone_number, reading.number, draft.status.name, values, faults)
+    values = {target: showable(text) for target, text in values.items()}
+    return PreviewRow(line, showable(reading.phone_number), reading.number, draft.status.name, values, faults)
 
 
 class _Taken:

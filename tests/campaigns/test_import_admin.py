@@ -161,6 +161,15 @@ def test_the_preview_shows_the_faults_of_the_first_rows(campaign: Campaign) -> N
     assert "A phone number has no letters." in page
 
 
+def test_bytes_that_mean_nothing_are_shown_as_such(campaign: Campaign) -> None:
+    client = superuser()
+    upload(client, campaign, b"Tele\x81fon;city\n22 555 01 01;\x81\x83\n2\x812;Krak\n")
+
+    page = client.get(page_of(RecordImport.objects.get(), "columns"))
+
+    assert (page.status_code, "\ufffd\ufffd" in page.content.decode()) == (200, True)
+
+
 def test_choices_are_kept_and_change_the_preview(campaign: Campaign) -> None:
     given = uploaded(campaign, "a,b\nŁódź,020 7946 0018\n", columns={})
     client = superuser()
