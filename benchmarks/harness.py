@@ -138,7 +138,7 @@ def service(records: int) -> Iterator[Service]:
         log = (stores.var / "log" / "web.log").open("wb")
         web = stores.guardian.spawn(
             [
-                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4"),
+                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "16"),
                 *("--no-access-log", "--host", "127.0.0.1", "--port", str(port), "callcentre.wsgi:application"),
             ],
             env=environment,

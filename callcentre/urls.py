@@ -29,5 +29,6 @@ urlpatterns = [
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
     path("metrics", health.metrics, name="metrics"),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("", RedirectView.as_view(pattern_name="admin:index"), name="root"),
 ]

@@ -12,6 +12,9 @@ from callcentre.checks import refuse_unsafe_settings
 from callcentre.phone import warm_up
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
+# A request that waits for a row which a long transaction holds, an import's above all, keeps a thread from everybody
+# else: after so many seconds it is told to try again (409).
+os.environ.setdefault("DATABASE_LOCK_TIMEOUT", "3")
 
 _django = get_wsgi_application()
 refuse_unsafe_settings()

@@ -1,5 +1,6 @@
 import contextlib
 
+import structlog
 from celery import shared_task
 
 from campaigns.importing.running import Interrupted, run
@@ -8,6 +9,9 @@ from campaigns.models import RecordImport
 
 @shared_task(name="campaigns.import_records")
 def import_records(pk: int) -> None:
+    request_id = RecordImport.objects.filter(pk=pk).values_list("request_id", flat=True).first()
+    if request_id:  # that of the sweep, where it was the sweep that started us
+        structlog.contextvars.bind_contextvars(request_id=request_id)
     with contextlib.suppress(Interrupted):  # the sweep starts it again
         run(pk)
 

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
 
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
-from callcentre.admin.history import SHOWN, Entry, HistoryMixin, action_label, entry_of
+from callcentre.admin.history import SHOWN, Entry, HistoryMixin, action_label, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
 from callcentre.models import ApiUser, ApiUserChange
 
@@ -267,17 +267,10 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
         field.name: field.verbose_name for field in ApiUser._meta.fields if field.name in EDITABLE
     }
     return [
-        (names.get(name, name), _plain(old), _plain(new))
+        (names.get(name, name), in_words(old), in_words(new))
         for name, (old, new) in change.changes.items()
         if old is not None or new not in (None, "", [])
     ]
-
-
-def _plain(value: Any) -> str:
-    """A value of the history as people write it."""
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
 
 
 @admin.register(ApiUserChange)

@@ -1,10 +1,12 @@
 """The history of an object, on its own page: who did what, when, and from what to what."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.models import Change
@@ -23,6 +25,9 @@ ACTIONS = {
 }
 
 
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?[+-]\d\d:\d\d\Z")
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     at: datetime
@@ -36,6 +41,15 @@ class Entry:
 def entry_of(change: Change, changes: list[tuple[Any, Any, Any]]) -> Entry:
     kind = dict(Change.ActorKind.choices).get(change.actor_kind, change.actor_kind)
     return Entry(change.at, change.actor_name, str(kind), action_label(change.action), changes)
+
+
+def in_words(value: Any) -> Any:
+    """A value of a history: instants as the clock here shows them, lists with commas, nothing for none."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, str) and _INSTANT.match(value):
+        return f"{timezone.localtime(datetime.fromisoformat(value)):%Y-%m-%d %H:%M}"
+    return "" if value is None else value
 
 
 def action_label(action: str) -> Any:

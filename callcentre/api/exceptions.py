@@ -147,7 +147,7 @@ def _code_of(slug: str | None) -> ErrorCode:
 
 # Unique constraint -> the fault that a client is told; apps add theirs.
 CONSTRAINTS: dict[str, Fault] = {}
-_FOREIGN_KEY, _UNIQUE, _DEADLOCK = "23503", "23505", "40P01"
+_FOREIGN_KEY, _UNIQUE, _DEADLOCK, _LOCKED = "23503", "23505", "40P01", "55P03"
 
 
 def _answer_of_constraint(error: IntegrityError | OperationalError, wire_names: Mapping[str, str]) -> Response | None:
@@ -158,6 +158,6 @@ def _answer_of_constraint(error: IntegrityError | OperationalError, wire_names: 
     fault = CONSTRAINTS.get(getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or "")
     if fault is not None:
         return Response(error_body([renamed(fault, wire_names)]), status=400)
-    if getattr(error.__cause__, "sqlstate", "") in (_FOREIGN_KEY, _UNIQUE, _DEADLOCK):
+    if getattr(error.__cause__, "sqlstate", "") in (_FOREIGN_KEY, _UNIQUE, _DEADLOCK, _LOCKED):
         return Response(error_body([Fault(ErrorCode.CONFLICT)]), status=409)
     return None

@@ -27,6 +27,23 @@ class Reject(Exception):
         self.fault = Fault(code, path, params)
         super().__init__(code.slug)
 
+    @property
+    def faults(self) -> list[Fault]:
+        return [self.fault]
+
+
+class RejectEntries(Reject):
+    """Entries of a list or map cannot be read: a fault for each; `readable` holds the others."""
+
+    def __init__(self, faults: list[Fault], readable: Any) -> None:
+        super().__init__(faults[0].code, faults[0].field, **faults[0].params)
+        self._faults = faults
+        self.readable = readable
+
+    @property
+    def faults(self) -> list[Fault]:
+        return self._faults
+
 
 @lru_cache(maxsize=1)
 def zone() -> ZoneInfo:
@@ -199,14 +216,16 @@ class ListField(serializers.ListField):
             raise Reject(ErrorCode.NOT_LIST)
         if self.max_length is not None and len(data) > self.max_length:
             raise Reject(ErrorCode.TOO_MANY, limit=self.max_length)
-        values = []
+        values, faults = [], []
         for position, item in enumerate(data):
             try:
                 if item in (None, ""):
                     raise Reject(ErrorCode.EMPTY)
                 values.append(self.child.to_internal_value(item))
             except Reject as reject:
-                raise Reject(reject.fault.code, str(position), **reject.fault.params) from reject
+                faults += [fault.under(str(position)) for fault in reject.faults]
+        if faults:
+            raise RejectEntries(faults, values)
         return values
 
 
@@ -218,10 +237,12 @@ class TextMapField(serializers.DictField):
             return {}  # what PHP makes of an empty map
         if not isinstance(data, Mapping):
             raise Reject(ErrorCode.NOT_OBJECT)
-        values = {}
+        values, faults = {}, []
         for name, value in data.items():
             try:
                 values[name] = parse_text("" if value is None else value, 10_000, trim=False)
             except Reject as reject:
-                raise Reject(reject.fault.code, str(name), **reject.fault.params) from reject
+                faults += [fault.under(str(name)) for fault in reject.faults]
+        if faults:
+            raise RejectEntries(faults, values)
         return values

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from callcentre.api.fields import Reject
+from callcentre.api.fields import Reject, RejectEntries
 from callcentre.errors import ErrorCode, Fault, Invalid
 
 
@@ -42,8 +42,9 @@ class Input(serializers.Serializer[Any]):
             try:
                 value = field.to_internal_value(raw)
             except Reject as reject:
-                path = f"{field.source}.{reject.fault.field}" if reject.fault.field else field.source
-                faults.append(Fault(reject.fault.code, path, reject.fault.params))
+                faults += [fault.under(field.source) for fault in reject.faults]
+                if isinstance(reject, RejectEntries):  # the rules see what could be read
+                    values[field.source] = reject.readable
                 continue
             if field.required and value in ("", None):
                 faults.append(Fault(ErrorCode.EMPTY, field.source))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
-from callcentre.admin.history import action_label
+from callcentre.admin.history import action_label, in_words
 from campaigns.models import RecordChange
 
 
@@ -56,7 +56,9 @@ class RecordChangeAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("changes"))
     def details(self, change: RecordChange) -> str:
-        return "; ".join(f"{name}: {old or '–'} → {new or '–'}" for name, (old, new) in change.changes.items())
+        return "; ".join(
+            f"{name}: {in_words(old) or '–'} → {in_words(new) or '–'}" for name, (old, new) in change.changes.items()
+        )
 
 
 def _record_of(change: RecordChange) -> Any:

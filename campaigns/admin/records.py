@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display
-from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.errors import Fault, Invalid
 from campaigns.admin import record_form, record_search
 from campaigns.admin.record_actions import RecordActions
@@ -273,5 +273,5 @@ def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, A
                 (names.get(key, _("a field that was removed")), old.get(key, ""), new.get(key, "")) for key in keys
             ]
         else:
-            changes.append((labels.get(name, name), old if old is not None else "", new))
+            changes.append((labels.get(name, name), in_words(old), in_words(new)))
     return changes

@@ -155,3 +155,11 @@ def _is_number(cell: str) -> bool:
         return len(normalise(cell)) > 2
     except PhoneError:
         return False
+
+
+_HALF_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def showable(text: str) -> str:
+    """The text with a replacement character for each byte that meant nothing: a page cannot hold half surrogates."""
+    return _HALF_SURROGATES.sub("\ufffd", text)

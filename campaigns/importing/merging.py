@@ -18,6 +18,7 @@ from psycopg import sql
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault
 from campaigns.importing.columns import Reading, RowReader
+from campaigns.importing.formats import showable
 from campaigns.importing.reading import Rows
 from campaigns.models.rules import CampaignFacts
 
@@ -109,9 +110,10 @@ SELECT (SELECT count(*) FROM given), (SELECT count(*) FROM added)
 _FAULTLESS = "SELECT r.* FROM import_row r WHERE {slice} AND r.message IS NULL"
 # Of two rows with one identifier the first is meant, even if it is the second record of its number.
 _FIRST_OF_IDENTIFIER = """
-SELECT r.* FROM import_row r WHERE {slice} AND r.message IS NULL AND (r.identifier = '' OR NOT EXISTS (
-  SELECT FROM import_row e WHERE e.ctid >= {first} AND e.ctid < {last} AND e.message IS NULL
-  AND e.identifier = r.identifier AND e.line < r.line))
+SELECT * FROM (
+  SELECT r.*, row_number() OVER (PARTITION BY r.identifier ORDER BY r.line) AS nth_of_identifier
+  FROM import_row r WHERE {slice} AND r.message IS NULL
+) AS r WHERE (r.identifier = '' OR r.nth_of_identifier = 1)
 """
 _LEFT_OVER = """
 {first_of_identifier} AND {not_added} AND EXISTS (
@@ -265,7 +267,7 @@ def _staged(line: int, reading: Reading) -> str:
     draft = reading.draft
     identifier = _escaped(draft.identifier) if draft.identifier else ""
     if reading.faults:
-        message = " ".join(fault.message for fault in reading.faults).translate(_ESCAPES)
+        message = showable(" ".join(fault.message for fault in reading.faults)).translate(_ESCAPES)
         return f"{line}\t\\N\t{reading.number}\t\\N\t\\N\t{identifier}\t\\N\t\\N\t\\N\t\\N\t\\N\t\\N\t{message}\n"
     status, agent, at, order = draft.status, draft.agent_id, draft.next_call_at, draft.order
     raws, numbers = _arrays(reading) if reading.additional else (_NULL, _NULL)

@@ -1,6 +1,5 @@
 """The head of a file as it would be imported, and what is wrong with its rows."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,11 +10,10 @@ from django.utils import timezone
 
 from callcentre.errors import ErrorCode, Fault
 from campaigns.importing.columns import Reading, RowReader
-from campaigns.importing.formats import Format
+from campaigns.importing.formats import Format, showable
 from campaigns.importing.reading import Rows
 from campaigns.models.rules import CampaignFacts
 
-HALF_SURROGATES = re.compile("[\ud800-\udfff]")
 SHOWN_ROWS = 20
 CHECKED_ROWS = 1000
 SHOWN_FAULTS = 20
@@ -45,11 +43,6 @@ class Preview:
     @property
     def is_whole_file(self) -> bool:
         return self.checked < CHECKED_ROWS
-
-
-def showable(text: str) -> str:
-    """The text with a replacement character for each byte that meant nothing: a page cannot hold half surrogates."""
-    return HALF_SURROGATES.sub("\ufffd", text)
 
 
 def head(file: BinaryIO, form: Format) -> tuple[list[str], list[list[str]]]:

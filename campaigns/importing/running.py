@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from campaigns.importing.columns import RowReader, check_choices
-from campaigns.importing.formats import Format
+from campaigns.importing.formats import Format, showable
 from campaigns.importing.merging import Merge, Progress, Refusal, Totals
 from campaigns.importing.reading import Rows, Torn
 from campaigns.models import RecordImport
@@ -67,14 +67,14 @@ def write_errors(given: RecordImport, file: BinaryIO, merge: Merge, output: "Sup
     writer = csv.writer(output, delimiter=given.delimiter)
     with merge.refusals() as refusals, Rows(file, format_of(given)) as rows:
         if given.has_header:
-            writer.writerow(["line", "error", *rows.header])
+            writer.writerow(["line", "error", *map(showable, rows.header)])
         refusal: Refusal | None = next(refusals, None)
         for line, cells in rows:
             if refusal is None:
                 break
             if line == refusal.line:
                 original = cells.cells if isinstance(cells, Torn) else cells
-                writer.writerow([line, refusal.message, *original])
+                writer.writerow([line, refusal.message, *map(showable, original)])
                 refusal = next(refusals, None)
 
 

@@ -2,6 +2,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.files import File
 from django.db import models, transaction
@@ -88,6 +89,8 @@ class RecordImport(models.Model):
     leased_until = models.DateTimeField(null=True, editable=False)
     # Grows with every start, and so tells a worker whether the import is still its own.
     attempts = models.PositiveIntegerField(default=0, editable=False)
+    # Of the request that queued it: also in the log lines of an import that had to be started again.
+    request_id = models.CharField(max_length=20, blank=True, editable=False)
     actor_kind = models.CharField(max_length=10, editable=False)
     actor_id = models.BigIntegerField(null=True, editable=False)
     actor_name = models.CharField(_("imported by"), max_length=150, editable=False)
@@ -146,6 +149,7 @@ class RecordImport(models.Model):
             self.attempts = self.progress_percent = self.read_count = 0
             self.started_at = self.finished_at = None
             self.leased_until = timezone.now() + RESEND_AFTER
+            self.request_id = structlog.contextvars.get_contextvars().get("request_id", "")
             for name, value in actor_columns(actor).items():
                 setattr(self, name, value)
             self.save()

@@ -399,3 +399,12 @@ def test_statistics_of_an_empty_campaign_are_nought(api: ApiClient) -> None:
     body = api.get("/api/outbounds/DEMO1/stats").json()
 
     assert (body["records_count"], body["completion_percent"], set(body["by_system_status"].values())) == (0, 0, {0})
+
+
+def test_every_login_that_is_wrong_is_named_at_once(api: ApiClient) -> None:
+    CampaignFactory.create(code="NAMED")
+
+    answer = api.post("/api/outbounds/NAMED/add_agents", {"logins": ["nobody", None, {}, ["a"]]})
+
+    faults = {(error["code"], error.get("field")) for error in answer.json()["errors"]}
+    assert faults == {(100001, "logins.1"), (100002, "logins.2"), (100002, "logins.3"), (110002, "logins")}

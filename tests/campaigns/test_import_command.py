@@ -187,3 +187,14 @@ def test_a_file_that_cannot_be_read_to_its_end_imports_nothing(campaign: Campaig
 
     assert not Record.objects.exists()
     assert not RecordImport.objects.exclude(state="failed").exists()
+
+
+def test_a_byte_that_means_nothing_costs_its_row_and_no_other(campaign: Campaign, tmp_path: Path) -> None:
+    (tmp_path / "bytes.csv").write_bytes(b"phone;city\n225550101;a\x81\x98\xffb\n225550102;Krak\n")
+    output = StringIO()
+    arguments = ["--errors", str(tmp_path / "errors.csv")]
+
+    call_command("import_records", "TEST1", str(tmp_path / "bytes.csv"), *arguments, stdout=output)
+
+    assert "2 rows read: 1 added, 0 left out as duplicates, 1 faulty." in output.getvalue()
+    assert (tmp_path / "errors.csv").read_text("utf-8-sig").splitlines()[1].startswith("2;")
