@@ -1,0 +1,270 @@
+"""Delivering what is due to one webhook: claim a batch, send it, store what came of it."""
+
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.db import connection, transaction
+
+from callcentre.actor import SYSTEM
+from callcentre.api.fields import zone
+from webhooks.models.delivery import DELAYS
+from webhooks.models.webhook import Webhook
+from webhooks.transport import Outcome, Sender, encode, sign
+
+BATCH = 100
+# A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
+BATCH_SECONDS = 5.0
+TURN_SECONDS = 30.0
+# Longer than a batch and the last request of it can take.
+LEASE_SECONDS = 60
+# Failures in a row, whatever their kind, after which a receiver is left alone for a while.
+FAILURES_TO_OPEN = 5
+LONGEST_PAUSE_SECONDS = 300
+
+_CLAIM = """
+WITH due AS MATERIALIZED (
+  SELECT id FROM webhooks_delivery
+  WHERE webhook_id = %s AND state = 'waiting' AND next_attempt_at <= now()
+  ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED
+), claimed AS (
+  UPDATE webhooks_delivery d
+  SET next_attempt_at = now() + %s * interval '1 second', attempt_count = attempt_count + 1
+  FROM due WHERE d.id = due.id
+  RETURNING d.id, d.event_id, d.attempt_count
+)
+SELECT c.id, c.attempt_count, e.event_id, e.id, e.action, e.payload::text, e.created_at
+FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY e.id
+"""
+# Of those who find a failing receiver's pause over, one gets to try.
+_TRY = """
+UPDATE webhooks_webhook SET open_until = now() + %s * interval '1 second'
+WHERE id = %s AND COALESCE(open_until <= now(), true)
+"""
+_GIVE_BACK = """
+UPDATE webhooks_delivery SET next_attempt_at = now(), attempt_count = attempt_count - 1 WHERE id = ANY(%s)
+"""
+_STORE = """
+WITH given AS (
+  SELECT * FROM json_to_recordset(%s::json)
+    AS g(id bigint, state text, next_attempt_at timestamptz, finished_at timestamptz, started_at timestamptz,
+         milliseconds int, status smallint, error text, answer text)
+), attempts AS (
+  INSERT INTO webhooks_attempt (delivery_id, webhook_id, started_at, milliseconds, status, error, answer)
+  SELECT id, %s, started_at, milliseconds, status, error, answer FROM given
+)
+UPDATE webhooks_delivery d SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at
+FROM given g WHERE d.id = g.id
+"""
+_SUCCEEDED = """
+UPDATE webhooks_webhook SET last_success_at = now(), failing_since = NULL, open_until = NULL, failures_in_a_row = 0
+WHERE id = %s
+"""
+_FAILED = """
+UPDATE webhooks_webhook SET failing_since = COALESCE(failing_since, now()), failures_in_a_row = %s,
+       open_until = CASE WHEN %s > 0 THEN now() + %s * interval '1 second' END
+WHERE id = %s
+"""
+
+sender = Sender()
+
+
+class Claimed(NamedTuple):
+    id: int
+    attempt_count: int
+    event_id: UUID
+    sequence: int
+    action: str
+    fields: str
+    created_at: datetime
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What the receiver is told: the same at every attempt."""
+        date = self.created_at.astimezone(zone()).isoformat(" ", "seconds")[:19]
+        return {
+            "action": self.action,
+            "date": date,
+            **orjson.loads(self.fields),
+            "event_id": str(self.event_id),
+            "sequence": self.sequence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    delivery: Claimed
+    started_at: datetime
+    outcome: Outcome
+
+    @property
+    def is_success(self) -> bool:
+        return self.outcome.status is not None and 200 <= self.outcome.status < 300
+
+    @property
+    def is_last(self) -> bool:
+        return self.outcome.status == 410 or self.delivery.attempt_count > len(DELAYS)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        now = datetime.now(UTC)
+        is_over = self.is_success or self.is_last
+        state = "succeeded" if self.is_success else "failed" if self.is_last else "waiting"
+        return {
+            "id": self.delivery.id,
+            "state": state,
+            "next_attempt_at": None if is_over else now + self._delay,
+            "finished_at": now if is_over else None,
+            "started_at": self.started_at,
+            "milliseconds": round(self.outcome.seconds * 1000),
+            "status": self.outcome.status,
+            "error": self.outcome.error[:200],
+            "answer": self.outcome.answer.decode(errors="replace").replace("\0", "\ufffd"),
+        }
+
+    @property
+    def _delay(self) -> timedelta:
+        planned = DELAYS[self.delivery.attempt_count - 1] * random.uniform(1, 1.1)  # noqa: S311  (jitter)
+        return max(planned, timedelta(seconds=self.outcome.retry_after or 0))
+
+
+class Turns:
+    """How many threads of this process work for one receiver, and for all those that fail or were never reached.
+
+    A receiver that hangs must not take the threads of the others. Whoever finds no place leaves a note for those who
+    have one: they look once more before they go, so that nothing committed meanwhile waits for the sweep.
+    """
+
+    def __init__(self, per_webhook: int, for_suspects: int) -> None:
+        self._per_webhook = per_webhook
+        self._suspects_left = for_suspects
+        self._lock = threading.Lock()
+        self._working: dict[int, int] = defaultdict(int)
+        self._notes: set[int] = set()
+
+    @contextmanager
+    def taken(self, webhook_id: int, *, is_suspect: bool) -> Iterator[bool]:
+        with self._lock:
+            is_free = self._working[webhook_id] < (1 if is_suspect else self._per_webhook)
+            is_free = is_free and (not is_suspect or self._suspects_left > 0)
+            if is_free:
+                self._working[webhook_id] += 1
+                self._suspects_left -= is_suspect
+            else:
+                self._notes.add(webhook_id)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                with self._lock:
+                    self._working[webhook_id] -= 1
+                    self._suspects_left += is_suspect
+                    if not self._working[webhook_id]:
+                        del self._working[webhook_id]
+
+    def has_note(self, webhook_id: int) -> bool:
+        with self._lock:
+            if webhook_id not in self._notes:
+                return False
+            self._notes.discard(webhook_id)
+            return True
+
+
+turns = Turns(per_webhook=2, for_suspects=6)
+
+
+def deliver(webhook_id: int) -> bool:
+    """Send what is due to this webhook, for one turn. Whether there may be more."""
+    webhook = Webhook.objects.sendable().filter(pk=webhook_id).first()
+    if webhook is None or webhook.is_paused:
+        return False
+    with turns.taken(webhook_id, is_suspect=webhook.is_suspect) as is_free:
+        if not is_free:
+            return False
+        ends_at = time.monotonic() + TURN_SECONDS
+        while time.monotonic() < ends_at:
+            is_open = _deliver_batch(webhook)
+            if is_open is None and not turns.has_note(webhook_id):
+                return False
+            if is_open is False:
+                return False
+        return True
+
+
+def _deliver_batch(webhook: Webhook) -> bool | None:
+    """Whether the receiver may be sent more; None where nothing was due."""
+    batch = _claim(webhook)
+    if not batch:
+        return None
+    results = []
+    left = list(batch)
+    ends_at = time.monotonic() + BATCH_SECONDS
+    row = webhook.failures_in_a_row
+    while left and time.monotonic() < ends_at:
+        result = _send(webhook, left.pop(0))
+        results.append(result)
+        row = 0 if result.is_success else row + 1
+        if not result.is_success and (result.outcome.status is None or row >= FAILURES_TO_OPEN):
+            break
+    _store(webhook, results, left, row)
+    webhook.failures_in_a_row = row
+    return webhook.is_active and (row == 0 or results[-1].outcome.status is not None and row < FAILURES_TO_OPEN)
+
+
+def _claim(webhook: Webhook) -> list[Claimed]:
+    size = BATCH
+    with connection.cursor() as cursor:
+        if webhook.failures_in_a_row:
+            size = 1
+            cursor.execute(_TRY, [settings.WEBHOOK_TIMEOUT_SECONDS + 5, webhook.pk])
+            if not cursor.rowcount:
+                return []
+        cursor.execute(_CLAIM, [webhook.pk, size, LEASE_SECONDS])
+        return [Claimed._make(row) for row in cursor.fetchall()]
+
+
+def _send(webhook: Webhook, delivery: Claimed) -> Result:
+    content_type, body = encode(delivery.payload, webhook.format)
+    now = datetime.now(UTC)
+    timestamp = int(now.timestamp())
+    message_id = str(delivery.event_id)
+    headers = {
+        "Content-Type": content_type,
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign(webhook.signing_secrets, message_id, timestamp, body),
+    }
+    auth = (webhook.http_auth_user, webhook.http_auth_password) if webhook.http_auth_user else None
+    return Result(delivery, now, sender.send(webhook.subscription_url, headers, body, auth))
+
+
+def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures_in_a_row: int) -> None:
+    """Attempts, deliveries and the receiver's health, in one transaction; what was not sent is due again."""
+    rows = orjson.dumps([result.row for result in results]).decode()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_STORE, [rows, webhook.pk])
+        if left:
+            cursor.execute(_GIVE_BACK, [[delivery.id for delivery in left]])
+        if any(result.is_success for result in results) and not failures_in_a_row:
+            cursor.execute(_SUCCEEDED, [webhook.pk])
+        elif failures_in_a_row:
+            pause = _pause(results[-1], failures_in_a_row)
+            cursor.execute(_FAILED, [failures_in_a_row, pause, pause, webhook.pk])
+            webhook.give_up_if(SYSTEM, is_gone=any(result.outcome.status == 410 for result in results))
+
+
+def _pause(last: Result, failures_in_a_row: int) -> float:
+    """Seconds to leave the receiver alone: at once when it did not answer, after a few failures when it did."""
+    if last.outcome.status is not None and failures_in_a_row < FAILURES_TO_OPEN:
+        return 0
+    beyond = failures_in_a_row - (FAILURES_TO_OPEN if last.outcome.status is not None else 1)
+    return float(min(5 * 2 ** min(beyond, 10), LONGEST_PAUSE_SECONDS))

@@ -1,0 +1,5 @@
+from webhooks.models.delivery import Attempt, Delivery
+from webhooks.models.event import Event
+from webhooks.models.webhook import Webhook, WebhookChange
+
+__all__ = ["Attempt", "Delivery", "Event", "Webhook", "WebhookChange"]

@@ -1,0 +1,42 @@
+from celery import shared_task
+from django.db import connection
+from django.utils import timezone
+
+from callcentre.wake import wake
+from webhooks import delivering, retention
+
+_DUE = """
+SELECT w.id FROM webhooks_webhook w
+WHERE w.is_active AND w.deleted_at IS NULL AND COALESCE(w.open_until <= now(), true) AND EXISTS (
+  SELECT FROM webhooks_delivery d
+  WHERE d.webhook_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= now()
+)
+"""
+
+
+@shared_task(name="webhooks.deliver")
+def deliver(webhook_id: int) -> None:
+    """Send what is due to one webhook."""
+    if delivering.deliver(webhook_id):
+        wake("webhooks.deliver", webhook_id)
+
+
+@shared_task(name="webhooks.sweep")
+def sweep() -> None:
+    """Wake those whose message was lost, whose pause is over, or whose next attempt has come."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE)
+        for (webhook_id,) in cursor.fetchall():
+            wake("webhooks.deliver", webhook_id)
+
+
+@shared_task(name="webhooks.prune")
+def prune() -> None:
+    """Forget what is older than the retention, a little at a time."""
+    retention.prune(timezone.now())
+
+
+@shared_task(name="webhooks.purge")
+def purge(webhook_id: int) -> None:
+    """Clear away what a removed webhook has left."""
+    retention.purge(webhook_id)
