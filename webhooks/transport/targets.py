@@ -116,14 +116,17 @@ def parse_target(url: str) -> Target:
         raise TargetError("credentials")
     prepared = requests.PreparedRequest()
     try:
+        # Port 0 is lost when requests writes the URL anew, and would become the usual one.
+        port = parse_url(url).port
         prepared.prepare_url(url, None)
         parsed = parse_url(prepared.url or "")
     except (requests.RequestException, ValueError) as error:
         raise TargetError("url") from error
     host = (parsed.host or "").lower().removeprefix("[").removesuffix("]")
-    port = {"http": 80, "https": 443}[scheme.lower()] if parsed.port is None else parsed.port
     if port == 0 or len(host) > 254:
         raise TargetError("url")
+    if port is None:
+        port = 443 if scheme.lower() == "https" else 80
     return Target(prepared.url or "", scheme.lower(), host, port, _literal(host))
 
 
