@@ -16,8 +16,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from callcentre.actor import SYSTEM
-from callcentre.api.fields import zone
 from webhooks.models.delivery import DELAYS
+from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
 from webhooks.transport import Outcome, Sender, encode, sign
 
@@ -89,15 +89,7 @@ class Claimed(NamedTuple):
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What the receiver is told: the same at every attempt."""
-        date = self.created_at.astimezone(zone()).isoformat(" ", "seconds")[:19]
-        return {
-            "action": self.action,
-            "date": date,
-            **orjson.loads(self.fields),
-            "event_id": str(self.event_id),
-            "sequence": self.sequence,
-        }
+        return message(self.action, self.created_at, orjson.loads(self.fields), self.event_id, self.sequence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,26 @@
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
 from django.db import connection, models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.api.fields import zone
 from webhooks.event_types import EventType
 
 # The upper bits of an advisory lock's key; the lower ones hold the id that the locking transaction cannot be below.
 LOCK_SPACE = 0x6C65 << 48
 LOCK_MASK = (1 << 48) - 1
+
+
+def message(
+    action: str, created_at: datetime, fields: Mapping[str, Any], event_id: UUID, sequence: int
+) -> dict[str, Any]:
+    """What a receiver is told: flat, and the same at every attempt."""
+    date = created_at.astimezone(zone()).isoformat(" ", "seconds")[:19]
+    return {"action": action, "date": date, **fields, "event_id": str(event_id), "sequence": sequence}
 
 
 class EventQuerySet(models.QuerySet["Event"]):
@@ -64,3 +78,7 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
+
+    @property
+    def message(self) -> dict[str, Any]:
+        return message(self.action, self.created_at, self.payload, self.event_id, self.pk)

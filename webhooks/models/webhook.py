@@ -14,7 +14,7 @@ from callcentre.errors import Fault, Invalid
 from callcentre.models import Change, TimestampedModel, actor_columns
 from callcentre.wake import wake
 from webhooks.event_types import EventType
-from webhooks.transport import new_secret
+from webhooks.signing import new_secret
 
 
 FAILING_FOR = timedelta(days=5)
