@@ -10,7 +10,7 @@ run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
 
 test: .venv/installed
-	$(LAUNCH) -m pytest
+	$(LAUNCH) -m pytest -n 2
 
 check: .venv/installed
 	$(PYTHON) -m ruff format --check .

@@ -6,7 +6,16 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun
+from celery.signals import (
+    before_task_publish,
+    import_modules,
+    setup_logging,
+    task_failure,
+    task_postrun,
+    task_prerun,
+)
+
+from callcentre import metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
 
@@ -26,11 +35,26 @@ def bind_context(task: Any, task_id: str, **kwargs: Any) -> None:
     request_id = getattr(task.request, "request_id", "") or ""
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=request_id, task=task.name, task_id=task_id)
+    metrics.observe_task_start(task)
 
 
 @task_postrun.connect
-def clear_context(**kwargs: Any) -> None:
+def clear_context(task: Any, state: str | None = None, **kwargs: Any) -> None:
+    metrics.observe_task_end(task, state or "UNKNOWN")
     structlog.contextvars.clear_contextvars()
+
+
+@task_failure.connect
+def count_loss(sender: Any, exception: BaseException | None = None, **kwargs: Any) -> None:
+    metrics.observe_task_loss(sender, exception)
+
+
+@import_modules.connect
+def refuse_unsafe_settings(**kwargs: Any) -> None:
+    """Sent once by a worker and by beat, before they do anything."""
+    from callcentre.checks import refuse_unsafe_settings as refuse  # noqa: PLC0415  (Django is set up only now)
+
+    refuse()
 
 
 @setup_logging.connect

@@ -1,1 +1,196 @@
-"""System checks."""
+"""System checks: settings with which the service must not run in production.
+
+`manage.py` runs them before its commands; web processes, workers and beat run them when they start
+(refuse_unsafe_settings), and end with one sentence instead of serving unsafely.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from ipaddress import ip_network
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.exceptions import ImproperlyConfigured
+
+from callcentre.network import is_in_networks
+from callcentre.phone import is_region
+
+Check = Callable[[], Iterable[CheckMessage]]
+LOOPBACK = ("127.0.0.0/8", "::1")
+SECRET_KEY_LENGTH = 50
+_CHECKS: list[Check] = []
+
+
+def _check(check: Check) -> Check:
+    _CHECKS.append(check)
+    return check
+
+
+@register(Tags.security)
+def check_settings(**kwargs: Any) -> list[CheckMessage]:
+    return [message for check in _CHECKS for message in check()]
+
+
+@register(Tags.security, deploy=True)
+def check_debug(**kwargs: Any) -> list[CheckMessage]:
+    if not settings.DEBUG:
+        return []
+    return [
+        Error(
+            "DEBUG is on: failures show settings and source to anybody.",
+            hint="Unset DEBUG in production.",
+            id="callcentre.E001",
+        )
+    ]
+
+
+def refuse_unsafe_settings() -> None:
+    """End this process with one sentence if the settings are unsafe."""
+    errors = [message for message in check_settings() if message.is_serious()]
+    if errors:
+        sys.exit("Refused to start: " + " ".join(f"{error.msg} {error.hint} ({error.id})" for error in errors))
+
+
+# With DEBUG on, the settings have defaults that are no secret, and nobody but the developer is to be served.
+
+
+@_check
+def check_hosts() -> Iterator[CheckMessage]:
+    if settings.DEBUG:
+        return
+    if not settings.ALLOWED_HOSTS:
+        yield Error(
+            "ALLOWED_HOSTS is empty: every request would be refused.",
+            hint="Name the hosts that the service is reached by, separated by commas.",
+            id="callcentre.E002",
+        )
+    elif "*" in settings.ALLOWED_HOSTS:
+        yield Error(
+            "ALLOWED_HOSTS allows any host: links in mails and log-ins could be sent elsewhere.",
+            hint="Name the hosts that the service is reached by, separated by commas.",
+            id="callcentre.E002",
+        )
+
+
+@_check
+def check_secret_key() -> Iterator[CheckMessage]:
+    if settings.DEBUG:
+        return
+    try:
+        key = settings.SECRET_KEY
+    except ImproperlyConfigured:  # Django's answer to an empty one
+        key = ""
+    if len(key) < SECRET_KEY_LENGTH or len(set(key)) < 5 or key.startswith("insecure"):
+        yield Error(
+            f"SECRET_KEY is missing, or shorter than {SECRET_KEY_LENGTH} characters.",
+            hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(64))'.",
+            id="callcentre.E003",
+        )
+
+
+@_check
+def check_encryption_keys() -> Iterator[CheckMessage]:
+    hint = "Make one: python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())'."
+    if not settings.FIELD_ENCRYPTION_KEYS:
+        yield Error(
+            "FIELD_ENCRYPTION_KEYS is missing: credentials could not be stored.", hint=hint, id="callcentre.E004"
+        )
+    for position, key in enumerate(settings.FIELD_ENCRYPTION_KEYS, start=1):
+        try:
+            Fernet(key)
+        except (ValueError, TypeError):
+            yield Error(
+                f"FIELD_ENCRYPTION_KEYS: number {position} is no Fernet key (32 bytes in URL-safe Base64).",
+                hint=hint,
+                id="callcentre.E004",
+            )
+
+
+@_check
+def check_cookies() -> Iterator[CheckMessage]:
+    for name in ("SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY"):
+        if not getattr(settings, name):
+            yield Error(f"{name} is off: scripts could read the cookie.", hint="Leave it on.", id="callcentre.E005")
+    if settings.DEBUG or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS):
+        return
+    for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"):
+        if not getattr(settings, name):
+            yield Error(
+                f"{name} is off, and the service is reached by more than this machine: cookies could be read on the"
+                " way.",
+                hint="Serve by HTTPS and unset SECURE_COOKIES.",
+                id="callcentre.E006",
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", ".localhost") or is_in_networks(host.strip("[]"), LOOPBACK)
+
+
+@_check
+def check_networks() -> Iterator[CheckMessage]:
+    for name, number in (("TRUSTED_PROXIES", 7), ("METRICS_ALLOWED_NETWORKS", 8)):
+        for network in getattr(settings, name):
+            try:
+                is_all = ip_network(network).prefixlen == 0
+            except ValueError:
+                yield Error(
+                    f"{name}: {network!r} is no network.",
+                    hint="Write 192.0.2.0/24 or one address, separated by commas.",
+                    id=f"callcentre.E00{number}",
+                )
+                continue
+            if is_all and name == "TRUSTED_PROXIES":
+                yield Error(
+                    "TRUSTED_PROXIES trusts every address: any client could choose the address it is known by.",
+                    hint="Name the networks of your own proxies only.",
+                    id="callcentre.E007",
+                )
+
+
+@_check
+def check_region() -> Iterator[CheckMessage]:
+    if not is_region(settings.DEFAULT_REGION):
+        yield Error(
+            f"DEFAULT_REGION: {settings.DEFAULT_REGION!r} is no region that has telephone numbers.",
+            hint="Give its two letters, for example PL.",
+            id="callcentre.E009",
+        )
+
+
+@_check
+def check_broker() -> Iterator[CheckMessage]:
+    if urlsplit(settings.CELERY_BROKER_URL).scheme not in ("redis", "rediss"):
+        yield Error(
+            "REDIS_URL is no address of a Redis: tasks and limits need one.",
+            hint="It starts redis:// or rediss://.",
+            id="callcentre.E010",
+        )
+    limit = settings.CELERY_TASK_TIME_LIMIT
+    options: dict[str, Any] = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    if options.get("visibility_timeout", 0) <= limit:
+        yield Error(
+            f"visibility_timeout is not above CELERY_TASK_TIME_LIMIT ({limit} s): long tasks would run twice.",
+            hint="Make it twice as long.",
+            id="callcentre.E011",
+        )
+
+
+@_check
+def check_time_zone() -> Iterator[CheckMessage]:
+    try:
+        ZoneInfo(settings.TIME_ZONE)
+    except (LookupError, ValueError, OSError):
+        is_known = False
+    else:
+        is_known = True
+    if not (is_known and settings.USE_TZ and settings.CELERY_TIMEZONE == settings.TIME_ZONE):
+        yield Error(
+            "TIME_ZONE is unknown, or not the zone of all parts of the service.",
+            hint="Name one zone of the IANA database, for example Europe/Warsaw, and leave USE_TZ on.",
+            id="callcentre.E012",
+        )

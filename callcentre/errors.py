@@ -77,6 +77,7 @@ class ErrorCode(enum.Enum):
     RATIOS_CROSSED = 120006, _("predictive_min_calls cannot be above predictive_max_calls.")
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
     GROUP_NAME_TAKEN = 120008, _("Another campaign group has this name.")
+    CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")
     # Records
     PHONE_LETTERS = 121001, _("A phone number has no letters.")
     PHONE_INVALID = 121002, _("This is no phone number.")
@@ -95,6 +96,20 @@ class ErrorCode(enum.Enum):
     FIELDS_IN_CRM = 121015, _("Fields cannot be set in a CRM campaign.")
     SAME_RECORD_TWICE = 121016, _("Another item of this batch already means this record.")
     FIRST_APPLIED = 121017, _("This number stands twice in the batch: the first item was applied, the later one not.")
+
+    # Imports
+    PHONE_COLUMN_MISSING = 122001, _("One column must be the phone number.")
+    COLUMN_TWICE = 122002, _("Two columns are read as %(target)s.")
+    COLUMN_UNKNOWN = 122003, _('The file has no column "%(name)s".')
+    TARGET_UNKNOWN = 122004, _('There is nothing called "%(name)s" that a column could be.')
+    FILE_EMPTY = 122005, _("The file has no rows.")
+    FILE_UNREADABLE = 122006, _("From byte %(position)s on the file is not %(encoding)s.")
+    FILE_TOO_LARGE = 122007, _("The file is larger than %(limit)s MB.")
+    REGION_UNKNOWN = 122008, _('There is no numbering plan for the region "%(region)s".')
+    BYTES_UNREADABLE = 122009, _('Column "%(field)s" has bytes that are not %(encoding)s.')
+    TOO_MANY_CELLS = 122010, _("The row has %(count)s columns, the first row has %(limit)s.")
+    QUOTE_OPEN = 122011, _("A quotation mark is opened and not closed.")
+    FILE_GONE = 122012, _("The file is not there any more.")
 
     @property
     def slug(self) -> str:

@@ -1,12 +1,38 @@
-"""Prometheus metrics of this process: requests and queries. `/metrics` adds what the stores know."""
+"""Prometheus metrics of this process: requests, queries, tasks. `/metrics` adds what the stores know.
+
+Imported with the package, before any other module of ours makes a metric: where PROMETHEUS_MULTIPROC_DIR is set, the
+processes keep their values in files of that folder, and `/metrics` of each web process shows the sum of all.
+"""
 
 import contextvars
+import os
+import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from billiard.process import current_process
+from celery.exceptions import TimeLimitExceeded, WorkerLostError
 from django.db.backends.signals import connection_created
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Histogram, values
+
+# Containers that share the folder have the same process ids. An underscore would end the name.
+_HOST = socket.gethostname().replace("_", "-")
+
+
+def _process_name() -> str:
+    """Names the files of a process. A pool process goes on with the files of the one whose place it took.
+
+    With files named by process id, workers whose processes are renewed every thousand tasks would fill the disk.
+    """
+    place = getattr(current_process(), "index", None)
+    return f"{_HOST}-{os.getpid()}" if place is None else f"{_HOST}-{os.getppid()}-{place}"
+
+
+if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    values.ValueClass = values.MultiProcessValue(_process_name)  # type: ignore[no-untyped-call]
 
 requests = Histogram(
     "callcentre_request_seconds",
@@ -16,6 +42,18 @@ requests = Histogram(
 )
 queries = Counter("callcentre_queries", "Statements sent to the database")
 query_seconds = Counter("callcentre_query_seconds", "Time spent waiting for the database")
+task_seconds = Histogram(
+    "callcentre_task_seconds",
+    "Time that a task ran; LOST: its process died or it ran out of time",
+    ["task", "outcome"],
+    buckets=(0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600),
+)
+task_wait_seconds = Histogram(
+    "callcentre_task_wait_seconds",
+    "Time from the publication of a task to its start",
+    ["task"],
+    buckets=(0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600),
+)
 
 
 class QueryCount:
@@ -60,3 +98,22 @@ def observe_request(method: str, route: str, status: int, seconds: float, count:
     if count.count:
         queries.inc(count.count)
         query_seconds.inc(count.seconds)
+
+
+def observe_task_start(task: Any) -> None:
+    task.request.started_at = time.perf_counter()
+    if published_at := getattr(task.request, "published_at", None):
+        # Clocks of two machines: what would be before the publication counts as at once.
+        task_wait_seconds.labels(task.name).observe(max(time.time() - published_at, 0))
+
+
+def observe_task_end(task: Any, outcome: str) -> None:
+    started_at = getattr(task.request, "started_at", None)
+    if started_at is not None:
+        task_seconds.labels(task.name, outcome).observe(time.perf_counter() - started_at)
+
+
+def observe_task_loss(task: Any, error: BaseException | None) -> None:
+    """Seen by the worker's main process: the pool process that ran the task is no more."""
+    if isinstance(error, WorkerLostError | TimeLimitExceeded):
+        task_seconds.labels(task.name, "LOST").observe(0)

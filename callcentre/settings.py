@@ -13,6 +13,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from celery.schedules import crontab
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
+from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.embedded import read_environment, read_stores
@@ -103,6 +105,8 @@ ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG e
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 # Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
+# Networks (CIDR) that may read /metrics.
+METRICS_ALLOWED_NETWORKS = env_list("METRICS_ALLOWED_NETWORKS", "127.0.0.0/8,::1")
 
 _stores = read_stores(VAR) or {}
 DATABASE_URL = env("DATABASE_URL") or _stores.get("database_url", "")
@@ -130,6 +134,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
     "rest_framework",
     "django_filters",
     "drf_spectacular",
@@ -185,6 +190,7 @@ STORAGES = {
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("pl", _("Polish"))]
 LOCALE_PATHS = [BASE_DIR / "callcentre" / "locale"]
+FORMAT_MODULE_PATH = ["callcentre.formats"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env("TIME_ZONE", "Europe/Warsaw")
@@ -256,6 +262,46 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/api",
     "PREPROCESSING_HOOKS": ["callcentre.api.schema.prepare_endpoints"],
     "POSTPROCESSING_HOOKS": ["callcentre.api.schema.complete_document"],
+}
+
+# Admin
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": _("Call centre"),
+    "SITE_HEADER": _("Call centre"),
+    "SITE_SYMBOL": "headset_mic",
+    "SITE_URL": None,
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("callcentre/icon.svg")},
+    ],
+    "STYLES": [lambda request: static("callcentre/admin.css")],
+    "SHOW_LANGUAGES": True,
+    "LANGUAGES": {"action": "/admin/language"},
+    "BORDER_RADIUS": "6px",
+    "COLORS": {
+        "primary": {
+            "50": "oklch(97% .014 254.604)",
+            "100": "oklch(93.2% .032 255.585)",
+            "200": "oklch(88.2% .059 254.128)",
+            "300": "oklch(80.9% .105 251.813)",
+            "400": "oklch(70.7% .165 254.624)",
+            "500": "oklch(62.3% .214 259.815)",
+            "600": "oklch(54.6% .245 262.881)",
+            "700": "oklch(48.8% .243 264.376)",
+            "800": "oklch(42.4% .199 265.638)",
+            "900": "oklch(37.9% .146 265.522)",
+            "950": "oklch(28.2% .091 267.935)",
+        },
+    },
+    "LOGIN": {"form": "callcentre.login.LoginForm"},
+    "DASHBOARD_CALLBACK": "callcentre.backoffice.dashboard",
+    "SIDEBAR": {"navigation": "callcentre.backoffice.menu"},
+    "ACCOUNT": {
+        "navigation": [
+            {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
+            {"title": _("API documentation"), "link": reverse_lazy("docs")},
+        ],
+    },
 }
 
 # Celery. State, due times and attempts live in our rows; a message carries a primary key only.

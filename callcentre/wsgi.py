@@ -8,11 +8,13 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
+from callcentre.checks import refuse_unsafe_settings
 from callcentre.phone import warm_up
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
 
 _django = get_wsgi_application()
+refuse_unsafe_settings()
 warm_up()
 # What is loaded by now stays: without it in the collector's sight, and with a collection at every 20,000th instead of
 # every 700th new object, a batch of 10,000 records loses no tenth of a second to looking at modules.

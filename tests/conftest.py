@@ -2,13 +2,15 @@
 
 import base64
 from collections.abc import Callable, Generator
+from functools import lru_cache
 from typing import Any
 
 import pytest
+import redis
+from django.conf import settings
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from callcentre import limits
 from callcentre.actor import SYSTEM, Actor
 from callcentre.models import ApiUser
 from tests.serving import WebServer, web_servers
@@ -35,9 +37,15 @@ class ApiClient(Client):
         return super().put(path, {} if data is None else data, **rest)
 
 
+@lru_cache(maxsize=1)
+def _redis() -> redis.Redis:
+    """The service's own client gives up after 100 ms, which a busy machine can need."""
+    return redis.Redis.from_url(settings.REDIS_URL)
+
+
 @pytest.fixture(autouse=True)
 def _forget_limits() -> None:
-    store = limits.client()
+    store = _redis()
     if keys := [*store.scan_iter("cc:fail:*"), *store.scan_iter("cc:rate:*")]:
         store.delete(*keys)
 
@@ -84,3 +92,10 @@ def servers(
     """Two web servers, each a process of its own."""
     with django_db_blocker.unblock(), web_servers(2, tmp_path_factory.mktemp("servers")) as running:
         yield running
+
+
+@pytest.fixture
+def plain_static(settings: Any) -> None:
+    """Static files under their own names: pages are made without collectstatic."""
+    backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}

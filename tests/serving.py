@@ -13,13 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import SystemRandom
 from threading import Barrier
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection
 
-from callcentre.servers import Ports
+from callcentre.servers import is_free
 
 T = TypeVar("T")
 
@@ -74,11 +75,10 @@ def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
         "CALLCENTRE_VAR": str(folder),
         "LOG_LEVEL": "WARNING",
     }
-    ports = Ports(folder / "ports.json")
     servers = []
     try:
         for position in range(count):
-            port = ports.choose(f"web{position}")
+            port = _free_port()
             arguments = f"--interface wsgi --host 127.0.0.1 --port {port} --workers 1 --blocking-threads 16"
             command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.wsgi:application"]
             log = (folder / f"web{position}.log").open("wb")
@@ -92,6 +92,11 @@ def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
             server.process.send_signal(signal.SIGTERM)
         for server in servers:
             server.process.wait(20)
+
+
+def _free_port() -> int:
+    # Not by the seed of the run, or two of its workers would choose the same.
+    return next(port for port in SystemRandom().sample(range(20_000, 32_000), 100) if is_free(port))
 
 
 def _wait_for(server: WebServer) -> None:
@@ -108,7 +113,7 @@ def _wait_for(server: WebServer) -> None:
 def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
     """What these calls return, each made in a thread of its own, all let go at one moment."""
     calls = list(calls)
-    barrier = Barrier(len(calls))
+    barrier = Barrier(len(calls), timeout=30)
 
     def run(call: Callable[[], T]) -> T:
         barrier.wait()

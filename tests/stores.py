@@ -7,6 +7,7 @@ when the tests are over, also when they are killed.
 import os
 from collections.abc import Generator
 from contextlib import ExitStack
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -27,6 +28,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
             raise pytest.UsageError(str(error)) from None
         early_config.add_cleanup(context.close)
         os.environ |= stores.environment
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        # Each worker counts in a Redis database of its own, as pytest-django gives it one of PostgreSQL.
+        url = urlsplit(os.environ["REDIS_URL"])
+        os.environ["REDIS_URL"] = url._replace(path=f"/{1 + int(worker.removeprefix('gw')) % 15}").geturl()
     # Never those of a service that runs in the data folder beside us.
     os.environ["SECRET_KEY"] = "the-key-of-a-test-run-is-no-secret-and-long-enough"
     os.environ["FIELD_ENCRYPTION_KEYS"] = "dGhlLWtleS1vZi1hLXRlc3QtcnVuLWlzLW5vLWtleS0="

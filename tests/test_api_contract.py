@@ -415,7 +415,11 @@ def test_an_unknown_id_is_404_before_anything_in_the_request_is_400(
 
 
 @each_operation
-def test_an_unknown_method_is_405_and_names_those_that_there_are(operation: Operation, api: ApiClient) -> None:
+def test_an_unknown_method_is_405_and_names_those_that_there_are(
+    operation: Operation, api: ApiClient, anonymous: ApiClient
+) -> None:
+    assert_is_error(anonymous.generic("PATCH", f"/api{_path(operation)}"), 401)
+
     response = api.generic("PATCH", f"/api{_path(operation)}", "{}", "application/json")
 
     assert_is_error(response, 405)

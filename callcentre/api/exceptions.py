@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig, ValidationError
 from django.core.signals import got_request_exception
-from django.db import IntegrityError
+from django.db import IntegrityError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -94,7 +94,7 @@ def _answer_of_domain(error: Exception, wire_names: Mapping[str, str]) -> Respon
             return Response(error_body(renamed(fault, wire_names) for fault in error.faults), status=400)
         case ValidationError():
             return Response(_body_of_validation_error(error), status=400)
-        case IntegrityError():
+        case IntegrityError() | OperationalError():
             return _answer_of_constraint(error, wire_names)
         case Conflict():
             return Response(error_body([Fault(error.code)]), status=409)
@@ -147,14 +147,17 @@ def _code_of(slug: str | None) -> ErrorCode:
 
 # Unique constraint -> the fault that a client is told; apps add theirs.
 CONSTRAINTS: dict[str, Fault] = {}
-_FOREIGN_KEY, _UNIQUE = "23503", "23505"
+_FOREIGN_KEY, _UNIQUE, _DEADLOCK = "23503", "23505", "40P01"
 
 
-def _answer_of_constraint(error: IntegrityError, wire_names: Mapping[str, str]) -> Response | None:
-    """The database is the last reviewer: what the rules saw free was taken, or went away, before the write."""
+def _answer_of_constraint(error: IntegrityError | OperationalError, wire_names: Mapping[str, str]) -> Response | None:
+    """The database is the last reviewer: what the rules saw free was taken, or went away, before the write.
+
+    Of two writers that wait for each other it lets one go on.
+    """
     fault = CONSTRAINTS.get(getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or "")
     if fault is not None:
         return Response(error_body([renamed(fault, wire_names)]), status=400)
-    if getattr(error.__cause__, "sqlstate", "") in (_FOREIGN_KEY, _UNIQUE):
+    if getattr(error.__cause__, "sqlstate", "") in (_FOREIGN_KEY, _UNIQUE, _DEADLOCK):
         return Response(error_body([Fault(ErrorCode.CONFLICT)]), status=409)
     return None

@@ -1,6 +1,7 @@
 """Query parameters: read strictly, all faults at once, and applied as filters."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
@@ -80,9 +81,12 @@ class IdListFilter(ListFilter):
 
 class FilterSet(filters.FilterSet):
     @classmethod
-    def filtered(cls, request: Request, queryset: QuerySet[M, Any]) -> QuerySet[M, Any]:
-        """The queryset narrowed by the request's query. Raises Invalid with every parameter that cannot be read."""
-        faults = []
+    def filtered(cls, request: Request, queryset: QuerySet[M, Any], faults: Iterable[Fault] = ()) -> QuerySet[M, Any]:
+        """The queryset narrowed by the request's query.
+
+        Raises Invalid with every parameter that cannot be read, and the faults given.
+        """
+        faults = list(faults)
         for name, filter_ in cls.base_filters.items():
             try:
                 value = filter_.read(request.query_params, name)

@@ -9,6 +9,7 @@ from django.db import OperationalError, connection, transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from callcentre.api.exceptions import request_id
 from callcentre.crypto import decrypt, encrypt
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import IdempotencyRecord
@@ -87,4 +88,6 @@ def _replay(user_id: int, fingerprint: str, body_hash: str) -> Response:
     if kept.body_hash != body_hash:
         raise Conflict(ErrorCode.KEY_REUSED)
     data = orjson.loads(decrypt(bytes(kept.answer))) if kept.answer else None
+    if kept.status in KEPT_FAILURES:
+        data["request_id"] = request_id()  # as in the header: it leads to the log of this request
     return Response(data, status=kept.status, headers={"Idempotent-Replayed": "true"})

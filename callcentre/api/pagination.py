@@ -1,4 +1,5 @@
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework.pagination import BasePagination
@@ -34,7 +35,21 @@ def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
 class LimitOffset(BasePagination):
     """{count, result}. Refuses an unordered queryset: its pages would overlap."""
 
-    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
+    @staticmethod
+    def faults(request: Request) -> list[Fault]:
+        """What is wrong with limit and offset, for a view that has filters to complain about as well."""
+        faults: list[Fault] = []
+        limit_and_offset(request.query_params, faults)
+        return faults
+
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: Any = None, columns: Sequence[str] = ()
+    ) -> list[Any]:
+        """The objects of the page; rows of these columns, if there are any.
+
+        The rows of the skipped pages are not looked at: their keys are passed over in an index, and joins are made
+        for the page alone.
+        """
         if not queryset.ordered:
             raise TypeError(f"{queryset.model.__name__} is paged unordered")
         faults: list[Fault] = []
@@ -42,7 +57,11 @@ class LimitOffset(BasePagination):
         if faults:
             raise Invalid(faults)
         self.count = queryset.order_by().count()
-        return list(queryset[offset : offset + limit]) if offset < self.count else []
+        if offset >= self.count:
+            return []
+        page = queryset.model.objects.filter(pk__in=queryset.values("pk")[offset : offset + limit])
+        page = page.order_by(*queryset.query.order_by or queryset.model._meta.ordering)
+        return list(page.values_list(*columns) if columns else page)
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"count": self.count, "result": data})

@@ -14,7 +14,7 @@ def route(path: str, view: Any, name: str = "", **actions: str) -> URLPattern:
     as a phone number may have them.
     """
     pattern = _PARAMETER.sub(r"(?P<\1>[^/]+)", path)
-    if path.endswith("/:phone_number"):
+    if path.endswith(("/:phone_number", "/:identifier")):
         pattern = pattern.removesuffix("[^/]+)") + ".+?)"
     as_view = view.as_view(actions) if actions else view.as_view()
     routed: URLPattern = re_path(rf"^{pattern}/?\Z", as_view, name=name or _PARAMETER.sub(r"{\1}", path))

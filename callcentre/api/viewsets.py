@@ -41,7 +41,8 @@ class ApiViewSet(ViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.format_kwarg = None
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
-        self.perform_authentication(request)
+        if not request.user:  # before a method that there is not
+            raise exceptions.NotAuthenticated
         if not self.action and request.method != "OPTIONS":
             raise exceptions.MethodNotAllowed(request.method or "")
         self.check_permissions(request)

@@ -37,9 +37,10 @@ class RecordViewSet(ApiViewSet):
 
     def list(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
-        records = RecordFilterSet.filtered(request, Record.objects.filter(campaign_id=facts.id).order_by("id"))
         paginator = LimitOffset()
-        rows = paginator.paginate_queryset(records.values_list(*RECORD_COLUMNS), request)
+        records = Record.objects.filter(campaign_id=facts.id).order_by("id")
+        records = RecordFilterSet.filtered(request, records, paginator.faults(request))
+        rows = paginator.paginate_queryset(records, request, columns=RECORD_COLUMNS)
         further: dict[int, list[str]] = {row[0]: [] for row in rows}
         for record_id, number in AdditionalNumber.objects.filter(record_id__in=list(further)).values_list(
             "record_id", "phone_number"

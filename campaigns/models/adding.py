@@ -30,17 +30,19 @@ class NewRecord:
 
 # One statement for record, further numbers and history: nothing is half-written, and a number that another request
 # adds at the same moment is waited for on the unique index, without a lock on anything else.
+# Ids are given in the order of the records, rows are written in the order of numbers: two batches that share numbers
+# wait for each other and never for ever.
 _INSERT = """
-WITH given AS (
-  SELECT * FROM json_to_recordset(%s::json)
+WITH given AS MATERIALIZED (
+  SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%s::json)
     AS g(phone_number text, number text, status_id bigint, system_status text, status_name text, identifier text,
          agent_id bigint, next_call_at timestamptz, "order" int, fields jsonb)
 ), added AS (
-  INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
+  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
                                 agent_id, next_call_at, "order", last_note, fields, leased_by)
-  SELECT %s, phone_number, number, true, status_id, system_status, identifier, agent_id, next_call_at, "order", '',
-         fields, ''
-  FROM given
+  SELECT id, %s, phone_number, number, true, status_id, system_status, identifier, agent_id, next_call_at, "order",
+         '', fields, ''
+  FROM given ORDER BY number
   ON CONFLICT DO NOTHING
   RETURNING id, number
 ), history AS (
@@ -90,13 +92,15 @@ def _read_numbers(record: NewRecord) -> None:
     record.additional = read_additional(record.values, record.number, record.faults)
 
 
-def read_additional(values: Mapping[str, Any], number: str, faults: list[Fault]) -> list[tuple[str, str]]:
+def read_additional(
+    values: Mapping[str, Any], number: str, faults: list[Fault], region: str | None = None
+) -> list[tuple[str, str]]:
     """(as sent, normal form) of the additional numbers, without repetitions and the record's own number."""
     seen = {number}
     additional = []
     for position, raw in enumerate(values.get("additional_numbers") or ()):
         try:
-            further = normalise(raw)
+            further = normalise(raw, region)
         except PhoneError as error:
             faults.append(phone_fault(error, f"additional_numbers.{position}"))
             continue

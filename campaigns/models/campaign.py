@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
 from campaigns.models.status import DictionaryStatus, RecordStatus
 from telephony.models import Agent
@@ -224,6 +224,15 @@ class Campaign(TimestampedModel):
         ids = self._agent_ids(logins, faults)
         Campaign.agents.through.objects.filter(campaign_id=self.pk, agent_id__in=ids).delete()
 
+    def remove(self, actor: Actor) -> None:
+        """Delete a campaign without records, its statuses and fields with it. Raises Conflict where it has records."""
+        with transaction.atomic():
+            # Adding a record locks its campaign against this: the record is seen here, or comes too late.
+            Campaign.objects.select_for_update().get(pk=self.pk)
+            if self.records.exists():
+                raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
+            self.delete()
+
     def faults(self) -> list[Fault]:
         """The rules that no single field can check."""
         faults = []
@@ -254,14 +263,11 @@ class Campaign(TimestampedModel):
         """The lowest free number. Locked until commit, so that two who ask at once get two."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
-            cursor.execute(
-                "SELECT lpad(n::text, 5, '0') FROM generate_series(1, 99999) n WHERE NOT EXISTS"
-                " (SELECT FROM campaigns_campaign WHERE code = lpad(n::text, 5, '0')) ORDER BY n LIMIT 1"
-            )
-            row = cursor.fetchone()
-        if row is None:
-            raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])
-        return str(row[0])
+        taken = set(Campaign.objects.filter(code__regex="^[0-9]{5}$").order_by().values_list("code", flat=True))
+        for number in range(1, 100_000):
+            if (code := f"{number:05}") not in taken:
+                return code
+        raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])
 
     @staticmethod
     def _agent_ids(logins: Iterable[str], faults: Sequence[Fault]) -> list[int]:

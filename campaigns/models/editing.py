@@ -32,6 +32,8 @@ class Edit:
     record_id: int | None = None
     before: Draft = field(default_factory=Draft)
     after: Draft = field(default_factory=Draft)
+    # [old, new] where the additional numbers are others than before.
+    additional_change: list[list[str]] | None = None
 
 
 _FIND_DUPLICATED = """
@@ -66,6 +68,10 @@ INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name,
 SELECT v.id, %s, %s, %s, 'edit', v.changes, v.from_status, v.to_status, v.from_system_status, v.system_status
 FROM json_to_recordset(%s::json)
   AS v(id bigint, changes jsonb, from_status text, to_status text, from_system_status text, system_status text)
+"""
+_DELETE_ADDITIONAL = """
+WITH gone AS (DELETE FROM campaigns_additionalnumber WHERE record_id = ANY(%s) RETURNING id, record_id, phone_number)
+SELECT record_id, phone_number FROM gone ORDER BY id
 """
 _INSERT_ADDITIONAL = """
 INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
@@ -103,7 +109,7 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
         _find_taken_identifiers(cursor, campaign, edits)
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
         _replace_additional(cursor, campaign, made)
-        if changed := [edit for edit in made if edit.after != edit.before]:
+        if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
             _write(cursor, actor, changed)
 
 
@@ -211,7 +217,8 @@ def _row(edit: Edit) -> dict[str, Any]:
         "order": after.order,
         "last_note": after.last_note,
         "fields": after.fields if after.fields is not before.fields else None,
-        "changes": after.differences(before),
+        "changes": after.differences(before)
+        | ({"additional_numbers": edit.additional_change} if edit.additional_change else {}),
         "from_status": before.status.name,
         "to_status": after.status.name,
         "from_system_status": before.status.system_status,
@@ -224,5 +231,11 @@ def _replace_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Ed
         return
     ids = [edit.record_id for edit in replaced]
     rows = [(edit.record_id, *pair) for edit in replaced for pair in edit.additional]
-    cursor.execute("DELETE FROM campaigns_additionalnumber WHERE record_id = ANY(%s)", [ids])
+    cursor.execute(_DELETE_ADDITIONAL, [ids])
+    before = defaultdict(list)
+    for record_id, phone_number in cursor.fetchall():
+        before[record_id].append(phone_number)
+    for edit in replaced:
+        old, new = before[edit.record_id], [phone_number for phone_number, _ in edit.additional]
+        edit.additional_change = [old, new] if old != new else None
     cursor.execute(_INSERT_ADDITIONAL, [campaign.id, *([row[position] for row in rows] for position in range(3))])

@@ -1,11 +1,13 @@
 """Users of all kinds, and what is kept about their requests."""
 
+from datetime import timedelta
 from typing import Any
 
 import factory
+from django.utils import timezone
 
 from callcentre.actor import SYSTEM
-from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, User
+from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User
 
 
 class UserFactory(factory.django.DjangoModelFactory[User]):
@@ -52,3 +54,16 @@ class IdempotencyRecordFactory(factory.django.DjangoModelFactory[IdempotencyReco
     fingerprint = factory.Sequence(lambda n: f"{n:064}")
     body_hash = "0" * 64
     status = 201
+
+
+class LockoutFactory(factory.django.DjangoModelFactory[Lockout]):
+    class Meta:
+        model = Lockout
+
+    realm = Lockout.Realm.API
+    source = factory.Sequence(lambda n: f"192.0.2.{n % 256}")
+    login = factory.Sequence(lambda n: f"login-{n}")
+    until = factory.LazyFunction(lambda: timezone.now() + timedelta(minutes=5))
+
+    class Params:
+        over = factory.Trait(until=factory.LazyFunction(lambda: timezone.now() - timedelta(seconds=1)))

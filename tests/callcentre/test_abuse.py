@@ -1,5 +1,7 @@
 """Whatever is sent, the answer is one of ours and never a 500."""
 
+from typing import Any
+
 import pytest
 from django.conf import settings
 
@@ -63,7 +65,7 @@ class Unreadable:
 
 @pytest.mark.parametrize("key", [None, "a-key"])
 def test_too_large_a_body_is_413_by_its_length_before_it_is_read(key: str | None, api: ApiClient) -> None:
-    extra = {"HTTP_IDEMPOTENCY_KEY": key} if key else {}
+    environ: dict[str, Any] = {"wsgi.input": Unreadable()} | ({"HTTP_IDEMPOTENCY_KEY": key} if key else {})
 
     response = api.generic(
         "POST",
@@ -71,7 +73,7 @@ def test_too_large_a_body_is_413_by_its_length_before_it_is_read(key: str | None
         b"",
         content_type="application/json",
         CONTENT_LENGTH=str(settings.MAX_UPLOAD_MB * 1024 * 1024 + 1),
-        **{"wsgi.input": Unreadable(), **extra},
+        **environ,
     )
 
     assert response.status_code == 413
@@ -140,7 +142,7 @@ FIELDS_OF = {
     ],
     "batch/outbounds/DEMO1/records": ["records"],
 }
-RIGHT_BODY = {
+RIGHT_BODY: dict[str, dict[str, Any]] = {
     "outbounds": NEW_CAMPAIGN,
     "outbounds/DEMO1/clone": {"name": "Copy"},
     "outbounds/DEMO1/records": {"phone_number": "+48221234567"},

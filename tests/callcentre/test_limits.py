@@ -17,6 +17,7 @@ from callcentre import limits
 from callcentre.actor import SYSTEM
 from callcentre.errors import ErrorCode
 from callcentre.models import ApiUser, Lockout
+from tests.callcentre.factories import LockoutFactory
 from tests.conftest import ACTOR, ApiClient
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +126,17 @@ def test_a_lockout_that_is_lifted_begins_to_count_anew(user: tuple[str, str]) ->
 
     assert guess(20) == [401] * 20
     assert ping(*user).status_code == 429
+
+
+def test_lockouts_that_are_over_are_forgotten() -> None:
+    from callcentre.tasks import prune_idempotency
+
+    LockoutFactory(over=True)
+    current = LockoutFactory()
+
+    prune_idempotency()
+
+    assert list(Lockout.objects.all()) == [current]
 
 
 # Rates

@@ -1,0 +1,17 @@
+"""The admin: what every app's admin shares, and the people and programs that may come in."""
+
+from callcentre.admin.base import Admin, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, actor_of, without_buttons
+from callcentre.admin.history import HistoryMixin
+
+# Registers what is our own.
+from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
+
+__all__ = [
+    "Admin",
+    "HistoryMixin",
+    "ReadOnlyAdmin",
+    "UncountedChangeList",
+    "UncountedMixin",
+    "actor_of",
+    "without_buttons",
+]

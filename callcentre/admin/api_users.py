@@ -1,0 +1,306 @@
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.formats import localize
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
+
+from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of
+from callcentre.admin.history import SHOWN, Entry, HistoryMixin, action_label, entry_of
+from callcentre.admin.rights import NetworksField, RightsField
+from callcentre.models import ApiUser, ApiUserChange
+
+EDITABLE = ("description", "is_active", "rights", "allowed_networks", "expires_at", "rate_limit")
+
+
+class ApiUserForm(forms.ModelForm):  # type: ignore[type-arg]
+    rights = RightsField(label=_("Rights"), required=False)
+    allowed_networks = NetworksField(
+        label=_("Allowed networks"),
+        required=False,
+        help_text=_("One a line, as 192.0.2.0/24 or a single address. Empty: from anywhere."),
+    )
+
+    class Meta:
+        model = ApiUser
+        fields = ("login", *EDITABLE)
+
+    def clean_login(self) -> str:
+        login: str = self.cleaned_data["login"]
+        if ":" in login:
+            raise ValidationError(_("A login has no colon."))
+        return login
+
+
+class RotateForm(forms.Form):
+    overlap_hours = forms.IntegerField(
+        label=_("Hours for which the old secret goes on working"),
+        min_value=0,
+        max_value=30 * 24,
+        initial=24,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text=_("0 ends it at once. Long enough to change it in every program that uses it."),
+    )
+    # A page sent twice would end the secret that it has just shown: the second time, the user has changed since.
+    version = forms.CharField(widget=forms.HiddenInput)
+
+
+class PasswordForm(forms.Form):
+    password = forms.CharField(
+        label=_("Password"),
+        strip=False,
+        max_length=200,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+    )
+    again = forms.CharField(
+        label=_("The same again"),
+        strip=False,
+        max_length=200,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+    )
+
+    def __init__(self, user: ApiUser, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        self.fields["password"].help_text = " ".join(password_validators_help_texts())
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password)
+        if password.lower() == self.user.login.lower():
+            raise ValidationError(_("The password is too similar to the login."))
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if values.get("password") and values["password"] != values.get("again"):
+            self.add_error("again", _("The two do not agree."))
+        return values
+
+
+@admin.register(ApiUser)
+class ApiUserAdmin(HistoryMixin, Admin):
+    """Which programs may call us, with which rights, and do they still?"""
+
+    form = ApiUserForm
+    list_display = ("login", "description", "is_active", "rights_summary", "networks_summary", "expiry", "last_used_at")
+    list_filter = ("is_active",)
+    search_fields = ("login", "description")
+    actions = ("enable", "disable")
+    actions_detail = ("rotate_secret", "set_password")
+    readonly_fields = ("credential", "last_used_at", "created_at")
+
+    def get_fieldsets(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:
+        about = ["login", "description", "is_active"]
+        if obj is not None:
+            about += ["credential", "last_used_at", "created_at"]
+        return [
+            (None, {"fields": about}),
+            (_("Rights"), {"fields": ["rights"]}),
+            (_("Limits"), {"fields": ["allowed_networks", "expires_at", "rate_limit"]}),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:
+        return (*self.readonly_fields, "login") if obj else self.readonly_fields
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """An API user is disabled, never deleted: its history goes on saying what it was allowed to do."""
+        return False
+
+    # The list
+
+    @display(description=_("rights"))
+    def rights_summary(self, user: ApiUser) -> str:
+        if "*" in user.rights:
+            return _now("everything")
+        named = {"*:read": _now("read all"), "*:write": _now("write all")}
+        summary = ", ".join(named.get(right, right) for right in user.rights[:3]) or _now("none")
+        return f"{summary} …" if len(user.rights) > 3 else summary
+
+    @display(description=_("networks"))
+    def networks_summary(self, user: ApiUser) -> str:
+        networks = user.allowed_networks
+        return ", ".join(networks[:2]) + (" …" if len(networks) > 2 else "") if networks else _now("any")
+
+    @display(description=_("expires"), ordering="expires_at", label={"over": "danger", "later": "info"})
+    def expiry(self, user: ApiUser) -> Any:
+        if user.expires_at is None:
+            return None
+        if user.expires_at <= timezone.now():
+            return "over", _now("expired")
+        return "later", localize(timezone.localtime(user.expires_at).date())
+
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, users: QuerySet[ApiUser]) -> None:
+        self._switch(request, users, True)
+
+    @admin.action(description=_("Disable: refused from the next request on"), permissions=["change"])
+    def disable(self, request: HttpRequest, users: QuerySet[ApiUser]) -> None:
+        self._switch(request, users, False)
+
+    def _switch(self, request: HttpRequest, users: QuerySet[ApiUser], is_active: bool) -> None:
+        count = 0
+        for user in users.exclude(is_active=is_active):
+            try:
+                user.edit(actor_of(request), is_active=is_active)
+                count += 1
+            except REFUSALS as error:
+                self.say_refused(request, error)
+        sentence = (
+            ngettext("%(count)s API user enabled.", "%(count)s API users enabled.", count)
+            if is_active
+            else ngettext("%(count)s API user disabled.", "%(count)s API users disabled.", count)
+        )
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    # The page
+
+    @display(description=_("gets in with"))
+    def credential(self, user: ApiUser) -> str:
+        if user.password:
+            return _now("a password that an operator set")
+        until = user.previous_secret_expires_at
+        if user.previous_secret_hash and until and until > timezone.now():
+            return _now("a generated secret; the one before works until %(until)s") % {
+                "until": localize(timezone.localtime(until))
+            }
+        return _now("a generated secret")
+
+    def history_of(self, obj: ApiUser) -> list[Entry]:
+        return [entry_of(change, _changes(change)) for change in obj.changes.all()[:SHOWN]]
+
+    def save_model(self, request: HttpRequest, obj: ApiUser, form: Any, change: bool) -> None:
+        if change:
+            values = {name: form.cleaned_data[name] for name in form.changed_data if name in EDITABLE}
+            if values:
+                obj.edit(actor_of(request), **values)
+            return
+        values = {name: form.cleaned_data[name] for name in EDITABLE}
+        user, secret = ApiUser.create(actor_of(request), form.cleaned_data["login"], **values)
+        obj.__dict__.update(user.__dict__)
+        request.new_secret = secret  # type: ignore[attr-defined]
+
+    def response_add(self, request: HttpRequest, obj: ApiUser, post_url_continue: str | None = None) -> HttpResponse:
+        """The secret, in the answer itself: not in a message, a session or a log, and on no page ever again."""
+        return self._secret_page(request, obj, request.new_secret)  # type: ignore[attr-defined]
+
+    def _secret_page(self, request: HttpRequest, user: ApiUser, secret: str) -> HttpResponse:
+        return TemplateResponse(
+            request,
+            "admin/secret.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": _now("The secret of %(login)s") % {"login": user.login},
+                "opts": self.opts,
+                "original": user,
+                "secret": secret,
+                "done_url": self.url_of("change", user.pk),
+            },
+        )
+
+    def _user(self, request: HttpRequest, object_id: str) -> ApiUser:
+        user = self.get_object(request, object_id)
+        if user is None:
+            raise Http404
+        if not self.has_change_permission(request, user):
+            raise PermissionDenied
+        return user  # type: ignore[no-any-return]
+
+    @action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
+    def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        user = self._user(request, object_id)
+        version = user.updated_at.isoformat()
+        form = RotateForm(request.POST or None, initial={"version": version, "overlap_hours": 24})
+        if request.method == "POST" and form.is_valid():
+            if form.cleaned_data["version"] != version:
+                form.add_error(None, _("The API user was changed meanwhile, or this page was sent before."))
+            else:
+                overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
+                secret = user.rotate_secret(actor_of(request), overlap)
+                self.log_change(request, user, [{"changed": {"fields": [_now("secret")]}}])
+                return self._secret_page(request, user, secret)
+        return self.action_page(
+            request,
+            title=_now("New secret"),
+            submit=_now("Make a new secret"),
+            form=form,
+            obj=user,
+            intro=_now("A new secret is made and shown once. A password that was set ends at once."),
+        )
+
+    @action(description=_("Set a password"), url_path="set-password", icon="password", permissions=["change"])
+    def set_password(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        user = self._user(request, object_id)
+        form = PasswordForm(user, request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            user.set_password(actor_of(request), form.cleaned_data["password"])
+            self.log_change(request, user, [{"changed": {"fields": [_now("password")]}}])
+            self.message_user(request, _("The password is set; secrets from before are over."), messages.SUCCESS)
+            return redirect(self.url_of("change", user.pk))
+        return self.action_page(
+            request,
+            title=_now("Set a password"),
+            submit=_now("Set the password"),
+            form=form,
+            obj=user,
+            intro=_now(
+                "For programs that cannot take a generated secret. It replaces the secret at once, without overlap."
+            ),
+        )
+
+
+def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
+    """Name, before, after of what an entry says; of a new user only what is not empty."""
+    names: dict[str, Callable[[], Any] | Any] = {
+        field.name: field.verbose_name for field in ApiUser._meta.fields if field.name in EDITABLE
+    }
+    return [
+        (names.get(name, name), _plain(old), _plain(new))
+        for name, (old, new) in change.changes.items()
+        if old is not None or new not in (None, "", "[]", [], "None")
+    ]
+
+
+def _plain(value: Any) -> str:
+    """A value of the history as people write it: lists are kept as Python spells them."""
+    text = "" if value in (None, "None") else str(value)
+    return text.strip("[]").replace("'", "") if text.startswith("[") else text
+
+
+@admin.register(ApiUserChange)
+class ApiUserChangeAdmin(ReadOnlyAdmin):
+    """Who changed what an API user may do?"""
+
+    list_display = ("at", "api_user", "what", "who", "details")
+    list_display_links = ("at",)
+    list_filter = ("actor_kind",)
+    search_fields = ("api_user__login", "actor_name")
+    list_select_related = ("api_user",)
+    sortable_by = ("at",)
+    fields = ("at", "api_user", "what", "who", "details")
+    readonly_fields = fields
+
+    @display(description=_("action"))
+    def what(self, change: ApiUserChange) -> str:
+        return str(action_label(change.action))
+
+    @display(description=_("by"))
+    def who(self, change: ApiUserChange) -> str:
+        return f"{change.actor_name} ({change.get_actor_kind_display()})"
+
+    @display(description=_("changes"))
+    def details(self, change: ApiUserChange) -> str:
+        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in _changes(change))

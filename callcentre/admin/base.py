@@ -1,0 +1,284 @@
+"""What every admin of ours is made of: verbs instead of save(), faults at their fields, pages without a full count."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django import forms
+from django.apps import apps
+from django.contrib import messages
+from django.contrib.admin import helpers
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import IntegrityError, models
+from django.db.models import ProtectedError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from unfold.admin import ModelAdmin
+from unfold.views import ChangeList
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+
+logger = logging.getLogger(__name__)
+
+# What a verb raises, or the database behind it, where input breaks a rule or comes too late.
+REFUSALS = (ValidationError, Conflict, IntegrityError)
+# More rows than this no action takes at once: nobody looks through what he has selected.
+MAX_SELECTED = 1000
+
+Refusal = tuple[str, str]  # field or "", sentence
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    actor: Actor = request.user.actor  # type: ignore[union-attr]
+    return actor
+
+
+def without_buttons(formfield: Any) -> Any:
+    """Without the buttons that add, change or delete what the field points to: those have pages of their own."""
+    if isinstance(widget := getattr(formfield, "widget", None), RelatedFieldWidgetWrapper):
+        for name in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
+            setattr(widget, name, False)
+    return formfield
+
+
+class MinuteField(forms.SplitDateTimeField):
+    """An instant shown and typed to the minute: one with seconds that nobody touched has not changed."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        if isinstance(initial, datetime):
+            initial = initial.replace(second=0, microsecond=0)
+        return super().has_changed(initial, data)
+
+
+class _RefusedForm:
+    """Makes a form of one that was found valid and then refused by a verb: with what the verb said at its fields."""
+
+    refusals: ClassVar[Sequence[Refusal]] = ()
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]
+        for name, sentence in self.refusals:
+            self.add_error(name if name in self.fields else None, sentence)  # type: ignore[attr-defined]
+
+
+class Admin(ModelAdmin):
+    """The base of every admin. `save_model` of the ones with verbs calls the verb; whatever a verb refuses, or the
+    database, is shown in the form and never a 500."""
+
+    list_per_page = 50
+    list_max_show_all = 0
+    list_filter_submit = True
+    warn_unsaved_form = True
+    # The page says what it showed, so that what counts as changed is what the person changed, and not what somebody
+    # else did meanwhile.
+    remembers_initial = True
+    # The history of the object itself is shown where it has one; then Django's own is one too many.
+    has_own_history = False
+    # The model's name for a value -> the form's, where they differ.
+    fault_fields: Mapping[str, str] = {}
+    # Sentences in the words of the admin, where a fault's own speaks of the wire.
+    sentences: Mapping[ErrorCode, Any] = {}
+
+    def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
+        """Save what was changed and nothing else: two who edit one row at once keep each other's changes."""
+        if not change:
+            obj.save(force_insert=True)
+        elif form.changed_data:
+            touched = ["updated_at"] if hasattr(obj, "updated_at") else []
+            obj.save(update_fields=[*form.changed_data, *touched])
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if refusals := getattr(request, "refusals", None):
+            form = type(form.__name__, (_RefusedForm, form), {"refusals": refusals})
+        if self.remembers_initial:
+            for field in form.base_fields.values():
+                field.show_hidden_initial = True
+        return form
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if isinstance(db_field, models.DateTimeField):
+            kwargs.setdefault("form_class", MinuteField)
+        return without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        extra = {**({"show_history": False} if self.has_own_history else {}), **(extra_context or {})}
+        try:
+            return super().changeform_view(request, object_id, form_url, dict(extra))
+        except REFUSALS as error:
+            if request.method != "POST":
+                raise
+            # Nothing was changed: the transaction is gone. Make the page again, with what is wrong in its form.
+            request.refusals = self.refusals_of(error)  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, form_url, dict(extra))
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except REFUSALS as error:
+            self.say_refused(request, error)
+            return redirect(self.url_of("change", object_id))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What stands against a deletion is named as such, not as a permission that is lacking."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        return deleted, counts, set() if protected else lacking, protected
+
+    def refusals_of(self, error: Exception) -> list[Refusal]:
+        """(field of the form or "", sentence) of each thing that is wrong."""
+        match error:
+            case Invalid():
+                return [(self._form_field(fault.field), self.sentence(fault)) for fault in error.faults]
+            case Conflict():
+                return [("", self.sentence(Fault(error.code)))]
+            case ProtectedError():
+                return [("", _("It is still in use: %(what)s.") % {"what": _some_of(error.protected_objects)})]
+            case IntegrityError():
+                if sentence := sentence_of_constraint(error):
+                    return [("", sentence)]
+                logger.warning("a constraint refused an edit in the admin", exc_info=error)
+                return [("", self.sentence(Fault(ErrorCode.CONFLICT)))]
+            case ValidationError():
+                by_field = error.message_dict if hasattr(error, "error_dict") else {NON_FIELD_ERRORS: error.messages}
+                return [
+                    ("" if name == NON_FIELD_ERRORS else self._form_field(name), sentence)
+                    for name, sentences in by_field.items()
+                    for sentence in sentences
+                ]
+        raise error
+
+    def sentence(self, fault: Fault) -> str:
+        text = self.sentences.get(fault.code)
+        return fault.message if text is None else str(text) % {"field": fault.field, **fault.params}
+
+    def _form_field(self, name: str) -> str:
+        return self.fault_fields.get(name, name)
+
+    def say_refused(self, request: HttpRequest, error: Exception) -> None:
+        for _field, sentence in self.refusals_of(error):
+            self.message_user(request, sentence, messages.ERROR)
+
+    def url_of(self, page: str, *args: Any) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}", args=args)
+
+    def action_page(
+        self,
+        request: HttpRequest,
+        *,
+        title: str,
+        submit: str,
+        form: forms.Form | None = None,
+        obj: models.Model | None = None,
+        selected: Iterable[models.Model] = (),
+        **context: Any,
+    ) -> HttpResponse:
+        """The page on which an action asks for what it needs, or says what it is about to do."""
+        return TemplateResponse(
+            request,
+            "admin/action.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": title,
+                "subtitle": str(obj) if obj else None,
+                "opts": self.opts,
+                "original": obj,
+                "form": form,
+                "media": self.media + (form.media if form else forms.Media()),
+                "submit_label": submit,
+                "selected": [str(row.pk) for row in selected],
+                "action": request.POST.get("action", ""),
+                "checkbox": helpers.ACTION_CHECKBOX_NAME,
+                "cancel_url": self.url_of("change", obj.pk) if obj else request.get_full_path(),
+                **context,
+            },
+        )
+
+
+def sentence_of_constraint(error: IntegrityError) -> str:
+    """What the model says of the constraint that was broken: two people did at once what each alone may do."""
+    diagnostics = getattr(error.__cause__, "diag", None)
+    name, table = getattr(diagnostics, "constraint_name", None) or "", getattr(diagnostics, "table_name", None)
+    for model in apps.get_models():
+        if model._meta.db_table != table:
+            continue
+        for constraint in model._meta.constraints:
+            if constraint.name == name and constraint.violation_error_message is not None:
+                return str(constraint.violation_error_message) % {"name": name}
+        for field in model._meta.fields:
+            if field.unique and name.startswith(f"{table}_{field.column}_"):
+                labels = {"model_name": model._meta.verbose_name, "field_label": field.verbose_name}
+                return str(field.error_messages["unique"]) % labels
+    return ""
+
+
+def _some_of(objects: Iterable[Any], limit: int = 3) -> str:
+    names = [str(obj) for obj in objects]
+    more = [_("%(count)s more") % {"count": len(names) - limit}] if len(names) > limit else []
+    return ", ".join([*names[:limit], *more])
+
+
+class ReadOnlyAdmin(Admin):
+    """Rows that only the service writes: looked at, never added, changed or deleted."""
+
+    actions = None
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class UncountedChangeList(ChangeList):
+    """A list too long to be counted: it knows whether there is a next page, and says no more than it knows."""
+
+    # Beyond this page, rows are found by searching: to skip half a million of them takes as long as to read them.
+    last_page = 1000
+
+    def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
+        """Newest first, by the primary key's own index: any other order would sort the whole table."""
+        return ["-pk"]
+
+    def get_results(self, request: HttpRequest) -> None:
+        per_page = self.list_per_page
+        if not 1 <= self.page_num <= self.last_page:
+            raise IncorrectLookupParameters
+        start = (self.page_num - 1) * per_page
+        rows = list(self.queryset[start : start + per_page + 1])
+        self.has_more = len(rows) > per_page
+        self.is_cut_off = self.has_more and self.page_num == self.last_page
+        self.result_list = rows[:per_page]
+        self.first_row, self.last_row = start + 1, start + len(self.result_list)
+        self.result_count = self.last_row
+        self.full_result_count = self.last_row  # nothing is said of a total
+        self.can_show_all = False
+        self.multi_page = True
+        self.paginator = self.model_admin.get_paginator(request, self.result_list, per_page)
+        self.paginator.template_name = "admin/uncounted_pagination.html"
+
+
+class UncountedMixin:
+    """For admins of tables with millions of rows."""
+
+    list_disable_select_all = True
+    show_full_result_count = False
+    sortable_by: Sequence[str] = ()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return UncountedChangeList

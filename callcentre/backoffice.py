@@ -1,0 +1,72 @@
+"""The admin as a whole: its menu and its front page. Names every app, so it belongs to the roof."""
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from campaigns.admin.dashboard import campaigns_panel
+
+# Area -> title, icon, app and model, or the name of a route.
+MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
+    (
+        _("Campaigns"),
+        [
+            (_("Campaigns"), "campaign", "campaigns", "campaign"),
+            (_("Records"), "contact_phone", "campaigns", "record"),
+            (_("Imports"), "upload_file", "campaigns", "recordimport"),
+            (_("Campaign groups"), "folder", "campaigns", "campaigngroup"),
+            (_("Dictionary statuses"), "label", "campaigns", "dictionarystatus"),
+            (_("Changes of records"), "history", "campaigns", "recordchange"),
+        ],
+    ),
+    (
+        _("Telephony"),
+        [
+            (_("Agents"), "support_agent", "telephony", "agent"),
+            (_("Agent groups"), "groups", "telephony", "agentgroup"),
+        ],
+    ),
+    (
+        _("Access"),
+        [
+            (_("API users"), "key", "callcentre", "apiuser"),
+            (_("Changes of API users"), "manage_history", "callcentre", "apiuserchange"),
+            (_("Back-office users"), "person", "callcentre", "user"),
+            (_("Groups of users"), "shield_person", "auth", "group"),
+            (_("Lockouts"), "lock_person", "callcentre", "lockout"),
+        ],
+    ),
+]
+
+
+def menu(request: HttpRequest) -> list[dict[str, Any]]:
+    """The areas and, of their pages, those that the user may see."""
+    groups: list[dict[str, Any]] = [
+        {
+            "title": "",
+            "items": [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}],
+        }
+    ]
+    for title, pages in MENU:
+        items = [
+            {"title": name, "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}
+            for name, icon, app, model in pages
+            if admin.site.is_registered(apps.get_model(app, model)) and _may_see(request, app, model)
+        ]
+        if items:
+            groups.append({"title": title, "separator": True, "items": items})
+    return groups
+
+
+def _may_see(request: HttpRequest, app: str, model: str) -> bool:
+    return any(request.user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))  # type: ignore[union-attr]
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """The panels of the front page, of those apps that the user may look into."""
+    panels = [panel for make in (campaigns_panel,) if (panel := make(request)) is not None]
+    return {**context, "title": _("Overview"), "panels": panels}

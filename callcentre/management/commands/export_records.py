@@ -1,0 +1,47 @@
+import sys
+from argparse import ArgumentParser
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from callcentre.errors import Invalid
+from campaigns.exporting import export_rows
+from campaigns.importing.formats import delimiter_named
+from campaigns.models import Campaign
+
+
+class Command(BaseCommand):
+    help = "Write the records of a campaign with their results as CSV (UTF-8), to a file or to standard output."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign", help="its id, five letters or digits")
+        parser.add_argument("file", type=Path, nargs="?", help="standard output otherwise")
+        parser.add_argument("--delimiter", default="comma", help="comma, semicolon, tab or pipe")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        campaign = Campaign.objects.filter(code=options["campaign"]).first()
+        if campaign is None:
+            raise CommandError(f"There is no campaign {options['campaign']}.")
+        try:
+            blocks = export_rows(campaign, delimiter_named(options["delimiter"]))
+        except Invalid as error:
+            raise CommandError(" ".join(error.messages)) from error
+        path: Path | None = options["file"]
+        if path is None:
+            with suppress(BrokenPipeError):  # whoever read it has enough
+                for block in blocks:
+                    sys.stdout.buffer.write(block)
+                sys.stdout.buffer.flush()
+            return
+        # Under another name until it is whole: half an export looks like one.
+        unfinished = path.with_name(f"{path.name}.part")
+        try:
+            with unfinished.open("wb") as file:
+                file.writelines(blocks)
+            unfinished.replace(path)
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}") from error
+        finally:
+            unfinished.unlink(missing_ok=True)

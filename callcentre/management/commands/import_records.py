@@ -1,0 +1,195 @@
+import getpass
+import threading
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, transaction
+from django.utils import timezone
+from tqdm import tqdm
+
+from callcentre.actor import Actor
+from callcentre.errors import Invalid
+from callcentre.models import actor_columns
+from campaigns.importing.columns import check_choices, columns_named, guess_columns
+from campaigns.importing.formats import delimiter_named, encoding_named, guess_format
+from campaigns.importing.merging import Progress, Totals
+from campaigns.importing.reading import Rows
+from campaigns.importing.running import Interrupted, load, run, write_errors
+from campaigns.models import Campaign, RecordImport
+from campaigns.models.imports import LEASE, default_region
+from campaigns.models.rules import CampaignFacts
+
+_BAR = "{desc} {percentage:3.0f}% |{bar}| {postfix} {elapsed}"
+
+
+class Command(BaseCommand):
+    help = (
+        "Add the rows of a CSV file to a campaign. All of them are added at once, at the end; rows that cannot be are "
+        "written to an error file with their line and the reason, and the exit code is 0 all the same."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign", help="its id, five letters or digits")
+        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--dry-run", action="store_true", help="do everything but keep nothing: count what would be added"
+        )
+        parser.add_argument(
+            "--allow-duplicates",
+            action="store_true",
+            help="add numbers that the campaign has already as further records; left out otherwise",
+        )
+        parser.add_argument(
+            "--errors",
+            type=Path,
+            metavar="FILE",
+            help="where to write the rows that were not imported; otherwise they are kept with the import",
+        )
+        parser.add_argument("--region", default="", metavar="PL", help="whose national numbers these are")
+        parser.add_argument("--delimiter", default="", help="comma, semicolon, tab or pipe; found out otherwise")
+        parser.add_argument("--encoding", default="", help="utf-8, utf-16, cp1250, …; found out otherwise")
+        parser.add_argument(
+            "--columns",
+            default="",
+            help="what each column is, by position (phone_number,,city) or by name (Telefon=phone_number,Miasto=city); "
+            "otherwise taken from the first row",
+        )
+        parser.add_argument("--no-header", action="store_true", help="the first row is a record already")
+        parser.add_argument("--events", action="store_true", help="record an event for each record")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        campaign = Campaign.objects.filter(code=options["campaign"]).first()
+        facts = CampaignFacts.read(options["campaign"])
+        if campaign is None or facts is None:
+            raise CommandError(f"There is no campaign {options['campaign']}.")
+        path: Path = options["file"]
+        try:
+            with path.open("rb") as file:
+                given = self._describe(campaign, facts, path, file, options)
+                with _bar() as progress:
+                    if options["dry_run"]:
+                        totals = self._rehearse(facts, given, file, options["errors"], progress)
+                    else:
+                        given, totals = self._import(given, file, options["errors"], progress)
+        except OSError as error:
+            raise CommandError(f"{error.filename or path}: {error.strerror}") from error
+        except Invalid as error:
+            raise CommandError(" ".join(error.messages)) from error
+        self._summarise(given, totals, options)
+
+    def _describe(
+        self, campaign: Campaign, facts: CampaignFacts, path: Path, file: BinaryIO, options: dict[str, Any]
+    ) -> RecordImport:
+        """How the file is to be read: what the options say, and otherwise what it looks like."""
+        form = guess_format(
+            file,
+            encoding=encoding_named(options["encoding"]) if options["encoding"] else "",
+            delimiter=delimiter_named(options["delimiter"]) if options["delimiter"] else "",
+            has_header=not options["no_header"],
+        )
+        with Rows(file, form) as rows:
+            header = rows.header
+        if options["columns"]:
+            columns = columns_named(options["columns"], header, facts)
+        else:
+            columns = guess_columns(header, facts)
+        region = options["region"].upper() or default_region()
+        if faults := check_choices(columns, region, facts):
+            named = ", ".join(name.strip() for name in header) or "none: --no-header was given"
+            raise CommandError(
+                " ".join(fault.message for fault in faults)
+                + f" Columns of the file: {named}. --columns says what they are."
+            )
+        actor = Actor("system", None, f"import_records ({_user()})")
+        return RecordImport(
+            campaign=campaign,
+            file_name=path.name[-200:],
+            file_size=path.stat().st_size,
+            encoding=form.encoding,
+            delimiter=form.delimiter,
+            has_header=form.has_header,
+            columns={str(position): target for position, target in columns.items()},
+            region=region,
+            duplicates=RecordImport.Duplicates.ALLOW if options["allow_duplicates"] else RecordImport.Duplicates.SKIP,
+            records_events=options["events"],
+            state=RecordImport.State.QUEUED,
+            leased_until=timezone.now() + LEASE,
+            **actor_columns(actor),
+        )
+
+    def _rehearse(
+        self, facts: CampaignFacts, given: RecordImport, file: BinaryIO, errors: Path | None, progress: Progress
+    ) -> Totals:
+        """The whole import, taken back at the end: what would happen, not an estimate of it."""
+        with transaction.atomic():
+            totals, merge = load(facts, given, file, progress)
+            if errors is not None:
+                with errors.open("w", encoding="utf-8-sig", newline="") as output:
+                    write_errors(given, file, merge, output)
+            transaction.set_rollback(True)
+        return totals
+
+    def _import(
+        self, given: RecordImport, file: BinaryIO, errors: Path | None, progress: Progress
+    ) -> tuple[RecordImport, Totals]:
+        given.save(force_insert=True)
+        try:
+            done = run(given.pk, file, errors, progress)
+        except Interrupted as error:
+            message = "The database went away, or another transaction had to go first. Nothing was imported."
+            with suppress(OperationalError):
+                given.fail(message)
+            raise CommandError(f"{message} Start it again.") from error
+        if done is None or done.state != RecordImport.State.FINISHED:
+            raise CommandError(done.message if done else "Something else works on this import.")
+        return done, Totals(done.read_count, done.added_count, done.duplicate_count, done.faulty_count)
+
+    def _summarise(self, given: RecordImport, totals: Totals, options: dict[str, Any]) -> None:
+        added = "would be added" if options["dry_run"] else "added"
+        self.stdout.write(
+            f"{totals.read:,} rows read: {totals.added:,} {added}, "
+            f"{totals.duplicates:,} left out as duplicates, {totals.faulty:,} faulty."
+        )
+        if totals.refused and options["errors"]:
+            self.stdout.write(f"The rows that were not imported, and why: {options['errors']}")
+        elif totals.refused and given.error_file:
+            self.stdout.write(f"The rows that were not imported, and why: {given.error_file.path}")
+        elif totals.refused:
+            self.stdout.write("--errors FILE writes the rows that would not be imported, and why.")
+        if given.records_events and not options["dry_run"]:
+            self.stdout.write("Events are wished for and noted; there are no webhooks yet that could hear them.")
+
+
+def _user() -> str:
+    """Whose terminal it is; containers may run under a number without a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    """A progress bar on a terminal, and none elsewhere."""
+    progress = Progress()
+    ended = threading.Event()
+
+    def draw() -> None:
+        with tqdm(total=100, unit="%", disable=None, leave=False, bar_format=_BAR) as bar:
+            while not ended.wait(0.2):
+                bar.set_description("merging" if progress.slices else "reading", refresh=False)
+                bar.set_postfix_str(f"{progress.rows:,} rows", refresh=False)
+                bar.update(progress.percent - bar.n)
+                bar.refresh()
+
+    thread = threading.Thread(target=draw, name="progress-bar", daemon=True)
+    thread.start()
+    try:
+        yield progress
+    finally:
+        ended.set()
+        thread.join()

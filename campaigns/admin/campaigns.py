@@ -1,0 +1,314 @@
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import Count, QuerySet
+from django.forms.models import construct_instance
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, RelatedDropdownFilter
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from callcentre.admin import Admin, actor_of
+from callcentre.admin.base import REFUSALS
+from callcentre.errors import ErrorCode
+from campaigns.admin.inlines import FieldInline, StatusInline
+from campaigns.admin.progress import snapshot
+from campaigns.exporting import export_rows
+from campaigns.models import Campaign
+from telephony.models import Agent
+
+SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
+PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
+
+
+class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = Campaign
+        fields = ("code", *SETTINGS, *PARAMETERS, "agents")
+
+    def _post_clean(self) -> None:
+        """Each field by itself; what concerns several is the verb's, which names the field that is wrong."""
+        self.instance = construct_instance(self, self.instance, self._meta.fields)
+        try:
+            self.instance.clean_fields(exclude=self._get_validation_exclusions())  # type: ignore[attr-defined]
+        except ValidationError as error:
+            self._update_errors(error)  # type: ignore[attr-defined]
+
+
+class CloneForm(forms.Form):
+    code = forms.CharField(
+        label=_("Id"),
+        required=False,
+        max_length=5,
+        widget=UnfoldAdminTextInputWidget(),
+        help_text=_("5 letters or digits; the lowest free number if left empty."),
+    )
+    name = forms.CharField(label=_("Name"), max_length=200, widget=UnfoldAdminTextInputWidget())
+
+
+class RunningFilter(DropdownFilter):
+    title = _("when")
+    parameter_name = "running"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        return [
+            ("now", _("running today")),
+            ("future", _("active, not started")),
+            ("over", _("active, but ended")),
+            ("inactive", _("inactive")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Campaign]) -> QuerySet[Campaign]:
+        today = timezone.localdate()
+        match self.value():
+            case "now":
+                return queryset.filter(pk__in=Campaign.objects.diallable_on(today).values("pk"))
+            case "future":
+                return queryset.filter(is_active=True, start_date__gt=today)
+            case "over":
+                return queryset.filter(is_active=True, end_date__lt=today)
+            case "inactive":
+                return queryset.filter(is_active=False)
+        return queryset
+
+
+def has_records(campaign: Campaign) -> bool:
+    return campaign.records.exists()
+
+
+@admin.register(Campaign)
+class CampaignAdmin(Admin):
+    """Which campaigns run, and how far are they?"""
+
+    form = CampaignForm
+    list_display = (
+        "code",
+        "name",
+        "dialer",
+        "is_active",
+        "dates",
+        "group",
+        "records_count",
+        "progress",
+        "agents_count",
+    )
+    list_display_links = ("code", "name")
+    list_filter = (
+        RunningFilter,
+        ("dialer", ChoicesDropdownFilter),
+        ("group", RelatedDropdownFilter),
+        "is_crm",
+    )
+    list_select_related = ("group",)
+    list_before_template = "admin/campaigns/as_of.html"
+    search_fields = ("code", "name")
+    search_help_text = _("Id or name")
+    autocomplete_fields = ("agents",)
+    actions = ("activate", "deactivate")
+    actions_detail = ("show_records", "clone", "download")
+    actions_row = ("show_records", "clone", "download")
+    fault_fields = {"parameters.predictive_min_calls": "predictive_min_calls", "group_id": "group"}
+    sentences = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}
+    fieldsets = (
+        (None, {"fields": ("code", "name", "dialer", "is_crm", "group")}),
+        (_("When"), {"fields": ("is_active", ("start_date", "end_date"), ("order", "parity"))}),
+        (
+            _("Parameters of the dialler"),
+            {"fields": ("caller_id", "preview_timeout", ("predictive_min_calls", "predictive_max_calls"))},
+        ),
+        (_("Agents"), {"fields": ("agents",)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
+        return super().get_queryset(request).annotate(agent_count=Count("agents"))  # type: ignore[no-any-return]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
+        """The id is chosen once: afterwards it is shown."""
+        if obj is None:
+            return self.fieldsets
+        name, options = self.fieldsets[0]
+        return [(name, {**options, "fields": ("code_shown", *options["fields"][1:])}), *self.fieldsets[1:]]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Campaign | None = None) -> tuple[str, ...]:
+        return ("code_shown",) if obj else ()
+
+    @display(description=_("id"))
+    def code_shown(self, campaign: Campaign) -> str:
+        return campaign.code
+
+    def get_inlines(self, request: HttpRequest, obj: Campaign | None = None) -> list[Any]:
+        """A new campaign gets its statuses from the dictionary; a CRM campaign has no fields."""
+        if obj is None:
+            return [FieldInline]
+        return [StatusInline] if obj.is_crm else [StatusInline, FieldInline]
+
+    # The list
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        return super().changelist_view(request, {**(extra_context or {}), "counted_at": snapshot().at})
+
+    @display(description=_("dates"), ordering="start_date")
+    def dates(self, campaign: Campaign) -> str:
+        end = date_format(campaign.end_date, "SHORT_DATE_FORMAT") if campaign.end_date else "…"
+        return f"{date_format(campaign.start_date, 'SHORT_DATE_FORMAT')} – {end}"
+
+    @display(description=_("records"))
+    def records_count(self, campaign: Campaign) -> int:
+        return snapshot().of(campaign.pk).total
+
+    @display(description=_("progress"))
+    def progress(self, campaign: Campaign) -> str:
+        return render_to_string("admin/campaigns/progress.html", {"progress": snapshot().of(campaign.pk)})
+
+    @display(description=_("agents"), ordering="agent_count")
+    def agents_count(self, campaign: Campaign) -> int:
+        count: int = campaign.agent_count  # type: ignore[attr-defined]
+        return count
+
+    @admin.action(description=_("Activate"), permissions=["change"])
+    def activate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
+        self._switch(request, campaigns, True)
+
+    @admin.action(description=_("Deactivate: no more calls"), permissions=["change"])
+    def deactivate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
+        self._switch(request, campaigns, False)
+
+    def _switch(self, request: HttpRequest, campaigns: QuerySet[Campaign], is_active: bool) -> None:
+        count = 0
+        for campaign in campaigns.exclude(is_active=is_active):
+            try:
+                campaign.edit(actor_of(request), is_active=is_active)
+                count += 1
+            except REFUSALS as error:
+                self.say_refused(request, error)
+        sentence = (
+            ngettext("%(count)s campaign activated.", "%(count)s campaigns activated.", count)
+            if is_active
+            else ngettext("%(count)s campaign deactivated.", "%(count)s campaigns deactivated.", count)
+        )
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    # The page
+
+    def save_model(self, request: HttpRequest, obj: Campaign, form: Any, change: bool) -> None:
+        if not change:
+            values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS)}
+            obj.__dict__.update(Campaign.create(actor_of(request), **values).__dict__)
+            return
+        values = {name: form.cleaned_data[name] for name in form.changed_data if name != "agents"}
+        if values:
+            obj.edit(actor_of(request), **values)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The agents by the campaign's verbs; only the difference, so that two who add agents at once both do."""
+        campaign: Campaign = form.instance
+        if "agents" in form.changed_data:
+            shown = request.POST.getlist(form.add_initial_prefix("agents"))
+            before = set(Agent.objects.filter(pk__in=[pk for pk in shown if pk.isdecimal()]))
+            wanted = set(form.cleaned_data["agents"])
+            campaign.add_agents(actor_of(request), [agent.login for agent in wanted - before])
+            campaign.remove_agents(actor_of(request), [agent.login for agent in before - wanted])
+        for formset in formsets:
+            self.save_formset(request, form, formset, change=change)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """Only what is empty goes by one click; of the others the page says what would be lost, and what to do."""
+        campaign = self.get_object(request, object_id)
+        if campaign is not None and self.has_delete_permission(request, campaign) and has_records(campaign):
+            return self._undeletable(request, campaign)
+        return super().delete_view(request, object_id, extra_context)
+
+    def _undeletable(self, request: HttpRequest, campaign: Campaign) -> HttpResponse:
+        may_change = self.has_change_permission(request, campaign)
+        if request.method == "POST" and "deactivate" in request.POST and may_change:
+            campaign.edit(actor_of(request), is_active=False)
+            self.message_user(request, _now("%(campaign)s is inactive.") % {"campaign": campaign}, messages.SUCCESS)
+            return redirect(self.url_of("change", campaign.pk))
+        counted = snapshot()
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _now("This campaign cannot be deleted"),
+            "subtitle": str(campaign),
+            "opts": self.opts,
+            "original": campaign,
+            "progress": counted.of(campaign.pk),
+            "counted_at": counted.at,
+            "may_deactivate": may_change and campaign.is_active,
+            "back_url": self.url_of("change", campaign.pk),
+        }
+        return TemplateResponse(request, "admin/campaigns/undeletable.html", context)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes with a campaign without records; whoever may delete it may delete these."""
+        campaign = objs[0]
+        parts = [
+            (_now("statuses"), campaign.statuses.count()),
+            (_now("fields"), campaign.fields.count()),
+            (_now("imports"), campaign.imports.count()),
+        ]
+        return [str(campaign)], {name: count for name, count in parts if count}, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Campaign) -> None:
+        obj.remove(actor_of(request))
+
+    # What else can be done with a campaign
+
+    def has_clone_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_add_permission(request)  # type: ignore[no-any-return]
+
+    def has_view_records_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("campaigns.view_record")  # type: ignore[union-attr]
+
+    def _campaign(self, request: HttpRequest, object_id: str) -> Campaign:
+        campaign = self.get_object(request, object_id)
+        if campaign is None:
+            raise Http404
+        return campaign  # type: ignore[no-any-return]
+
+    @action(description=_("Records"), url_path="records", icon="contact_phone", permissions=["view_records"])
+    def show_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        campaign = self._campaign(request, object_id)
+        return redirect(f"{reverse('admin:campaigns_record_changelist')}?campaign__id__exact={campaign.pk}")
+
+    @action(description=_("Clone"), url_path="clone", icon="content_copy", permissions=["clone"])
+    def clone(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        campaign = self._campaign(request, object_id)
+        form = CloneForm(request.POST or None, initial={"name": _now("Copy of %(name)s") % {"name": campaign.name}})
+        if request.method == "POST" and form.is_valid():
+            try:
+                copy = campaign.clone(actor_of(request), **form.cleaned_data)
+            except REFUSALS as error:
+                for name, sentence in self.refusals_of(error):
+                    form.add_error(name if name in form.fields else None, sentence)
+            else:
+                self.log_addition(request, copy, [{"added": {}}])
+                self.message_user(request, _now("%(copy)s has been made.") % {"copy": copy}, messages.SUCCESS)
+                return redirect(self.url_of("change", copy.pk))
+        return self.action_page(
+            request,
+            title=_now("Clone a campaign"),
+            submit=_now("Clone"),
+            form=form,
+            obj=campaign,
+            intro=_now("The copy has the settings, parameters, fields, statuses and agents; no records and no dates."),
+        )
+
+    @action(description=_("Download CSV"), url_path="download", icon="download", permissions=["view_records"])
+    def download(self, request: HttpRequest, object_id: str) -> StreamingHttpResponse:
+        campaign = self._campaign(request, object_id)
+        response = StreamingHttpResponse(export_rows(campaign), content_type="text/csv; charset=utf-8")
+        name = f"{campaign.code}-{timezone.localdate():%Y-%m-%d}.csv"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response

@@ -1,0 +1,67 @@
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin
+from callcentre.admin.history import action_label
+from campaigns.models import RecordChange
+
+
+@admin.register(RecordChange)
+class RecordChangeAdmin(UncountedMixin, ReadOnlyAdmin):
+    """What has happened to records lately, and who did it?"""
+
+    list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
+    list_display_links = ("at",)
+    fields = ("at", "record_link", "campaign", "what", "from_to", "details", "who")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordChange]:
+        # No join: the table has an entry or more a record, and the record may be gone.
+        return super().get_queryset(request).prefetch_related("record__campaign")  # type: ignore[no-any-return]
+
+    @display(description=_("record"))
+    def record_link(self, change: RecordChange) -> str:
+        record = _record_of(change)
+        if record is None:
+            return _now("deleted (%(id)s)") % {"id": change.record_id}
+        url = reverse("admin:campaigns_record_change", args=[record.pk])
+        return format_html('<a class="cc-link" href="{}">{}</a>', url, record)
+
+    @display(description=_("campaign"))
+    def campaign(self, change: RecordChange) -> str:
+        record = _record_of(change)
+        return str(record.campaign) if record else ""
+
+    @display(description=_("action"))
+    def what(self, change: RecordChange) -> str:
+        return str(action_label(change.action))
+
+    @display(description=_("status"))
+    def from_to(self, change: RecordChange) -> str:
+        before = change.from_status or change.from_system_status
+        after = change.to_status or change.to_system_status
+        return after if before in ("", after) else f"{before} → {after}"
+
+    @display(description=_("by"))
+    def who(self, change: RecordChange) -> str:
+        return f"{change.actor_name} ({change.get_actor_kind_display()})"
+
+    @display(description=_("changes"))
+    def details(self, change: RecordChange) -> str:
+        return "; ".join(f"{name}: {old or '–'} → {new or '–'}" for name, (old, new) in change.changes.items())
+
+
+def _record_of(change: RecordChange) -> Any:
+    try:
+        return change.record
+    except ObjectDoesNotExist:
+        return None

@@ -1,0 +1,74 @@
+"""What belongs to a campaign and is edited on its page: its statuses and its fields."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import ForeignKey
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import TabularInline
+from unfold.forms import PaginationInlineFormSet
+
+from callcentre.admin import without_buttons
+from campaigns.models import Campaign, CampaignField, Record, RecordStatus
+
+
+class StatusForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = RecordStatus
+        fields = ("name", "system_status", "dictionary_status", "order")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            # Records carry a copy of it, which the dialler reads.
+            self.fields["system_status"].disabled = True
+
+
+class StatusFormSet(PaginationInlineFormSet):
+    def clean(self) -> None:
+        super().clean()
+        if names := [str(form.instance) for form in self.deleted_forms if _is_in_use(form.instance)]:
+            sentence = _("Records have this status, it cannot be removed: %(names)s.")
+            raise ValidationError(sentence, params={"names": ", ".join(names)})
+
+
+def _is_in_use(status: RecordStatus) -> bool:
+    """Django's own way to find what stands against a deletion would read every record that has the status."""
+    campaign_id, system_status = status.campaign_id, status.system_status
+    return Record.objects.filter(campaign_id=campaign_id, system_status=system_status, status_id=status.pk).exists()
+
+
+class StatusInline(TabularInline):
+    model = RecordStatus
+    formset = StatusFormSet
+    form = StatusForm
+    fields = ("name", "system_status", "dictionary_status", "order")
+    extra = 0
+    tab = True
+    hide_title = True
+
+    def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
+        formset = super().get_formset(request, obj, **kwargs)
+        # Django's look for what stands against a deletion; ours is in the formset.
+        formset.form.hand_clean_DELETE = lambda form: None
+        return formset
+
+    def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        if field is not None:
+            field.choices = list(field.choices)  # one query, not one a row
+        return field
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
+
+
+class FieldInline(TabularInline):
+    model = CampaignField
+    fields = ("name", "order")
+    extra = 0
+    tab = True
+    hide_title = True
+    verbose_name_plural = _("fields")

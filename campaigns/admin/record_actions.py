@@ -1,0 +1,141 @@
+"""What is done to many records at once: in a constant number of queries for each campaign they belong to."""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.widgets import UnfoldAdminSplitDateTimeWidget
+
+from callcentre.admin import actor_of
+from callcentre.admin.base import MAX_SELECTED
+from campaigns.admin.record_form import autocomplete, status_choice
+from campaigns.models import DictionaryStatus, Record, RecordStatus
+from campaigns.models.editing import Edit
+from campaigns.models.rules import CampaignFacts
+from telephony.models import Agent
+
+# Refused records that a message names; the count is of all.
+NAMED = 5
+
+
+class StatusActionForm(forms.Form):
+    """The status, by the campaign's own list where all records are of one campaign, else by the dictionary."""
+
+    agent = forms.ModelChoiceField(
+        label=_("Agent"), queryset=Agent.objects.all(), required=False, help_text=_("Empty: each record keeps its own.")
+    )
+    next_call_at = forms.SplitDateTimeField(
+        label=_("Next call"),
+        required=False,
+        widget=UnfoldAdminSplitDateTimeWidget(),
+        help_text=_("Empty: each record keeps its own."),
+    )
+    field_order = ("status", "agent", "next_call_at")
+
+    def __init__(self, campaign_ids: set[int], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.is_of_dictionary = len(campaign_ids) > 1
+        statuses = (
+            DictionaryStatus.objects.all()
+            if self.is_of_dictionary
+            else RecordStatus.objects.filter(campaign_id__in=campaign_ids)
+        )
+        choices = [("", _("Select value")), *((status.pk, str(status)) for status in statuses)]
+        self.fields["status"] = status_choice(choices, label=_("Status"))
+        if self.is_of_dictionary:
+            self.fields["status"].help_text = _("Of the dictionary: the records belong to several campaigns.")
+        self.fields["agent"].widget = autocomplete(Record, "agent", self.fields["agent"])
+        self.order_fields(self.field_order)
+
+    def values(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        name = "dictionary_status_id" if self.is_of_dictionary else "status_id"
+        values: dict[str, Any] = {name: int(given["status"])}
+        if given["agent"]:
+            values["agent_login"] = given["agent"].login
+        if given["next_call_at"]:
+            values["next_call_at"] = given["next_call_at"]
+        return values
+
+
+class AgentActionForm(forms.Form):
+    agent = forms.ModelChoiceField(
+        label=_("Agent"), queryset=Agent.objects.all(), required=False, help_text=_("Empty: nobody.")
+    )
+
+    def __init__(self, campaign_ids: set[int], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["agent"].widget = autocomplete(Record, "agent", self.fields["agent"])
+
+    def values(self) -> dict[str, Any]:
+        agent = self.cleaned_data["agent"]
+        return {"agent_login": agent.login if agent else ""}
+
+
+class RecordActions:
+    """Actions of the list of records."""
+
+    actions = ("set_status", "assign")
+
+    @admin.action(description=_("Set the status"), permissions=["change"])
+    def set_status(self, request: HttpRequest, records: QuerySet[Record]) -> HttpResponse | None:
+        return self._edit_selected(request, records, StatusActionForm, _now("Set the status"))
+
+    @admin.action(description=_("Assign to an agent"), permissions=["change"])
+    def assign(self, request: HttpRequest, records: QuerySet[Record]) -> HttpResponse | None:
+        return self._edit_selected(request, records, AgentActionForm, _now("Assign to an agent"))
+
+    def _edit_selected(self: Any, request: HttpRequest, records: QuerySet[Record], form_type: Any, title: str) -> Any:
+        selected = list(records.order_by("id")[: MAX_SELECTED + 1])
+        if len(selected) > MAX_SELECTED:
+            sentence = _now("At most %(count)s records at once.") % {"count": MAX_SELECTED}
+            self.message_user(request, sentence, messages.ERROR)
+            return None
+        campaign_ids = {record.campaign_id for record in selected}
+        form = form_type(campaign_ids, request.POST if "apply" in request.POST else None)
+        if form.is_bound and form.is_valid():
+            edits = edit_selected(request, selected, form.values())
+            self._report(request, edits, {record.pk: str(record) for record in selected})
+            return None
+        count = len(selected)
+        intro = ngettext("%(count)s record is selected.", "%(count)s records are selected.", count) % {"count": count}
+        return self.action_page(request, title=title, submit=title, form=form, selected=selected, intro=intro)
+
+    def _report(self: Any, request: HttpRequest, edits: list[tuple[int, Edit]], names: dict[int, str]) -> None:
+        """How many were changed, and of the others why not: a sentence a reason, with some of the numbers."""
+        refused = [(pk, edit) for pk, edit in edits if edit.faults]
+        done = len(edits) - len(refused)
+        if done:
+            sentence = ngettext("%(count)s record changed.", "%(count)s records changed.", done)
+            self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for pk, edit in refused:
+            for sentence in Counter(self.sentence(fault) for fault in edit.faults):
+                reasons[sentence].append(names[pk])
+        for sentence, numbers in reasons.items():
+            more = _now(" and %(count)s more") % {"count": len(numbers) - NAMED} if len(numbers) > NAMED else ""
+            listed = ", ".join(numbers[:NAMED]) + more
+            said = _now("Not changed: %(numbers)s. %(reason)s") % {"numbers": listed, "reason": sentence}
+            self.message_user(request, said, messages.ERROR)
+
+
+def edit_selected(request: HttpRequest, records: list[Record], values: dict[str, Any]) -> list[tuple[int, Edit]]:
+    """Set these values of each record by the verb: its id, and the edit with its faults."""
+    by_campaign: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        by_campaign[record.campaign.code].append(record)
+    edits = []
+    for code, of_campaign in by_campaign.items():
+        facts = CampaignFacts.read(code)
+        if facts is None:
+            continue
+        batch = [Edit(record.phone_number, dict(values), record_id=record.pk) for record in of_campaign]
+        Record.objects.edit_many(actor_of(request), facts, batch)
+        edits += [(record.pk, edit) for record, edit in zip(of_campaign, batch, strict=True)]
+    return edits

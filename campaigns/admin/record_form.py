@@ -1,0 +1,155 @@
+"""The form of a record: its columns, and one input for each field of its campaign."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from callcentre.errors import ErrorCode, Fault
+from callcentre.phone import MAX_RAW_LENGTH
+from campaigns.models import Campaign, Record
+from campaigns.models.rules import CampaignFacts
+
+COLUMNS = ("status", "agent", "next_call_at", "identifier", "order", "last_note")
+PREFIX = "field_"
+
+# The rules speak of the wire's names; people see labels.
+SENTENCES = {
+    ErrorCode.AGENT_REQUIRED: _("A record with this status needs an agent."),
+    ErrorCode.NEXT_CALL_REQUIRED: _("A record with this status needs a time for the next call."),
+    ErrorCode.RECORD_BUSY: _("The record is in a live call: it can be edited when the call has ended."),
+    ErrorCode.RECORD_NOT_FOUND: _("The record is no longer there."),
+    ErrorCode.NUMBER_DUPLICATED: _("The campaign already has a record with this number."),
+    ErrorCode.EMPTY: _("This cannot be empty."),
+}
+
+
+class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Judged by the rules of records, in the verb: so nothing is looked at here that they look at."""
+
+    facts: CampaignFacts
+    further_numbers = forms.CharField(
+        label=_("Additional numbers"),
+        required=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2, "class": "cc-monospace"}),
+        help_text=_("One a line. Found only by those who search in additional numbers."),
+    )
+
+    class Meta:
+        model = Record
+        fields = COLUMNS
+        widgets = {"last_note": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
+
+    def __init__(self, *args: Any, instance: Record | None = None, **kwargs: Any) -> None:
+        if instance is not None:
+            kwargs["initial"] = initial_of(instance, self.facts) | (kwargs.get("initial") or {})
+        super().__init__(*args, instance=instance, **kwargs)
+        if "status" in self.fields:
+            self.fields["status"].required = bool(self.instance.status_id)
+        if "order" in self.fields:
+            self.fields["order"].validators += [MinValueValidator(-(2**31)), MaxValueValidator(2**31 - 1)]
+
+    def _post_clean(self) -> None:
+        """The record itself is changed by the verb, or not at all."""
+
+    def save(self, commit: bool = True) -> Record:
+        self.save_m2m = lambda: None
+        return self.instance
+
+    def values(self) -> dict[str, Any]:
+        """What was changed, by the model's names; of a new record all that was filled in."""
+        given = {name: _with_plain_ends(value) for name, value in self.cleaned_data.items()}
+        names = set(self.changed_data)
+        values: dict[str, Any] = {
+            name: given[name]
+            for name in ("next_call_at", "identifier", "order", "last_note", "phone_number")
+            if name in names
+        }
+        if "status" in names and given["status"]:
+            values["status_id"] = given["status"].pk
+        if "agent" in names:
+            values["agent_login"] = given["agent"].login if given["agent"] else ""
+        if "further_numbers" in names:
+            values["additional_numbers"] = [
+                line.strip() for line in given["further_numbers"].splitlines() if line.strip()
+            ]
+        fields = {name: given[PREFIX + key] for name, key in self.facts.fields.items() if PREFIX + key in names}
+        if fields:
+            values["fields"] = fields
+        return values
+
+
+def _with_plain_ends(value: Any) -> Any:
+    """Browsers end lines with CR and LF."""
+    return value.replace("\r\n", "\n") if isinstance(value, str) else value
+
+
+class NumberMixin(forms.Form):
+    phone_number = forms.CharField(
+        label=_("Phone number"), max_length=MAX_RAW_LENGTH, widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True})
+    )
+
+
+def form_class(facts: CampaignFacts, is_new: bool) -> type[RecordForm]:
+    """The form for records of this campaign."""
+    inputs: dict[str, Any] = {"facts": facts}
+    if is_new:
+        inputs["phone_number"] = NumberMixin.base_fields["phone_number"]
+    for name, key in facts.fields.items():
+        inputs[PREFIX + key] = forms.CharField(label=name, required=False, widget=UnfoldAdminTextInputWidget())
+    return type("RecordForm", (RecordForm,), inputs)
+
+
+def field_names(facts: CampaignFacts) -> list[str]:
+    return [PREFIX + key for key in facts.fields.values()]
+
+
+def form_field_of(fault: Fault, facts: CampaignFacts) -> str:
+    """The input at which a fault of the rules is shown."""
+    first, _dot, rest = fault.field.partition(".")
+    if first == "fields" and rest in facts.fields:
+        return PREFIX + facts.fields[rest]
+    return {
+        "status_id": "status",
+        "agent_login": "agent",
+        "additional_numbers": "further_numbers",
+    }.get(first, first)
+
+
+def fill(record: Record, facts: CampaignFacts) -> None:
+    """Lay the record's fields and further numbers where form and read-only page look for them."""
+    values: Mapping[str, str] = record.fields
+    for key in facts.fields.values():
+        setattr(record, PREFIX + key, values.get(key, ""))
+    numbers = record.additional_numbers.values_list("phone_number", flat=True)
+    record.further_numbers = "\n".join(numbers)  # type: ignore[attr-defined]
+
+
+def initial_of(record: Record, facts: CampaignFacts) -> dict[str, Any]:
+    names = [*field_names(facts), "further_numbers"]
+    return {name: getattr(record, name) for name in names}
+
+
+class CampaignChoice(forms.Form):
+    """Which campaign a new record is for: its page depends on it."""
+
+    campaign = forms.ModelChoiceField(label=_("Campaign"), queryset=Campaign.objects.all())
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["campaign"].widget = autocomplete(Record, "campaign", self.fields["campaign"])
+
+
+def autocomplete(model: Any, name: str, field: Any) -> forms.Widget:
+    """A choice among many, searched as it is typed, as the admin has it for the model's own forms."""
+    widget = admin.widgets.AutocompleteSelect(model._meta.get_field(name), admin.site, attrs={"class": "cc-select"})
+    widget.choices = field.choices
+    return widget
+
+
+def status_choice(choices: Any, **kwargs: Any) -> forms.ChoiceField:
+    return forms.ChoiceField(choices=choices, widget=UnfoldAdminSelectWidget(), **kwargs)

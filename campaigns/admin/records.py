@@ -1,0 +1,278 @@
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.decorators import display
+
+from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of
+from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.errors import Fault, Invalid
+from campaigns.admin import record_form, record_search
+from campaigns.admin.record_actions import RecordActions
+from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
+from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
+from campaigns.models.adding import NewRecord
+from campaigns.models.editing import Edit
+from campaigns.models.rules import CampaignFacts
+
+STATUS_COLOURS = {
+    SystemStatus.TO_CALL: "info",
+    SystemStatus.IN_PROGRESS: "warning",
+    SystemStatus.CALL: "info",
+    SystemStatus.MY_RECORD: "primary",
+    SystemStatus.NO_CALL: "success",
+    SystemStatus.ABANDONED_AFTER_N_TRIES: "danger",
+    SystemStatus.CALL_NO_SOONER_THAN: "primary",
+    SystemStatus.CALL_PROGRESSIVE: "info",
+}
+CAMPAIGN = "campaign__id__exact"
+AGENT = "agent__id__exact"
+
+
+class SystemStatusFilter(DropdownFilter):
+    title = _("system status")
+    parameter_name = "system_status"
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        super().__init__(request, params, model, model_admin)
+        self.model_admin = model_admin
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        return SystemStatus.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Record]) -> QuerySet[Record]:
+        status = self.value()
+        if status not in SystemStatus.values:
+            return queryset
+        queryset = queryset.filter(system_status=status)
+        if any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
+            return queryset  # few enough, or in the order of an index
+        page = request.GET.get("p", "1")
+        rows = (int(page) if page.isdecimal() else 1) * self.model_admin.list_per_page + 1
+        return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 50_000)))
+
+
+@admin.register(Record)
+class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
+    """Where is this number, what is its state, and what happened to it?"""
+
+    form = RecordForm
+    list_display = (
+        "phone_number",
+        "campaign",
+        "state",
+        "agent",
+        "next_call_at",
+        "called_at",
+        "identifier",
+        "created_at",
+    )
+    list_display_links = ("phone_number",)
+    list_filter = (
+        ("campaign", AutocompleteSelectFilter),
+        SystemStatusFilter,
+        ("agent", AutocompleteSelectFilter),
+    )
+    list_select_related = ("campaign", "status", "agent")
+    search_fields = ("number",)
+    search_help_text = _("Number in any spelling, or identifier")
+    autocomplete_fields = ("agent",)
+    sentences = SENTENCES
+    change_form_before_template = "admin/campaigns/record_notice.html"
+
+    # The list
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Record], search_term: str
+    ) -> tuple[QuerySet[Record], bool]:
+        if not search_term.strip():
+            return queryset, False
+        campaign = request.GET.get(CAMPAIGN, "")
+        ids = record_search.ids_of(search_term, int(campaign) if campaign.isdecimal() else None)
+        return queryset.filter(pk__in=ids), False
+
+    @display(description=_("status"), label={status.value: colour for status, colour in STATUS_COLOURS.items()})
+    def state(self, record: Record) -> tuple[str, str]:
+        return record.system_status, record.status.name if record.status else record.get_system_status_display()
+
+    # The page
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Record | None:
+        record: Record | None = super().get_object(request, object_id, from_field)
+        if record is not None:
+            facts = CampaignFacts.read(record.campaign.code)
+            assert facts is not None
+            record.facts = facts  # type: ignore[attr-defined]
+            record_form.fill(record, facts)
+        return record
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Record]:
+        return super().get_queryset(request).select_related("campaign", "status", "agent")  # type: ignore[no-any-return]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A record in a live call belongs to the call."""
+        if isinstance(obj, Record) and obj.is_leased:
+            return False
+        return super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        if isinstance(obj, Record) and obj.is_leased:
+            return False
+        return super().has_delete_permission(request, obj)
+
+    def _facts(self, request: HttpRequest, obj: Record | None) -> CampaignFacts:
+        if obj is not None:
+            return obj.facts  # type: ignore[attr-defined, no-any-return]
+        return request.new_record_facts  # type: ignore[attr-defined, no-any-return]
+
+    def get_form(self, request: HttpRequest, obj: Record | None = None, change: bool = False, **kwargs: Any) -> Any:
+        facts = self._facts(request, obj)
+        request.record_campaign_id = facts.id  # type: ignore[attr-defined]
+        kwargs["form"] = record_form.form_class(facts, is_new=obj is None)
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "status":
+            campaign_id = request.record_campaign_id  # type: ignore[attr-defined]
+            kwargs["queryset"] = RecordStatus.objects.filter(campaign_id=campaign_id)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Record | None = None) -> Any:
+        facts = self._facts(request, obj)
+        about = ["number_shown", "campaign_link"] if obj else ["phone_number"]
+        fieldsets: list[Any] = [
+            (None, {"fields": [*about, *COLUMNS, "further_numbers"]}),
+        ]
+        if names := record_form.field_names(facts):
+            fieldsets.append((_("Fields of the campaign"), {"fields": names}))
+        if obj:
+            fieldsets.append((_("Dates"), {"fields": ["called_at", "created_at"]}))
+        return fieldsets
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Record | None = None) -> tuple[str, ...]:
+        return ("number_shown", "campaign_link", "called_at", "created_at") if obj else ()
+
+    @display(description=_("phone number"))
+    def number_shown(self, record: Record) -> str:
+        more = "" if record.is_primary else _now("another record of this number")
+        shown = (
+            record.phone_number if record.phone_number == record.number else f"{record.phone_number} ({record.number})"
+        )
+        return f"{shown}, {more}" if more else shown
+
+    @display(description=_("campaign"))
+    def campaign_link(self, record: Record) -> str:
+        url = reverse("admin:campaigns_campaign_change", args=[record.campaign_id])
+        return format_html('<a class="cc-link" href="{}">{}</a>', url, record.campaign)
+
+    def history_of(self, obj: Record) -> list[Entry]:
+        names = {key: name for name, key in obj.facts.fields.items()}  # type: ignore[attr-defined]
+        return [entry_of(change, changes_of(change, names)) for change in obj.history.all()[:SHOWN]]
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        record = options.get("obj")
+        context["is_in_call"] = isinstance(record, Record) and record.is_leased
+        if record is None:
+            context["subtitle"] = request.new_record_campaign  # type: ignore[attr-defined]
+        return super().render_change_form(request, context, **options)
+
+    # Adding: first the campaign, then the page of its records
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> Any:
+        campaign = self._campaign_of_new(request)
+        facts = CampaignFacts.read(campaign.code) if campaign else None
+        if facts is None:
+            if not self.has_add_permission(request):
+                return super().add_view(request, form_url, extra_context)
+            return self._ask_for_campaign(request)
+        request.new_record_campaign, request.new_record_facts = campaign, facts  # type: ignore[attr-defined]
+        return super().add_view(request, form_url, extra_context)
+
+    def _campaign_of_new(self, request: HttpRequest) -> Campaign | None:
+        """That which the address names, else that by which the list was filtered."""
+        chosen = request.GET.get("campaign", "")
+        if not chosen:
+            filters = parse_qs(request.GET.get("_changelist_filters", ""))
+            chosen = filters.get(CAMPAIGN, [""])[0]
+        return Campaign.objects.filter(pk=chosen).first() if chosen.isdecimal() else None
+
+    def _ask_for_campaign(self, request: HttpRequest) -> HttpResponse:
+        form = CampaignChoice(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            return redirect(f"{self.url_of('add')}?campaign={form.cleaned_data['campaign'].pk}")
+        return self.action_page(
+            request,
+            title=_now("Add a record"),
+            submit=_now("Continue"),
+            form=form,
+            cancel_url=self.url_of("changelist"),
+            intro=_now("Which campaign is the record for?"),
+        )
+
+    # Saving
+
+    def save_model(self, request: HttpRequest, obj: Record, form: Any, change: bool) -> None:
+        values = form.values()
+        facts = form.facts
+        if change:
+            if not values:
+                return
+            edit = Edit(obj.phone_number, values, record_id=obj.pk)
+            Record.objects.edit_many(actor_of(request), facts, [edit])
+            faults = edit.faults
+        else:
+            record = NewRecord(values)
+            Record.objects.add_many(actor_of(request), facts, [record])
+            obj.pk, obj.campaign_id, obj.phone_number = record.id, facts.id, values.get("phone_number", "")
+            faults = record.faults
+        if faults:
+            raise Invalid(Fault(fault.code, record_form.form_field_of(fault, facts), fault.params) for fault in faults)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Nothing: the verb has written it all."""
+
+    def delete_model(self, request: HttpRequest, obj: Record) -> None:
+        obj.remove(actor_of(request))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes with a record; whoever may delete it may delete these."""
+        record = objs[0]
+        parts = [
+            (_now("additional numbers"), record.additional_numbers.count()),
+            (_now("entries of its history"), record.history.count()),
+        ]
+        return [str(record)], {name: count for name, count in parts if count}, set(), []
+
+
+def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:
+    """What an entry of the history says changed, by the labels of the page."""
+    labels = {
+        "agent_login": _("agent"),
+        "identifier": _("identifier"),
+        "order": _("order"),
+        "last_note": _("last note"),
+        "next_call_at": _("next call"),
+    }
+    changes: list[tuple[Any, Any, Any]] = []
+    if change.to_status != change.from_status or change.to_system_status != change.from_system_status:
+        changes.append(
+            (_("status"), change.from_status or change.from_system_status, change.to_status or change.to_system_status)
+        )
+    for name, (old, new) in change.changes.items():
+        if name == "fields":
+            keys = [*dict.fromkeys([*old, *new])]
+            changes += [
+                (names.get(key, _("a field that was removed")), old.get(key, ""), new.get(key, "")) for key in keys
+            ]
+        else:
+            changes.append((labels.get(name, name), old if old is not None else "", new))
+    return changes

@@ -1,0 +1,47 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from callcentre.admin import Admin, actor_of
+from campaigns.models import CampaignGroup, DictionaryStatus
+
+
+@admin.register(DictionaryStatus)
+class DictionaryStatusAdmin(Admin):
+    """Which statuses does a new campaign start with?"""
+
+    list_display = ("name", "system_status", "order")
+    list_display_links = ("name",)
+    fields = ("name", "system_status", "order")
+    search_fields = ("name",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: DictionaryStatus | None = None) -> tuple[str, ...]:
+        """The statuses that campaigns made of it have its system status: it would no longer say what they do."""
+        return ("system_status",) if obj else ()
+
+
+@admin.register(CampaignGroup)
+class CampaignGroupAdmin(Admin):
+    """Which campaigns belong together?"""
+
+    list_display = ("name", "campaigns_count")
+    fields = ("name",)
+    search_fields = ("name",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CampaignGroup]:
+        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))  # type: ignore[no-any-return]
+
+    @display(description=_("campaigns"), ordering="campaign_count")
+    def campaigns_count(self, group: CampaignGroup) -> int:
+        count: int = group.campaign_count  # type: ignore[attr-defined]
+        return count
+
+    def save_model(self, request: HttpRequest, obj: CampaignGroup, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+        else:
+            obj.__dict__.update(CampaignGroup.create(actor_of(request), form.cleaned_data["name"]).__dict__)

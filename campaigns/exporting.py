@@ -1,0 +1,93 @@
+"""Records with their results as CSV, for spreadsheets and for import_records, streamed by COPY.
+
+A spreadsheet takes a cell that starts with = + - or @ for a formula, and what an agent noted or a customer entered is
+not ours to execute. Such a cell gets an apostrophe in front, which an import takes away again. Cells of digits and the
+separators of phone numbers stay as they are: +48 22 555 01 01 is harmless, and useless with an apostrophe.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from django.conf import settings
+from django.db import connection
+from psycopg import sql
+
+from campaigns.importing.columns import TARGETS, simple_name
+from campaigns.models import Campaign
+
+# So that spreadsheets know that it is UTF-8.
+_BYTE_ORDER_MARK = "\ufeff"
+_BLOCK_BYTES = 64 * 1024
+
+_PLAIN = "{value}"
+_TEXT = (
+    r"CASE WHEN {value} ~ E'^\'*[-=+@\t\r＝＋－＠]' AND {value} !~ '^[-+]?[0-9 ()./-]+$'"
+    r" THEN '''' || {value} ELSE {value} END"
+)
+_MINUTE = "to_char({value} AT TIME ZONE {zone}, 'YYYY-MM-DD HH24:MI')"
+_ADDITIONAL = (
+    "(SELECT string_agg(n.phone_number, ', ' ORDER BY n.id) FROM campaigns_additionalnumber n WHERE n.record_id = r.id)"
+)
+# Column -> what is in it, and how it is written.
+_COLUMNS = {
+    "record_id": ("r.id", _PLAIN),
+    "phone_number": ("r.phone_number", _TEXT),
+    "identifier": ("r.identifier", _TEXT),
+    "status": ("s.name", _TEXT),
+    "system_status": ("r.system_status", _PLAIN),
+    "agent_login": ("a.login", _TEXT),
+    "agent_name": ("trim(concat_ws(' ', a.name, a.surname))", _TEXT),
+    "next_call_date": ("r.next_call_at", _MINUTE),
+    "order": ('r."order"', _PLAIN),
+    "call_date": ("r.called_at", _MINUTE),
+    "create_date": ("r.created_at", _MINUTE),
+    "last_note": ("r.last_note", _TEXT),
+    "additional_numbers": (_ADDITIONAL, _TEXT),
+    "last_change_date": ("h.at", _MINUTE),
+    "last_change_by": ("h.actor_name", _TEXT),
+    "previous_status": ("h.from_status", _TEXT),
+}
+_SELECT = """
+COPY (
+  SELECT {columns} FROM campaigns_record r
+  LEFT JOIN campaigns_recordstatus s ON s.id = r.status_id
+  LEFT JOIN telephony_agent a ON a.id = r.agent_id
+  LEFT JOIN LATERAL (
+    SELECT c.at, c.actor_name, c.from_status FROM campaigns_recordchange c
+    WHERE c.record_id = r.id ORDER BY c.id DESC LIMIT 1
+  ) h ON true
+  WHERE r.campaign_id = {campaign} ORDER BY r.id
+) TO STDOUT (FORMAT csv, DELIMITER {delimiter})
+"""
+
+
+def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
+    """The file in blocks, its header first: as the records were at one instant, in constant memory."""
+    fields = list(campaign.fields.values_list("pk", "name"))
+    columns = [_written(sql.SQL(value), form) for value, form in _COLUMNS.values()]
+    columns += [_written(sql.SQL("(r.fields ->> {})").format(sql.Literal(str(pk))), _TEXT) for pk, _ in fields]
+    statement = sql.SQL(_SELECT).format(
+        columns=sql.SQL(", ").join(columns), campaign=sql.Literal(campaign.pk), delimiter=sql.Literal(delimiter)
+    )
+    block = bytearray(_header([name for _, name in fields], delimiter))
+    with connection.cursor() as cursor, cursor.copy(statement.as_string(cursor.connection)) as copy:
+        for row in copy:
+            block += row
+            if len(block) >= _BLOCK_BYTES:
+                yield bytes(block)
+                block.clear()
+    yield bytes(block)
+
+
+def _written(value: sql.Composable, form: str) -> sql.Composable:
+    return sql.SQL(form).format(value=value, zone=sql.Literal(settings.TIME_ZONE))
+
+
+def _header(fields: Sequence[str], delimiter: str) -> bytes:
+    """The names of the columns. A field that is called like one of ours, or like a formula, says that it is a field."""
+    ours = {*TARGETS, *_COLUMNS}
+    written = io.StringIO()
+    names = [f"field:{name}" if simple_name(name) in ours or not name[:1].isalnum() else name for name in fields]
+    csv.writer(written, delimiter=delimiter, lineterminator="\n").writerow([*_COLUMNS, *names])
+    return (_BYTE_ORDER_MARK + written.getvalue()).encode()

@@ -1,0 +1,141 @@
+"""The head of a file as it would be imported, and what is wrong with its rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import BinaryIO
+
+from django.db import connection
+from django.utils import timezone
+
+from callcentre.errors import ErrorCode, Fault
+from campaigns.importing.columns import Reading, RowReader
+from campaigns.importing.formats import Format
+from campaigns.importing.reading import Rows
+from campaigns.models.rules import CampaignFacts
+
+SHOWN_ROWS = 20
+CHECKED_ROWS = 1000
+SHOWN_FAULTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRow:
+    line: int
+    phone_number: str
+    number: str
+    status: str
+    # As target -> text, of those columns that are imported.
+    values: Mapping[str, str]
+    faults: Sequence[str]
+
+
+@dataclass(slots=True)
+class Preview:
+    """What people see of the first rows; `faulty` and `duplicates` count those among the `checked` ones."""
+
+    rows: list[PreviewRow] = field(default_factory=list)
+    faults: list[tuple[int, str]] = field(default_factory=list)
+    checked: int = 0
+    faulty: int = 0
+    duplicates: int = 0
+
+    @property
+    def is_whole_file(self) -> bool:
+        return self.checked < CHECKED_ROWS
+
+
+def head(file: BinaryIO, form: Format) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns ("" where there are none), and examples of each from the first rows."""
+    with Rows(file, form) as rows:
+        first = [cells for _, cells in islice(rows, SHOWN_ROWS) if isinstance(cells, list)]
+        width = rows.width
+        names = [*rows.header, *[""] * (width - len(rows.header))]
+    examples = [
+        list(islice(dict.fromkeys(cells[place] for cells in first if place < len(cells) and cells[place].strip()), 3))
+        for place in range(width)
+    ]
+    return names, examples
+
+
+def preview(
+    file: BinaryIO, form: Format, campaign: CampaignFacts, columns: Mapping[int, str], region: str, *, is_skipping: bool
+) -> Preview:
+    """Read the first rows as the import would, the numbers and identifiers that are taken included."""
+    shown = Preview()
+    with Rows(file, form) as rows:
+        reader = RowReader(campaign, columns, rows, region)
+        readings = [(line, reader.read(cells)) for line, cells in islice(rows, CHECKED_ROWS)]
+    taken = _Taken(campaign, [reading for _, reading in readings], is_skipping=is_skipping)
+    names = {key: name for name, key in campaign.fields.items()}
+    for line, reading in readings:
+        faults = [fault.message for fault in reading.faults]
+        duplicate = taken.faults(reading)
+        if duplicate and not faults and duplicate[0].code is ErrorCode.NUMBER_DUPLICATED:
+            shown.duplicates += 1
+        elif faults or duplicate:
+            shown.faulty += 1
+        faults += [fault.message for fault in duplicate]
+        if len(shown.rows) < SHOWN_ROWS:
+            shown.rows.append(_row(line, reading, faults, names))
+        if faults and len(shown.faults) < SHOWN_FAULTS:
+            shown.faults.append((line, " ".join(faults)))
+    shown.checked = len(readings)
+    return shown
+
+
+def _row(line: int, reading: Reading, faults: Sequence[str], names: Mapping[str, str]) -> PreviewRow:
+    draft = reading.draft
+    values = {
+        "identifier": draft.identifier,
+        "agent_login": draft.agent_login,
+        "next_call_date": f"{timezone.localtime(draft.next_call_at):%Y-%m-%d %H:%M}" if draft.next_call_at else "",
+        "order": "" if draft.order is None else str(draft.order),
+        "additional_numbers": ", ".join(number for _, number in reading.additional),
+        **{f"field:{key}": text for key, text in draft.fields.items() if key in names},
+    }
+    return PreviewRow(line, reading.phone_number, reading.number, draft.status.name, values, faults)
+
+
+class _Taken:
+    """Which numbers and identifiers records of the campaign have, or earlier rows that would be imported."""
+
+    def __init__(self, campaign: CampaignFacts, readings: Sequence[Reading], *, is_skipping: bool) -> None:
+        self._is_skipping = is_skipping
+        numbers = [reading.number for reading in readings if reading.number] if is_skipping else []
+        identifiers = [reading.draft.identifier for reading in readings if reading.draft.identifier]
+        self._numbers = set(
+            self._select(
+                "SELECT number FROM campaigns_record WHERE campaign_id = %s AND is_primary AND number = ANY(%s)",
+                campaign,
+                numbers,
+            )
+        )
+        self._identifiers = set(
+            self._select(
+                "SELECT identifier FROM campaigns_record"
+                " WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)",
+                campaign,
+                identifiers,
+            )
+        )
+
+    @staticmethod
+    def _select(statement: str, campaign: CampaignFacts, values: Sequence[str]) -> Iterator[str]:
+        if values:
+            with connection.cursor() as cursor:
+                cursor.execute(statement, [campaign.id, [*values]])
+                yield from (value for (value,) in cursor.fetchall())
+
+    def faults(self, reading: Reading) -> list[Fault]:
+        faults = []
+        number, identifier = reading.number, reading.draft.identifier
+        if self._is_skipping and number in self._numbers:
+            faults.append(Fault(ErrorCode.NUMBER_DUPLICATED))
+        if identifier and identifier in self._identifiers:
+            faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN))
+        if not faults and not reading.faults:
+            self._numbers.add(number)
+            if identifier:
+                self._identifiers.add(identifier)
+        return faults

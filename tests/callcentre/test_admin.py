@@ -1,0 +1,394 @@
+"""API users, back-office users, log-in and the front page of the admin."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from callcentre import limits
+from callcentre.actor import SYSTEM
+from callcentre.models import ApiUser, ApiUserChange, Lockout, User, hash_secret
+from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
+from tests.callcentre.factories import ApiUserFactory, UserFactory
+from tests.conftest import ApiClient
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+INDEX = reverse("admin:index")
+LOGIN = reverse("admin:login")
+API_USERS = reverse("admin:callcentre_apiuser_changelist")
+ADD_API_USER = reverse("admin:callcentre_apiuser_add")
+
+
+@pytest.fixture(autouse=True)
+def _forget_counts():
+    cache.clear()
+
+
+def page_of(user, page="change"):
+    return reverse(f"admin:callcentre_apiuser_{page}", args=[user.pk])
+
+
+def made(client, **values):
+    """Add an API user on its page: the user, and the secret that the answer shows."""
+    response = client.submit(ADD_API_USER, expected=200, **{"login": "robot", "is_active": "on", **values})
+    return ApiUser.objects.get(login=values.get("login", "robot")), secret_in(response)
+
+
+def secret_in(response):
+    return response.context["secret"]
+
+
+# API users
+
+
+def test_a_new_api_user_gets_in_with_the_secret_that_is_shown():
+    user, secret = made(superuser(), rights=["campaigns:read", "agents:write"])
+
+    assert user.rights == ["campaigns:read", "agents:write"]
+    assert ApiClient("robot", secret).get("/api/ping").status_code == 204
+
+
+def test_the_secret_is_in_the_answer_to_saving_and_nowhere_else(caplog):
+    client = superuser()
+
+    response = client.submit(ADD_API_USER, expected=200, login="robot", is_active="on")
+
+    secret = secret_in(response)
+    user = ApiUser.objects.get(login="robot")
+    pages = [client.page(path) for path in (page_of(user), API_USERS, page_of(user, "history"), INDEX)]
+    assert secret in response.content.decode()
+    assert not any(secret in page for page in pages)
+    assert secret not in caplog.text
+    assert secret not in str(response.cookies) + str(client.session.items())
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_no_page_shows_a_hash():
+    client = superuser()
+    user, secret = made(client)
+
+    page = client.page(page_of(user))
+
+    assert hash_secret(secret) not in page
+    assert "secret_hash" not in page
+
+
+def test_networks_are_read_one_a_line():
+    user, _ = made(superuser(), allowed_networks="192.0.2.0/24\n 2001:db8::1 \n192.0.2.0/24")
+
+    assert user.allowed_networks == ["192.0.2.0/24", "2001:db8::1"]
+
+
+def test_each_network_that_is_none_is_named():
+    response = superuser().submit(ADD_API_USER, expected=200, login="robot", allowed_networks="10.0.0.1/8\n10.0.0.1\nx")
+
+    errors = errors_of(response)["allowed_networks"]
+    assert [error.partition(" ")[0] for error in errors] == ["10.0.0.1/8", "x"]
+    assert not ApiUser.objects.exists()
+
+
+def test_a_login_that_is_taken_is_refused_at_its_field():
+    ApiUserFactory(login="robot")
+
+    response = superuser().submit(ADD_API_USER, expected=200, login="robot")
+
+    assert list(errors_of(response)) == ["login"]
+
+
+def test_a_login_with_a_colon_is_refused_at_its_field():
+    response = superuser().submit(ADD_API_USER, expected=200, login="ro:bot")
+
+    assert errors_of(response)["login"] == ["A login has no colon."]
+
+
+def test_a_login_taken_between_the_look_and_the_write_is_a_sentence_and_no_500(monkeypatch):
+    client = superuser()
+    ApiUserFactory(login="robot")
+    # The form and the verb both looked before the other one was there.
+    monkeypatch.setattr(ApiUser, "full_clean", lambda self, **kwargs: None)
+    monkeypatch.setattr("django.forms.models.BaseModelForm.validate_unique", lambda self: None)
+
+    response = client.submit(ADD_API_USER, expected=200, login="robot")
+
+    assert "already exists" in str(errors_of(response))
+
+
+def test_editing_is_in_force_and_in_the_history():
+    client = superuser()
+    user, _ = made(client, rights=["campaigns:read"])
+
+    client.submit(page_of(user), rights=["*"], description="Nightly export")
+
+    user.refresh_from_db()
+    page = client.page(page_of(user))
+    assert (user.rights, user.description) == (["*"], "Nightly export")
+    assert user.changes.filter(action="edit", actor_kind="user").count() == 1
+    assert "Nightly export" in page
+    assert "campaigns:read" in page
+
+
+def test_saving_without_a_change_leaves_no_trace_in_the_history():
+    user = ApiUserFactory(rights=["campaigns:read"], allowed_networks=["192.0.2.0/24"], expires_at=timezone.now())
+
+    superuser().submit(page_of(user))
+
+    assert [change.action for change in user.changes.all()] == ["create"]
+
+
+def test_the_login_stays_what_it_was():
+    user = ApiUserFactory(login="robot")
+
+    superuser().submit(page_of(user), login="other")
+
+    user.refresh_from_db()
+    assert user.login == "robot"
+
+
+@pytest.mark.parametrize(("action", "expected", "status"), [("disable", False, 401), ("enable", True, 204)])
+def test_api_users_are_switched_from_the_list_by_the_verb(action, expected, status):
+    client = superuser()
+    user, secret = made(client)
+    ApiUser.objects.update(is_active=not expected)
+
+    response = client.act(API_USERS, action, user)
+
+    assert messages_of(response) == [f"1 API user {action}d."]
+    assert ApiClient("robot", secret).get("/api/ping").status_code == status
+    assert user.changes.filter(action="edit").count() == 1
+
+
+def test_a_new_secret_is_shown_once_and_the_old_one_works_for_the_hours_asked_for(time_machine):
+    client = superuser()
+    user, old = made(client)
+
+    new = secret_in(client.submit(page_of(user, "rotate_secret"), expected=200, overlap_hours="2"))
+
+    assert [ApiClient("robot", secret).get("/api/ping").status_code for secret in (old, new)] == [204, 204]
+    user.refresh_from_db()
+    assert timedelta(hours=1, minutes=59) < user.previous_secret_expires_at - timezone.now() <= timedelta(hours=2)
+
+
+def test_the_page_of_a_new_secret_sent_twice_makes_one_secret():
+    client = superuser()
+    user, _ = made(client)
+    path = page_of(user, "rotate_secret")
+    data = inputs_of(client.page(path))
+    first = secret_in(client.post(path, data))
+
+    again = client.post(path, data)
+
+    assert errors_of(again) == {"": ["The API user was changed meanwhile, or this page was sent before."]}
+    assert ApiClient("robot", first).get("/api/ping").status_code == 204
+
+
+def test_a_password_replaces_the_secret():
+    client = superuser()
+    user, secret = made(client)
+    password = "a long and odd one"
+
+    response = client.submit(page_of(user, "set_password"), password=password, again=password)
+
+    assert [ApiClient("robot", key).get("/api/ping").status_code for key in (secret, password)] == [401, 204]
+    assert password not in str(messages_of(response))
+
+
+@pytest.mark.parametrize(
+    ("password", "again", "field"),
+    [("a long and odd one", "another", "again"), ("short", "short", "password"), ("robot", "robot", "password")],
+)
+def test_a_bad_password_is_refused_at_its_field(password, again, field):
+    client = superuser()
+    user, secret = made(client)
+
+    response = client.submit(page_of(user, "set_password"), expected=200, password=password, again=again)
+
+    assert field in errors_of(response)
+    assert f'value="{password}"' not in response.content.decode()
+    assert ApiClient("robot", secret).get("/api/ping").status_code == 204
+
+
+def test_an_api_user_cannot_be_deleted():
+    user = ApiUserFactory()
+
+    response = superuser().post(page_of(user, "delete"), {"post": "yes"})
+
+    assert response.status_code == 403
+    assert ApiUser.objects.filter(pk=user.pk).exists()
+
+
+@pytest.mark.parametrize("page", ["change", "rotate_secret", "set_password"])
+def test_who_may_only_look_changes_nothing_of_an_api_user(page):
+    user = ApiUserFactory(description="before")
+
+    response = staff("view_apiuser").post(page_of(user, page), {"description": "after", "overlap_hours": "0"})
+
+    assert response.status_code == 403
+    assert [change.action for change in user.changes.all()] == ["create"]
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_the_list_of_api_users_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+    ApiUserFactory.create_batch(count, rights=["*"])
+    client = superuser()
+
+    with django_assert_num_queries(5):
+        client.page(API_USERS)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_the_page_of_an_api_user_takes_the_same_queries_however_long_its_history(count, django_assert_num_queries):
+    user = ApiUserFactory()
+    for number in range(count):
+        user.edit(SYSTEM, description=str(number))
+    client = superuser()
+
+    with django_assert_num_queries(4):
+        client.page(page_of(user))
+
+
+def test_the_changes_of_api_users_are_listed_and_read_only(django_assert_num_queries):
+    user = ApiUserFactory(login="robot")
+    user.edit(SYSTEM, rate_limit=10)
+    change = ApiUserChange.objects.first()
+    client = superuser()
+
+    with django_assert_num_queries(5):
+        page = client.page(reverse("admin:callcentre_apiuserchange_changelist"))
+
+    assert "requests per minute: 10" in page
+    assert client.get(reverse("admin:callcentre_apiuserchange_add")).status_code == 403
+    assert client.post(reverse("admin:callcentre_apiuserchange_change", args=[change.pk]), {}).status_code == 403
+
+
+def test_idempotency_records_are_not_in_the_admin():
+    assert superuser().get("/admin/callcentre/idempotencyrecord/").status_code == 404
+
+
+# Back-office users
+
+
+def test_who_is_added_to_the_back_office_may_log_in_to_it():
+    superuser().submit(
+        reverse("admin:callcentre_user_add"),
+        username="ewa",
+        password1="a long and odd one",
+        password2="a long and odd one",
+    )
+
+    assert User.objects.get(username="ewa").is_staff
+
+
+def test_nobody_makes_himself_a_superuser():
+    client = staff("view_user", "change_user")
+    user = User.objects.get(is_superuser=False)
+
+    client.submit(reverse("admin:callcentre_user_change", args=[user.pk]), is_superuser="on", first_name="Ewa")
+
+    user.refresh_from_db()
+    assert (user.first_name, user.is_superuser) == ("Ewa", False)
+
+
+@pytest.mark.parametrize("page", ["callcentre_user_change", "auth_user_password_change"])
+def test_only_a_superuser_changes_a_superuser(page):
+    boss = UserFactory(admin=True)
+
+    response = staff("view_user", "change_user").post(reverse(f"admin:{page}", args=[boss.pk]), {"password1": "x"})
+
+    assert response.status_code == 403
+
+
+@pytest.mark.parametrize(("name", "queries"), [("callcentre_user", 6), ("auth_group", 5), ("callcentre_lockout", 5)])
+def test_the_other_lists_of_access_take_few_queries(name, queries, django_assert_num_queries):
+    UserFactory.create_batch(20)
+    client = superuser()
+
+    with django_assert_num_queries(queries):
+        client.page(reverse(f"admin:{name}_changelist"))
+
+
+def test_a_lockout_is_ended_by_who_may():
+    for _ in range(20):
+        limits.count_failure("api", "robot", "192.0.2.7")
+    lockout = Lockout.objects.get()
+
+    response = superuser().act(reverse("admin:callcentre_lockout_changelist"), "forget", lockout)
+
+    assert messages_of(response) == ["1 lockout ended."]
+    assert limits.locked_for("api", "robot", "192.0.2.7") == 0
+
+
+# Log-in
+
+
+def guess(client, times, password="wrong"):
+    for _ in range(times):
+        response = client.post(LOGIN, {"username": "ewa", "password": password})
+    return response
+
+
+def test_the_right_password_leads_to_the_front_page():
+    UserFactory(username="ewa", staff=True)
+    client = BackOffice()
+
+    response = client.submit(LOGIN, username="ewa", password="user-pass")
+
+    assert response.url == INDEX
+
+
+def test_after_too_many_attempts_the_form_says_when_to_come_back(settings):
+    settings.LOGIN_FAILURES_PER_LOGIN = 3
+    UserFactory(username="ewa", staff=True)
+    client = Client()
+
+    responses = [guess(client, 2), guess(client, 1), guess(client, 1, "user-pass")]
+
+    assert [response.status_code for response in responses] == [200, 429, 429]
+    assert 0 < int(responses[2]["Retry-After"]) <= 300
+    assert errors_of(responses[2]) == {"": ["Too many attempts. Try again in 5 minutes."]}
+    assert "_auth_user_id" not in client.session
+
+
+def test_another_person_at_the_same_address_logs_in_meanwhile(settings):
+    settings.LOGIN_FAILURES_PER_LOGIN = 3
+    UserFactory(username="jan", staff=True)
+    guess(Client(), 4)
+
+    response = Client().post(LOGIN, {"username": "jan", "password": "user-pass", "next": INDEX})
+
+    assert response.status_code == 302
+
+
+def test_log_in_works_while_redis_does_not(monkeypatch):
+    UserFactory(username="ewa", staff=True)
+    monkeypatch.setattr(limits, "_fail", lambda *arguments: None)
+
+    wrong, right = guess(Client(), 30), guess(Client(), 1, "user-pass")
+
+    assert (wrong.status_code, right.status_code) == (200, 302)
+
+
+# The whole
+
+
+def test_the_menu_shows_what_one_may_see():
+    page = staff("view_campaign", "view_agent").page(INDEX)
+
+    assert reverse("admin:campaigns_campaign_changelist") in page
+    assert reverse("admin:telephony_agent_changelist") in page
+    assert API_USERS not in page
+
+
+def test_who_may_see_nothing_is_told_so():
+    assert "There is nothing on this page that you may see." in staff().page(INDEX)
+
+
+def test_the_language_can_be_changed():
+    client = superuser()
+
+    client.post(reverse("language"), {"language": "pl", "next": INDEX})
+
+    assert '<html lang="pl"' in client.page(INDEX)

@@ -1,0 +1,109 @@
+"""Each system check, by its id: what it refuses, and that it leaves good settings alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+
+from callcentre import checks
+
+ROOT = Path(__file__).resolve().parents[2]
+BROKER = {"global_keyprefix": "cc:", "visibility_timeout": 7200}
+
+
+def failing(settings: Any, **values: Any) -> set[str]:
+    """Ids of the checks that refuse a good production with these values instead."""
+    production = {
+        "DEBUG": False,
+        "ALLOWED_HOSTS": ["callcentre.example"],
+        "SECRET_KEY": "0123456789" * 5,
+        "FIELD_ENCRYPTION_KEYS": ["dGhlLWtleS1vZi1hLXRlc3QtcnVuLWlzLW5vLWtleS0="],
+        "SESSION_COOKIE_SECURE": True,
+        "CSRF_COOKIE_SECURE": True,
+        "TRUSTED_PROXIES": ["10.0.0.0/8", "::1"],
+    }
+    for name, value in {**production, **values}.items():
+        setattr(settings, name, value)
+    messages = run_checks(include_deployment_checks=True)
+    return {str(message.id) for message in messages if str(message.id).startswith("callcentre.")}
+
+
+def test_a_good_production_passes(settings: Any) -> None:
+    assert failing(settings) == set()
+
+
+@pytest.mark.parametrize(
+    ("expected", "values"),
+    [
+        ("callcentre.E001", {"DEBUG": True}),
+        ("callcentre.E002", {"ALLOWED_HOSTS": []}),
+        ("callcentre.E002", {"ALLOWED_HOSTS": ["callcentre.example", "*"]}),
+        ("callcentre.E003", {"SECRET_KEY": ""}),
+        ("callcentre.E003", {"SECRET_KEY": "short"}),
+        ("callcentre.E003", {"SECRET_KEY": "a" * 60}),
+        ("callcentre.E004", {"FIELD_ENCRYPTION_KEYS": []}),
+        ("callcentre.E004", {"FIELD_ENCRYPTION_KEYS": ["no key"]}),
+        ("callcentre.E005", {"SESSION_COOKIE_HTTPONLY": False}),
+        ("callcentre.E005", {"CSRF_COOKIE_HTTPONLY": False}),
+        ("callcentre.E006", {"SESSION_COOKIE_SECURE": False}),
+        ("callcentre.E006", {"CSRF_COOKIE_SECURE": False, "ALLOWED_HOSTS": ["localhost", "callcentre.example"]}),
+        ("callcentre.E007", {"TRUSTED_PROXIES": ["nginx"]}),
+        ("callcentre.E007", {"TRUSTED_PROXIES": ["0.0.0.0/0"]}),
+        ("callcentre.E008", {"METRICS_ALLOWED_NETWORKS": ["10.0.0.0/33"]}),
+        ("callcentre.E009", {"DEFAULT_REGION": "XX"}),
+        ("callcentre.E009", {"DEFAULT_REGION": ""}),
+        ("callcentre.E010", {"CELERY_BROKER_URL": "amqp://rabbit"}),
+        ("callcentre.E011", {"CELERY_BROKER_TRANSPORT_OPTIONS": BROKER, "CELERY_TASK_TIME_LIMIT": 7200}),
+        ("callcentre.E012", {"TIME_ZONE": "Europe/Atlantis"}),
+        ("callcentre.E012", {"USE_TZ": False}),
+        ("callcentre.E012", {"CELERY_TIMEZONE": "UTC"}),
+    ],
+)
+def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: dict[str, Any]) -> None:
+    zone = settings.TIME_ZONE
+
+    found = failing(settings, **values)
+
+    settings.TIME_ZONE = zone
+    assert found == {expected}
+
+
+def test_cookies_may_be_plain_where_only_this_machine_is_served(settings: Any) -> None:
+    hosts = ["localhost", "127.0.0.1", "[::1]"]
+
+    assert failing(settings, ALLOWED_HOSTS=hosts, SESSION_COOKIE_SECURE=False, CSRF_COOKIE_SECURE=False) == set()
+
+
+def test_every_message_says_what_to_do(settings: Any) -> None:
+    failing(settings, ALLOWED_HOSTS=[], SECRET_KEY="", FIELD_ENCRYPTION_KEYS=[], DEFAULT_REGION="XX")
+
+    assert [message.id for message in checks.check_settings() if not message.hint] == []
+
+
+def started(*arguments: str, **environment: str) -> tuple[int, str]:
+    """Exit code and output of a process of ours with these variables."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-c", "import callcentre.wsgi"],
+        ["-m", "celery", "-A", "callcentre", "worker", "-P", "solo"],
+        ["-m", "celery", "-A", "callcentre", "beat"],
+        ["manage.py", "migrate", "--check"],
+    ],
+    ids=["web", "worker", "beat", "manage"],
+)
+def test_no_process_starts_with_unsafe_settings(arguments: list[str], tmp_path: Path) -> None:
+    code, output = started(*arguments, ALLOWED_HOSTS="*", CALLCENTRE_VAR=str(tmp_path))
+
+    assert (code, "callcentre.E002" in output, "Traceback" in output) == (1, True, False)

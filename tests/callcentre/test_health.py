@@ -1,0 +1,134 @@
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django.test import Client
+
+from callcentre import health
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _forget_migrations() -> Iterator[None]:
+    health.migrations.are_applied = False
+    yield
+    health.migrations.are_applied = False
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def dead_port() -> int:
+    """A port that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def statuses(response: Any) -> dict[str, str]:
+    return {name: check["status"] for name, check in response.json()["checks"].items()}
+
+
+def use_database_at(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
+    parameters = {**connection.get_connection_params(), "host": "127.0.0.1", "port": port, "password": "s3cret-word"}
+    monkeypatch.setattr(DatabaseWrapper, "get_connection_params", lambda self: dict(parameters))
+
+
+def test_a_live_process_asks_no_store(client: Client, django_assert_num_queries: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(health, "_ask", None)
+
+    with django_assert_num_queries(0):
+        response = client.get("/health/live")
+
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_a_service_with_all_its_stores_is_ready(client: Client) -> None:
+    response = client.get("/health/ready")
+
+    assert (response.status_code, response.json()["status"]) == (200, "ok")
+    assert statuses(response) == {"database": "ok", "broker": "ok", "migrations": "ok"}
+
+
+def test_without_the_broker_the_service_is_not_ready(client: Client, settings: Any, dead_port: int) -> None:
+    settings.CELERY_BROKER_URL = f"redis://:s3cret-word@127.0.0.1:{dead_port}/0"
+
+    response = client.get("/health/ready")
+
+    assert response.status_code == 503
+    assert statuses(response) == {"database": "ok", "broker": "failed", "migrations": "ok"}
+
+
+def test_without_the_database_the_service_is_not_ready(
+    client: Client, monkeypatch: pytest.MonkeyPatch, dead_port: int
+) -> None:
+    use_database_at(monkeypatch, dead_port)
+
+    response = client.get("/health/ready")
+
+    assert response.status_code == 503
+    assert statuses(response) == {"database": "failed", "broker": "ok", "migrations": "failed"}
+
+
+def test_stores_that_hang_are_waited_for_two_seconds_together(
+    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch, silent_port: int
+) -> None:
+    settings.CELERY_BROKER_URL = f"redis://127.0.0.1:{silent_port}/0"
+    use_database_at(monkeypatch, silent_port)
+
+    started = time.monotonic()
+    response = client.get("/health/ready")
+
+    assert statuses(response) == {"database": "failed", "broker": "failed", "migrations": "failed"}
+    assert time.monotonic() - started < 2.5
+
+
+def test_a_failing_check_says_no_secret(
+    client: Client,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    dead_port: int,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    settings.CELERY_BROKER_URL = f"redis://:s3cret-word@127.0.0.1:{dead_port}/0"
+    use_database_at(monkeypatch, dead_port)
+
+    said = client.get("/health/ready").content.decode() + "".join(capfd.readouterr())
+
+    assert "OperationalError" in said
+    assert "s3cret-word" not in said
+
+
+def test_a_migration_that_is_not_applied_is_named(client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE django_migrations SET name = name || '-' WHERE app = 'campaigns' AND name LIKE '0001%%'")
+    try:
+        response = client.get("/health/ready")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE django_migrations SET name = rtrim(name, '-') WHERE app = 'campaigns'")
+
+    assert response.status_code == 503
+    assert "campaigns.0001_initial" in response.json()["checks"]["migrations"]["error"]
+
+
+def test_migrations_are_compared_no_more_once_they_are_applied(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.get("/health/ready")
+    monkeypatch.setattr(health, "MigrationLoader", None)
+
+    assert statuses(client.get("/health/ready"))["migrations"] == "ok"
+
+
+def test_probes_are_open_to_anybody(client: Client) -> None:
+    codes = [client.get(path, REMOTE_ADDR="203.0.113.9").status_code for path in ("/health/live", "/health/ready")]
+
+    assert codes == [200, 200]

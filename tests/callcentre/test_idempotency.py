@@ -1,0 +1,355 @@
+"""Idempotency-Key: a write that is repeated runs once, whatever happens between the work and its answer."""
+
+import os
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from callcentre.actor import SYSTEM
+from callcentre.crypto import decrypt
+from callcentre.errors import Conflict, ErrorCode
+from callcentre.models import ApiUser, IdempotencyRecord
+from callcentre.tasks import prune_idempotency
+from campaigns.models import Campaign, CampaignGroup
+from tests.callcentre.factories import IdempotencyRecordFactory
+from tests.campaigns.factories import CampaignFactory
+from tests.conftest import ACTOR, ApiClient
+from tests.serving import Answer, WebServer, at_once
+from tests.telephony.factories import AgentFactory
+
+NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
+
+
+def post(api: ApiClient, path: str, body: Any, key: str = "a-key") -> Any:
+    return api.post(f"/api/{path}", body, headers={"idempotency-key": key})
+
+
+def error_code(response: Any) -> int:
+    return int(response.json()["errors"][0]["code"])
+
+
+@pytest.mark.django_db
+def test_the_same_key_and_body_gives_the_first_answer_and_runs_nothing(api: ApiClient) -> None:
+    first, second = (post(api, "outbounds", NEW_CAMPAIGN) for _ in range(2))
+
+    assert (first.status_code, first.content) == (second.status_code, second.content)
+    assert Campaign.objects.count() == 1
+    assert "Idempotent-Replayed" not in first
+    assert second["Idempotent-Replayed"] == "true"
+    assert second["Content-Type"] == "application/json; charset=utf-8"
+    assert first["X-Request-Id"] != second["X-Request-Id"]
+
+
+@pytest.mark.django_db
+def test_an_empty_answer_is_replayed_empty(api: ApiClient) -> None:
+    AgentFactory(login="anna")
+    CampaignFactory(code="DEMO1")
+
+    answers = [post(api, "outbounds/DEMO1/add_agents", {"logins": ["anna"]}) for _ in range(2)]
+
+    assert [(answer.status_code, answer.content) for answer in answers] == [(204, b"")] * 2
+    assert answers[1]["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.django_db
+def test_the_same_key_with_another_body_is_409_and_changes_nothing(api: ApiClient) -> None:
+    post(api, "outbound_groups", {"name": "Sales"})
+
+    response = post(api, "outbound_groups", {"name": "Support"})
+
+    assert response.status_code == 409
+    assert error_code(response) == ErrorCode.KEY_REUSED.number
+    assert CampaignGroup.objects.get().name == "Sales"
+
+
+@pytest.mark.django_db
+def test_without_a_key_a_repeated_write_is_two(api: ApiClient) -> None:
+    assert api.post("/api/outbounds", NEW_CAMPAIGN).json() != api.post("/api/outbounds", NEW_CAMPAIGN).json()
+
+
+@pytest.mark.django_db
+def test_a_key_belongs_to_one_user_method_and_path(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
+    other = api_client("*", login="other")
+    codes = [
+        post(client, path, NEW_CAMPAIGN).json()["id"]
+        for client, path in ((api, "outbounds"), (other, "outbounds"), (api, "outbounds/00001/clone"))
+    ]
+
+    assert codes == ["00001", "00002", "00003"]
+    assert post(api, "outbounds/", NEW_CAMPAIGN).json()["id"] == "00001"
+
+
+@pytest.mark.django_db
+def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
+    for _ in range(2):
+        response = api.get("/api/outbounds", headers={"idempotency-key": "a-key"})
+        assert response.status_code == 200
+        assert "Idempotent-Replayed" not in response
+
+
+# What is kept, and what is not
+
+
+@pytest.mark.django_db
+def test_a_400_is_kept_although_it_would_succeed_by_now(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+    first = post(api, "outbounds/DEMO1/add_agents", {"logins": ["anna"]})
+    AgentFactory(login="anna")
+
+    second = post(api, "outbounds/DEMO1/add_agents", {"logins": ["anna"]})
+
+    assert first.status_code == second.status_code == 400
+    assert first.json()["errors"] == second.json()["errors"]
+    assert second["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.django_db
+def test_the_request_id_in_a_replayed_error_is_the_one_of_its_answer(api: ApiClient) -> None:
+    for _ in range(2):
+        response = post(api, "outbound_groups", {})
+        assert response.json()["request_id"] == response["X-Request-Id"]
+
+
+@pytest.mark.django_db
+def test_a_404_is_kept(api: ApiClient) -> None:
+    record = {"phone_number": "+48221234567"}
+    assert post(api, "outbounds/DEMO1/records", record).status_code == 404
+    CampaignFactory(code="DEMO1")
+
+    assert post(api, "outbounds/DEMO1/records", record).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_403_is_not_kept(api_client: Callable[..., ApiClient]) -> None:
+    client = api_client("agents:read", login="robot")
+    assert post(client, "outbound_groups", {"name": "Sales"}).status_code == 403
+    ApiUser.objects.get(login="robot").edit(ACTOR, rights=["*"])
+
+    assert post(client, "outbound_groups", {"name": "Sales"}).status_code == 201
+
+
+@pytest.mark.django_db
+def test_a_401_is_not_kept(api: ApiClient) -> None:
+    assert post(ApiClient("all", "wrong"), "outbound_groups", {"name": "Sales"}).status_code == 401
+
+    assert post(api, "outbound_groups", {"name": "Sales"}).status_code == 201
+
+
+@pytest.mark.django_db
+def test_a_415_is_not_kept(api: ApiClient) -> None:
+    headers = {"idempotency-key": "a-key"}
+    wrong = api.generic("POST", "/api/outbound_groups", b'{"name":"x"}', content_type="text/plain", headers=headers)
+    right = api.generic(
+        "POST", "/api/outbound_groups", b'{"name":"x"}', content_type="application/json", headers=headers
+    )
+
+    assert (wrong.status_code, right.status_code) == (415, 201)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("error", "status"), [(Conflict(ErrorCode.RECORD_BUSY), 409), (RuntimeError("x"), 500)])
+def test_an_answer_of_the_moment_is_not_kept_and_its_work_is_undone(
+    error: Exception, status: int, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = CampaignGroup.create
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        create(*args, **kwargs)
+        raise error
+
+    api.raise_request_exception = False
+    with monkeypatch.context() as patch:
+        patch.setattr(CampaignGroup, "create", fail)
+        assert post(api, "outbound_groups", {"name": "Sales"}).status_code == status
+    assert not CampaignGroup.objects.exists()
+    assert not IdempotencyRecord.objects.exists()
+
+    response = post(api, "outbound_groups", {"name": "Sales"})
+
+    assert response.status_code == 201
+    assert "Idempotent-Replayed" not in response
+
+
+# Keys
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("key", "status"), [("k" * 255, 201), ("k" * 256, 400), ("", 400), ("k" * 10_000, 400)])
+def test_a_key_has_255_characters_at_most(key: str, status: int, api: ApiClient) -> None:
+    assert post(api, "outbound_groups", {"name": "Sales"}, key).status_code == status
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("key", ["ż", "\0", " ", "a b", "'; DROP TABLE --", "\xff"])
+def test_any_text_may_be_a_key(key: str, api: ApiClient) -> None:
+    assert [post(api, "outbound_groups", {"name": "Sales"}, key).status_code for _ in range(2)] == [201, 201]
+
+
+# What is stored
+
+
+@pytest.mark.django_db
+def test_the_answer_is_stored_encrypted_and_the_key_not_at_all(api: ApiClient) -> None:
+    post(api, "outbound_groups", {"name": "Sales"}, "my-secret-key")
+
+    record = IdempotencyRecord.objects.get()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT convert_from(answer, 'LATIN1') || fingerprint FROM callcentre_idempotencyrecord")
+        stored = cursor.fetchone()[0]
+    assert "Sales" not in stored
+    assert "my-secret-key" not in stored
+    assert b'"Sales"' in decrypt(bytes(record.answer))
+
+
+@pytest.mark.django_db
+def test_answers_are_forgotten_after_24_hours_and_not_before() -> None:
+    old, young = IdempotencyRecordFactory.create_batch(2)
+    IdempotencyRecord.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
+    IdempotencyRecord.objects.filter(pk=young.pk).update(created_at=timezone.now() - timedelta(hours=23, minutes=59))
+
+    prune_idempotency()
+
+    assert list(IdempotencyRecord.objects.all()) == [young]
+
+
+def test_the_timetable_prunes() -> None:
+    from django.conf import settings
+
+    assert prune_idempotency.name in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+
+
+# At once
+
+
+def test_of_many_at_once_one_runs_and_the_others_have_its_answer(servers: list[WebServer], credential: str) -> None:
+    def call(server: WebServer) -> Callable[[], Answer]:
+        return lambda: server.request(
+            "POST", "/api/outbounds", NEW_CAMPAIGN, auth=credential, Idempotency_Key="at-once"
+        )
+
+    answers = at_once([call(servers[n % 2]) for n in range(16)])
+
+    assert {(answer.status, answer.content) for answer in answers} == {(201, answers[0].content)}
+    assert sum("idempotent-replayed" not in answer.headers for answer in answers) == 1
+    assert Campaign.objects.count() == 1
+
+
+@pytest.fixture
+def committed_api(committed_db: None) -> ApiClient:
+    _, secret = ApiUser.create(SYSTEM, "all", rights=["*"])
+    return ApiClient("all", secret)
+
+
+def test_whoever_waits_too_long_for_the_first_is_409(
+    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.IDEMPOTENCY_WAIT_SECONDS = 1
+    is_working, may_end = threading.Event(), threading.Event()
+    create = CampaignGroup.create
+
+    def work(*args: Any, **kwargs: Any) -> CampaignGroup:
+        is_working.set()
+        assert may_end.wait(20)
+        return create(*args, **kwargs)
+
+    monkeypatch.setattr(CampaignGroup, "create", work)
+
+    def first() -> Any:
+        return post(committed_api, "outbound_groups", {"name": "Sales"})
+
+    def second() -> Any:
+        assert is_working.wait(20)
+        try:
+            return post(committed_api, "outbound_groups", {"name": "Sales"})
+        finally:
+            may_end.set()
+
+    done, refused = at_once([first, second])
+
+    assert done.status_code == 201
+    assert refused.status_code == 409
+    assert error_code(refused) == ErrorCode.KEY_BUSY.number
+
+
+def test_ten_seconds_are_waited_for_in_service(settings: Any) -> None:
+    assert settings.IDEMPOTENCY_WAIT_SECONDS == 10
+
+
+def test_when_the_first_fails_the_one_that_waits_for_it_runs(
+    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_working = threading.Event()
+    create = CampaignGroup.create
+
+    def fail_once(*args: Any, **kwargs: Any) -> CampaignGroup:
+        if is_working.is_set():
+            return create(*args, **kwargs)
+        is_working.set()
+        raise Conflict(ErrorCode.CONFLICT)
+
+    monkeypatch.setattr(CampaignGroup, "create", fail_once)
+
+    def call() -> Any:
+        return post(committed_api, "outbound_groups", {"name": "Sales"})
+
+    answers = at_once([call, call])
+
+    assert sorted(answer.status_code for answer in answers) == [201, 409]
+    assert CampaignGroup.objects.count() == 1
+
+
+# Crashes
+
+
+def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
+    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = CampaignGroup.create
+
+    def work_and_lose_the_connection(*args: Any, **kwargs: Any) -> CampaignGroup:
+        group = create(*args, **kwargs)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return group
+
+    committed_api.raise_request_exception = False
+    with monkeypatch.context() as patch:
+        patch.setattr(CampaignGroup, "create", work_and_lose_the_connection)
+        assert post(committed_api, "outbound_groups", {"name": "Sales"}).status_code == 500
+    connection.close()
+    assert not CampaignGroup.objects.exists()
+    assert not IdempotencyRecord.objects.exists()
+
+    assert post(committed_api, "outbound_groups", {"name": "Sales"}).status_code == 201
+
+
+def test_a_process_that_dies_after_the_work_leaves_neither_work_nor_key(
+    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = CampaignGroup.create
+
+    def work_and_die(*args: Any, **kwargs: Any) -> None:
+        create(*args, **kwargs)
+        os._exit(9)
+
+    connection.close()
+    child = os.fork()
+    if child == 0:
+        try:
+            monkeypatch.setattr(CampaignGroup, "create", work_and_die)
+            post(committed_api, "outbound_groups", {"name": "Sales"})
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert not CampaignGroup.objects.exists()
+    assert not IdempotencyRecord.objects.exists()
+
+    response = post(committed_api, "outbound_groups", {"name": "Sales"})
+
+    assert response.status_code == 201
+    assert "Idempotent-Replayed" not in response

@@ -1,0 +1,221 @@
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+import redis
+from celery import current_app
+from celery.exceptions import WorkerLostError
+from django.test import Client
+from prometheus_client import REGISTRY
+from prometheus_client.parser import text_string_to_metric_families
+
+from callcentre import health, metrics
+from callcentre.celery import bind_context, clear_context, count_loss
+from tests.conftest import ApiClient
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def broker(settings: Any) -> redis.Redis:
+    """The real one, with empty queues."""
+    store = redis.Redis.from_url(settings.CELERY_BROKER_URL)
+    store.delete(*(f"cc:{name}" for name in (*settings.CELERY_TASK_QUEUE_NAMES, "unacked", "unacked_index")))
+    return store
+
+
+def scraped(client: Client, **headers: Any) -> dict[tuple[str, ...], float]:
+    """(name, label values…) -> value of everything that /metrics says."""
+    text = client.get("/metrics", **headers).content.decode()
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_requests_and_queries_are_counted(api: ApiClient, client: Client) -> None:
+    before = scraped(client)
+
+    api.get("/api/ping")
+
+    after = scraped(client)
+    counted = ("callcentre_request_seconds_count", "GET", "ping", "204")
+    assert after[counted] - before.get(counted, 0) == 1
+    assert after[("callcentre_queries_total",)] - before[("callcentre_queries_total",)] >= 1
+    assert ("callcentre_limits_let_through_total",) in after
+
+
+def test_waiting_tasks_are_counted_with_the_age_of_the_oldest(
+    client: Client, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    for age in (90, 30):
+        with monkeypatch.context() as past:
+            past.setattr(time, "time", lambda age=age: now - age)
+            current_app.send_task("reports.nothing", args=[1])
+
+    found = scraped(client)
+
+    assert found[("callcentre_queue_tasks", "reports")] == 2
+    assert found[("callcentre_queue_tasks", "calls")] == 0
+    assert 90 <= found[("callcentre_queue_oldest_seconds", "reports")] < 100
+    assert found[("callcentre_queue_oldest_seconds", "calls")] == 0
+    broker.delete("cc:reports")
+
+
+def test_unacknowledged_tasks_are_counted(client: Client, broker: redis.Redis) -> None:
+    broker.hset("cc:unacked", "tag", "{}")
+    broker.zadd("cc:unacked_index", {"tag": time.time() - 50})
+
+    found = scraped(client)
+
+    assert found[("callcentre_unacknowledged_tasks",)] == 1
+    assert 50 <= found[("callcentre_unacknowledged_oldest_seconds",)] < 60
+    broker.delete("cc:unacked", "cc:unacked_index")
+
+
+def test_a_message_that_is_not_ours_has_no_age(client: Client, broker: redis.Redis) -> None:
+    broker.lpush("cc:mail", orjson.dumps({"headers": {}}), b"no json")
+
+    found = scraped(client)
+
+    assert found[("callcentre_queue_tasks", "mail")] == 2
+    assert found[("callcentre_queue_oldest_seconds", "mail")] == 0
+    broker.delete("cc:mail")
+
+
+def test_the_stores_are_up(client: Client) -> None:
+    found = scraped(client)
+
+    assert (found[("callcentre_up", "database")], found[("callcentre_up", "broker")]) == (1, 1)
+    assert found[("callcentre_database_bytes",)] > 1_000_000
+
+
+def test_without_the_broker_metrics_still_answer(client: Client, settings: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    settings.CELERY_BROKER_URL = f"redis://127.0.0.1:{port}/0"
+
+    found = scraped(client)
+
+    assert (found[("callcentre_up", "database")], found[("callcentre_up", "broker")]) == (1, 0)
+    assert ("callcentre_queue_tasks", "calls") not in found
+
+
+def test_without_the_database_metrics_still_answer(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(sql: str) -> None:
+        raise ConnectionError(sql)
+
+    monkeypatch.setattr(health, "_query", fail)
+
+    found = scraped(client)
+
+    assert (found[("callcentre_up", "database")], found[("callcentre_up", "broker")]) == (0, 1)
+    assert ("callcentre_queries_total",) in found
+
+
+# Who may read them
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (200, {"REMOTE_ADDR": "127.0.0.1"}),
+        (200, {"REMOTE_ADDR": "::1"}),
+        (404, {"REMOTE_ADDR": "10.1.2.3"}),
+        # A proxy on this machine that is not trusted: the client could be anybody.
+        (404, {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "127.0.0.1"}),
+    ],
+)
+def test_metrics_are_for_operators(client: Client, status: int, headers: dict[str, str]) -> None:
+    assert client.get("/metrics", **headers).status_code == status  # type: ignore[arg-type]
+
+
+def test_operators_networks_are_a_setting(client: Client, settings: Any) -> None:
+    settings.METRICS_ALLOWED_NETWORKS = ["10.0.0.0/8"]
+    settings.TRUSTED_PROXIES = ["127.0.0.1"]
+
+    near = client.get("/metrics", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="10.1.2.3")
+    far = client.get("/metrics", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="203.0.113.9")
+
+    assert (near.status_code, far.status_code) == (200, 404)
+
+
+# Tasks
+
+
+def sample(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0
+
+
+def test_a_task_is_counted_with_its_outcome_and_its_wait() -> None:
+    task = SimpleNamespace(name="tests.counted", request=SimpleNamespace(published_at=time.time() - 3))
+
+    bind_context(task=task, task_id="1")
+    clear_context(task=task, state="SUCCESS")
+
+    assert sample("callcentre_task_seconds_count", task="tests.counted", outcome="SUCCESS") == 1
+    assert 3 <= sample("callcentre_task_wait_seconds_sum", task="tests.counted") < 4
+
+
+def test_a_task_whose_process_died_is_counted_as_lost() -> None:
+    task = SimpleNamespace(name="tests.lost")
+
+    count_loss(sender=task, exception=WorkerLostError("killed"))
+    count_loss(sender=task, exception=ValueError("an ordinary failure, counted when the task ends"))
+
+    assert sample("callcentre_task_seconds_count", task="tests.lost", outcome="LOST") == 1
+
+
+# Several processes
+
+
+def test_processes_add_up_in_one_folder(tmp_path: Path) -> None:
+    count = "from callcentre.metrics import queries; queries.inc(2)"
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", count], cwd=ROOT, env=environment, check=True)
+
+    read = (
+        "from prometheus_client import CollectorRegistry, generate_latest, multiprocess as m;"
+        "r = CollectorRegistry(); m.MultiProcessCollector(r); print(generate_latest(r).decode())"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", read], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+
+    assert "callcentre_queries_total 4.0" in said.stdout
+
+
+def test_a_renewed_pool_process_goes_on_with_the_files_of_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "current_process", lambda: SimpleNamespace(index=1))
+
+    assert metrics._process_name().endswith(f"-{os.getppid()}-1")
+
+
+# The dashboard
+
+
+def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:
+    names = {name for name, *_ in scraped(client)}
+    described = set(re.findall(r"# HELP (\w+)", client.get("/metrics").content.decode()))
+
+    dashboard = (ROOT / "deploy" / "grafana-dashboard.json").read_text()
+    asked = set(re.findall(r"\bcallcentre_\w+", dashboard))
+
+    assert {
+        name
+        for name in asked
+        if name not in names and name.removesuffix("_bucket").removesuffix("_count") not in described
+    } == set()

@@ -1,0 +1,401 @@
+"""Campaigns and their groups over HTTP."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from callcentre.errors import ErrorCode
+from campaigns.models import Campaign, CampaignGroup
+from tests.campaigns.factories import (
+    CampaignFactory,
+    CampaignFieldFactory,
+    CampaignGroupFactory,
+    RecordFactory,
+    RecordStatusFactory,
+)
+from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def create(api: ApiClient, **values: Any) -> Any:
+    return api.post("/api/outbounds", {"name": "New", "dialer": "preview", "crm": False, **values})
+
+
+def shown(api: ApiClient, code: str) -> Any:
+    return api.get(f"/api/outbounds/{code}").json()
+
+
+def faults(response: Any) -> set[tuple[str, int]]:
+    assert response.status_code == 400, response.content
+    return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
+
+
+# Creating
+
+
+def test_a_campaign_of_three_values_has_the_defaults_of_the_interface(api: ApiClient) -> None:
+    assert create(api).json() == {"id": "00001", "outbound_id": "00001"}
+
+    assert shown(api, "00001") == {
+        "id": "00001",
+        "outbound_id": "00001",
+        "name": "New",
+        "dialer": "preview",
+        "crm": False,
+        "active": True,
+        "start_date": timezone.localdate().isoformat(),
+        "end_date": "",
+        "order": 50,
+        "parity": 50,
+        "parameters": {},
+        "group_id": None,
+        "fields": [],
+    }
+
+
+def test_a_campaign_may_say_everything_at_once(api: ApiClient) -> None:
+    group = CampaignGroupFactory()
+    values = {
+        "id": "Ab1zZ",
+        "name": "Żółty",
+        "dialer": "predictive",
+        "crm": True,
+        "active": False,
+        "start_date": "2030-01-01",
+        "end_date": "2030-01-01",
+        "order": 99_999,
+        "parity": 100,
+        "parameters": {
+            "caller_id": "+48 22 5550100",
+            "preview_timeout": 3600,
+            "predictive_max_calls": 100,
+            "predictive_min_calls": 0.5,
+        },
+        "group_id": group.pk,
+    }
+
+    assert create(api, **values).status_code == 201
+
+    assert shown(api, "Ab1zZ") == {**values, "outbound_id": "Ab1zZ", "fields": []}
+
+
+def test_an_id_that_is_left_out_is_the_lowest_free_number(api: ApiClient) -> None:
+    for code in ("00001", "00003", "ABCDE", "0000a"):
+        CampaignFactory(code=code)
+
+    assert [create(api).json()["id"] for _ in range(3)] == ["00002", "00004", "00005"]
+
+
+@pytest.mark.parametrize("code", ["1234", "12 45", "12-45", "ąbcde", "12.45", "١٢٣٤٥"])
+def test_a_malformed_id_is_refused(code: str, api: ApiClient) -> None:
+    assert faults(create(api, id=code)) == {("id", ErrorCode.CAMPAIGN_ID_MALFORMED.number)}
+
+
+def test_an_id_is_five_characters_and_not_more(api: ApiClient) -> None:
+    assert {field for field, _ in faults(create(api, id="123456"))} == {"id"}
+
+
+def test_a_taken_id_is_refused_and_case_makes_another(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+
+    assert faults(create(api, id="DEMO1")) == {("id", ErrorCode.CAMPAIGN_ID_TAKEN.number)}
+    assert create(api, id="demo1").status_code == 201
+
+
+def test_a_campaign_cannot_end_before_it_starts(api: ApiClient) -> None:
+    yesterday = (timezone.localdate() - timedelta(days=1)).isoformat()
+
+    assert faults(create(api, start_date="2030-01-02", end_date="2030-01-01")) == {
+        ("end_date", ErrorCode.END_BEFORE_START.number)
+    }
+    assert faults(create(api, end_date=yesterday)) == {("end_date", ErrorCode.END_BEFORE_START.number)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("colour", "red", ErrorCode.PARAMETER_UNKNOWN),
+        ("preview_timeout", 0, ErrorCode.OUT_OF_RANGE),
+        ("preview_timeout", 3601, ErrorCode.OUT_OF_RANGE),
+        ("preview_timeout", "soon", ErrorCode.NOT_INTEGER),
+        ("preview_timeout", 1.5, ErrorCode.NOT_INTEGER),
+        ("predictive_max_calls", 100.01, ErrorCode.OUT_OF_RANGE),
+        ("predictive_max_calls", "many", ErrorCode.NOT_NUMBER),
+        ("predictive_min_calls", -0.01, ErrorCode.OUT_OF_RANGE),
+        ("caller_id", "x" * 41, ErrorCode.TOO_LONG),
+        ("caller_id", {}, ErrorCode.NOT_TEXT),
+    ],
+)
+def test_an_unknown_parameter_or_one_out_of_range_is_refused(
+    name: str, value: Any, code: ErrorCode, api: ApiClient
+) -> None:
+    assert faults(create(api, parameters={name: value})) == {(f"parameters.{name}", code.number)}
+    assert not Campaign.objects.exists()
+
+
+def test_parameters_may_be_sent_as_strings(api: ApiClient) -> None:
+    create(api, parameters={"preview_timeout": "30", "predictive_max_calls": "2.5", "caller_id": 225550100})
+
+    assert shown(api, "00001")["parameters"] == {
+        "caller_id": "225550100",
+        "preview_timeout": 30,
+        "predictive_max_calls": 2.5,
+    }
+
+
+@pytest.mark.parametrize("parameters", [None, {}, [], {"caller_id": None, "preview_timeout": ""}])
+def test_no_parameters_have_many_spellings(parameters: Any, api: ApiClient) -> None:
+    assert create(api, parameters=parameters).status_code == 201
+    assert shown(api, "00001")["parameters"] == {}
+
+
+def test_the_lower_ratio_cannot_be_above_the_higher(api: ApiClient) -> None:
+    crossed = {"predictive_min_calls": 3, "predictive_max_calls": 2}
+
+    assert faults(create(api, parameters=crossed)) == {
+        ("parameters.predictive_min_calls", ErrorCode.RATIOS_CROSSED.number)
+    }
+    assert create(api, parameters={"predictive_min_calls": 2, "predictive_max_calls": 2}).status_code == 201
+
+
+@pytest.mark.parametrize("group_id", [999_999, 0, -1, "9" * 30])
+def test_an_unknown_group_is_refused(group_id: Any, api: ApiClient) -> None:
+    assert faults(create(api, group_id=group_id)) == {("group_id", ErrorCode.GROUP_NOT_FOUND.number)}
+
+
+def test_a_new_campaign_has_one_status_for_each_entry_of_the_dictionary(api: ApiClient) -> None:
+    from campaigns.models import DictionaryStatus
+
+    create(api, id="DEMO1")
+
+    statuses = api.get("/api/outbounds/DEMO1/statuses").json()
+    assert [(status["dictionary_status_id"], status["system_status"]) for status in statuses] == list(
+        DictionaryStatus.objects.values_list("id", "system_status")
+    )
+
+
+# Editing
+
+
+def test_an_edit_changes_what_it_names_and_null_changes_nothing(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30, end_date=date(2035, 1, 1))
+    before = shown(api, "DEMO1")
+
+    response = api.put(
+        "/api/outbounds/DEMO1", {"name": "Renamed", "parameters": {"caller_id": "102"}, "end_date": None}
+    )
+
+    assert response.status_code == 204
+    assert shown(api, "DEMO1") == before | {
+        "name": "Renamed",
+        "parameters": {"caller_id": "102", "preview_timeout": 30},
+    }
+
+
+def test_an_empty_end_date_and_group_are_taken_away(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", end_date=date(2035, 1, 1), group_id=CampaignGroupFactory().pk, caller_id="101")
+
+    api.put("/api/outbounds/DEMO1", {"end_date": "", "group_id": "", "parameters": {"caller_id": ""}})
+
+    body = shown(api, "DEMO1")
+    assert (body["end_date"], body["group_id"], body["parameters"]) == ("", None, {})
+
+
+@pytest.mark.parametrize("name", ["name", "dialer", "start_date", "order", "parity"])
+def test_what_a_campaign_must_have_cannot_be_emptied(name: str, api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+
+    assert faults(api.put("/api/outbounds/DEMO1", {name: ""})) == {(name, ErrorCode.EMPTY.number)}
+
+
+def test_an_edit_is_checked_against_what_stays(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", end_date=date(2035, 1, 1), predictive_min_calls=2)
+
+    response = api.put(
+        "/api/outbounds/DEMO1", {"start_date": "2035-01-02", "parameters": {"predictive_max_calls": 1}, "order": 0}
+    )
+
+    assert faults(response) == {
+        ("end_date", ErrorCode.END_BEFORE_START.number),
+        ("parameters.predictive_min_calls", ErrorCode.RATIOS_CROSSED.number),
+        ("order", ErrorCode.OUT_OF_RANGE.number),
+    }
+
+
+def test_the_id_of_a_campaign_never_changes(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+
+    assert api.put("/api/outbounds/DEMO1", {"id": "DEMO2"}).status_code == 204
+    assert Campaign.objects.get().code == "DEMO1"
+
+
+# Cloning
+
+
+def test_a_clone_copies_settings_parameters_group_fields_statuses_and_agents(api: ApiClient) -> None:
+    source = CampaignFactory(
+        code="DEMO1",
+        dialer="predictive",
+        is_active=False,
+        order=7,
+        parity=8,
+        group_id=CampaignGroupFactory().pk,
+        caller_id="101",
+        preview_timeout=30,
+    )
+    CampaignFieldFactory(campaign=source, name="zip", order=2)
+    CampaignFieldFactory(campaign=source, name="city", order=1)
+    RecordStatusFactory(campaign=source, name="Own", order=1)
+    source.agents.add(AgentFactory(login="anna"))
+    RecordFactory(campaign=source)
+
+    response = api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy"})
+
+    assert (response.status_code, response.json()) == (201, {"id": "CLONE"})
+    same = {"id": "", "outbound_id": "", "name": ""}
+    assert shown(api, "CLONE") | same == shown(api, "DEMO1") | same
+    assert shown(api, "CLONE")["fields"] == ["city", "zip"]
+    assert [agent["login"] for agent in api.get("/api/outbounds/CLONE/agents").json()] == ["anna"]
+    statuses = [
+        [{**status, "status_id": 0} for status in api.get(f"/api/outbounds/{code}/statuses").json()]
+        for code in ("DEMO1", "CLONE")
+    ]
+    assert statuses[0] == statuses[1]
+    assert not Campaign.objects.get(code="CLONE").records.exists()
+
+
+def test_a_clone_has_statuses_of_its_own(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+
+    api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy"})
+
+    ids = [
+        {status["status_id"] for status in api.get(f"/api/outbounds/{code}/statuses").json()}
+        for code in ("DEMO1", "CLONE")
+    ]
+    assert ids[0].isdisjoint(ids[1])
+
+
+def test_the_parameters_given_to_a_clone_win_over_those_of_its_source(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30)
+
+    api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy", "parameters": {"preview_timeout": 60}})
+
+    assert shown(api, "CLONE")["parameters"] == {"caller_id": "101", "preview_timeout": 60}
+
+
+def test_a_clone_takes_no_dates(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", start_date=date(2020, 1, 1), end_date=date(2020, 2, 1))
+
+    api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy"})
+
+    body = shown(api, "CLONE")
+    assert (body["start_date"], body["end_date"]) == (timezone.localdate().isoformat(), "")
+
+
+def test_the_ratios_of_a_clone_are_checked_together_with_those_of_its_source(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", predictive_max_calls=2)
+
+    response = api.post(
+        "/api/outbounds/DEMO1/clone",
+        {"new_id": "DEMO1", "name": "", "end_date": "2000-01-01", "parameters": {"predictive_min_calls": 3}},
+    )
+
+    assert faults(response) == {
+        ("new_id", ErrorCode.CAMPAIGN_ID_TAKEN.number),
+        ("name", ErrorCode.EMPTY.number),
+        ("end_date", ErrorCode.END_BEFORE_START.number),
+        ("parameters.predictive_min_calls", ErrorCode.RATIOS_CROSSED.number),
+    }
+
+
+# Agents
+
+
+def test_adding_agents_is_idempotent(api: ApiClient) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    AgentFactory(login="anna")
+    AgentFactory(login="piotr")
+
+    for logins in (["anna"], ["anna", "piotr", "anna"]):
+        assert api.post("/api/outbounds/DEMO1/add_agents", {"logins": logins}).status_code == 204
+
+    assert list(campaign.agents.values_list("login", flat=True)) == ["anna", "piotr"]
+
+
+@pytest.mark.parametrize("action", ["add_agents", "remove_agents"])
+def test_unknown_logins_are_all_named_and_nobody_is_added_or_removed(action: str, api: ApiClient) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    campaign.agents.add(AgentFactory(login="piotr"))
+    AgentFactory(login="anna")
+
+    response = api.post(f"/api/outbounds/DEMO1/{action}", {"logins": ["anna", "nobody", "piotr", "no one"]})
+
+    assert faults(response) == {("logins", ErrorCode.AGENTS_NOT_FOUND.number)}
+    assert "nobody, no one" in response.json()["errors"][0]["message"]
+    assert list(campaign.agents.values_list("login", flat=True)) == ["piotr"]
+
+
+def test_agents_are_taken_out_and_those_who_are_not_in_stay_out(api: ApiClient) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    campaign.agents.add(AgentFactory(login="anna"), AgentFactory(login="piotr"))
+    AgentFactory(login="ewa")
+
+    assert api.post("/api/outbounds/DEMO1/remove_agents", {"logins": ["anna", "ewa"]}).status_code == 204
+    assert list(campaign.agents.values_list("login", flat=True)) == ["piotr"]
+
+
+@pytest.mark.parametrize("logins", [None, "anna", {"0": "anna"}, [None], [""], [["anna"]]])
+def test_logins_are_an_array_of_texts(logins: Any, api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+    AgentFactory(login="anna")
+
+    response = api.post("/api/outbounds/DEMO1/add_agents", {"logins": logins})
+
+    assert {field.partition(".")[0] for field, _ in faults(response)} == {"logins"}
+
+
+# Groups and numbers
+
+
+def test_a_group_answers_with_its_id_and_name(api: ApiClient) -> None:
+    response = api.post("/api/outbound_groups", {"name": " Sales "})
+
+    group = CampaignGroup.objects.get()
+    assert (response.status_code, response.json()) == (201, {"id": group.pk, "name": "Sales"})
+    assert api.get("/api/outbound_groups").json() == [{"id": group.pk, "name": "Sales"}]
+
+
+@pytest.mark.parametrize("name", ["", None, "   ", "x" * 101])
+def test_a_group_without_a_proper_name_is_refused(name: Any, api: ApiClient) -> None:
+    assert {field for field, _ in faults(api.post("/api/outbound_groups", {"name": name}))} == {"name"}
+
+
+def test_a_taken_name_of_a_group_is_refused(api: ApiClient) -> None:
+    CampaignGroupFactory(name="Sales")
+
+    assert faults(api.post("/api/outbound_groups", {"name": "Sales"})) == {("name", ErrorCode.GROUP_NAME_TAKEN.number)}
+
+
+def test_statistics_count_records_by_system_status(api: ApiClient) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    for status, count in (("TO_CALL", 4), ("NO_CALL", 1), ("ABANDONED_AFTER_N_TRIES", 1)):
+        RecordFactory.create_batch(count, campaign=campaign, system_status=status)
+
+    body = api.get("/api/outbounds/DEMO1/stats").json()
+
+    assert (body["id"], body["records_count"], body["completion_percent"]) == ("DEMO1", 6, 33.33)
+    assert body["by_system_status"]["TO_CALL"] == 4
+    assert len(body["by_system_status"]) == 8
+
+
+def test_statistics_of_an_empty_campaign_are_nought(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+
+    body = api.get("/api/outbounds/DEMO1/stats").json()
+
+    assert (body["records_count"], body["completion_percent"], set(body["by_system_status"].values())) == (0, 0, {0})

@@ -1,0 +1,209 @@
+"""Many at once, for real: processes, threads and connections of their own, transactions that commit."""
+
+from collections import Counter
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from callcentre.actor import SYSTEM
+from callcentre.errors import Conflict, ErrorCode
+from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
+from tests.callcentre.launching import wait_until
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.serving import Answer, WebServer, at_once
+
+Send = Callable[..., list[Answer]]
+NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
+
+
+@pytest.fixture
+def send(servers: list[WebServer], credential: str) -> Send:
+    """Sends all bodies at one moment, each over a connection of its own, to the two servers in turn."""
+
+    def send(method: str, path: str, bodies: list[Any]) -> list[Answer]:
+        def call(server: WebServer, body: Any) -> Callable[[], Answer]:
+            return lambda: server.request(method, f"/api/{path}", body, auth=credential)
+
+        return at_once([call(servers[n % 2], body) for n, body in enumerate(bodies)])
+
+    return send
+
+
+def error_codes(answer: Answer) -> set[int]:
+    return {error["code"] for error in answer.json()["errors"]}
+
+
+def test_fifty_simultaneous_posts_of_spellings_of_one_number_make_one_record(send: Send) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    spellings = ["+48221234567", "22 123 45 67", "0048 22 1234567", "(22) 123-45-67", "tel:+48-22-123-45-67"]
+    bodies = [{"phone_number": number, "additional_numbers": ["601000001"]} for number in spellings * 10]
+
+    answers = send("POST", "outbounds/DEMO1/records", bodies)
+
+    assert Counter(answer.status for answer in answers) == {201: 1, 400: 49}
+    refused = [answer for answer in answers if answer.status == 400]
+    assert [error_codes(answer) for answer in refused] == [{ErrorCode.NUMBER_DUPLICATED.number}] * 49
+    assert campaign.records.count() == 1
+    assert (AdditionalNumber.objects.count(), RecordChange.objects.count()) == (1, 1)
+
+
+def test_simultaneous_posts_of_one_identifier_make_one_record(send: Send) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    bodies = [{"phone_number": f"22 123 45 {n}", "identifier": "ID-7"} for n in range(10, 30)]
+
+    answers = send("POST", "outbounds/DEMO1/records", bodies)
+
+    assert Counter(answer.status for answer in answers) == {201: 1, 400: 19}
+    assert {code for answer in answers if answer.status == 400 for code in error_codes(answer)} == {
+        ErrorCode.IDENTIFIER_TAKEN.number
+    }
+    assert campaign.records.count() == 1
+
+
+def test_edits_that_want_one_identifier_at_once_give_it_to_one_record(
+    servers: list[WebServer], credential: str
+) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    records = RecordFactory.create_batch(10, campaign=campaign)
+
+    def call(record: Record) -> Callable[[], Answer]:
+        path = f"/api/outbounds/DEMO1/records/{record.number}"
+        return lambda: servers[record.pk % 2].request("PUT", path, {"identifier": "ID-7"}, auth=credential)
+
+    answers = at_once([call(record) for record in records])
+
+    assert Counter(answer.status for answer in answers) == {204: 1, 400: 9}
+    assert campaign.records.filter(identifier="ID-7").count() == 1
+
+
+def test_batches_of_edits_that_overlap_in_opposite_order_do_not_deadlock(send: Send) -> None:
+    campaign = CampaignFactory(code="DEMO1", fields=["city"])
+    Record.objects.bulk_create(
+        RecordFactory.build_batch(500, campaign=campaign, status=campaign.statuses.first()), batch_size=500
+    )
+    numbers = list(campaign.records.order_by("id").values_list("phone_number", flat=True))
+    orders = [numbers, numbers[::-1], numbers[250:] + numbers[:250], numbers[::-1]]
+    bodies = [
+        {"records": [{"phone_number": number, "record_fields": {"city": f"{n}"}} for number in order]}
+        for n, order in enumerate(orders * 2)
+    ]
+
+    answers = send("PUT", "batch/outbounds/DEMO1/records", bodies)
+
+    assert [answer.status for answer in answers] == [207] * 8
+    assert all(entry == {"http_status": 204} for answer in answers for entry in answer.json().values())
+    # Whichever batch came last, it is there whole.
+    assert len({tuple(fields.values()) for fields in campaign.records.values_list("fields", flat=True)}) == 1
+
+
+def test_batches_of_additions_that_overlap_in_opposite_order_add_each_number_once(send: Send) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    numbers = [f"+48 22 {n:07}" for n in range(2000)]
+    orders = [numbers, numbers[::-1], numbers[1000:] + numbers[:1000], numbers[::-1]]
+    bodies = [{"records": [{"phone_number": number} for number in order]} for order in orders]
+
+    answers = send("POST", "batch/outbounds/DEMO1/records", bodies)
+
+    assert [answer.status for answer in answers] == [201] * 4
+    outcomes = Counter(entry["status"] for answer in answers for entry in answer.json().values())
+    assert outcomes == {"ADDED": 2000, "ALREADY_EXISTS": 6000}
+    assert campaign.records.count() == 2000
+
+
+def test_additions_in_opposite_order_that_wait_for_a_third_party_do_not_deadlock(send: Send) -> None:
+    CampaignFactory(code="DEMO1")
+    numbers = ["22 000 00 01", "22 000 00 02", "22 000 00 03"]
+    bodies = [{"records": [{"phone_number": number} for number in order]} for order in (numbers, numbers[::-1])]
+
+    # Both insert what comes before the number in the middle, and wait for it.
+    with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48220000002"):
+        sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", bodies)
+        assert wait_until(lambda: _waiting_backends() == 2)
+    answers = sending.result(30)
+
+    assert [answer.status for answer in answers] == [201] * 2
+    outcomes = Counter(entry["status"] for answer in answers for entry in answer.json().values())
+    assert outcomes == {"ADDED": 3, "ALREADY_EXISTS": 3}
+
+
+@contextmanager
+def _uncommitted_record(number: str) -> Generator[None]:
+    """A record of DEMO1 in a transaction that is still running, and is rolled back in the end."""
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute(
+            "INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, system_status, identifier,"
+            " last_note, fields, leased_by) SELECT id, '', %s, true, 'TO_CALL', '', '', '{}', ''"
+            " FROM campaigns_campaign WHERE code = 'DEMO1'",
+            [number],
+        )
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
+def _waiting_backends() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
+            " AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())"
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_generated_campaign_ids_are_distinct_and_without_gaps(send: Send) -> None:
+    answers = send("POST", "outbounds", [NEW_CAMPAIGN] * 20)
+
+    assert sorted(answer.json()["id"] for answer in answers) == [f"{n:05}" for n in range(1, 21)]
+
+
+def test_of_those_who_want_one_campaign_id_at_once_one_gets_it(send: Send) -> None:
+    answers = send("POST", "outbounds", [{**NEW_CAMPAIGN, "id": "DEMO1"}] * 10)
+
+    assert Counter(answer.status for answer in answers) == {201: 1, 400: 9}
+    assert {code for answer in answers if answer.status == 400 for code in error_codes(answer)} == {
+        ErrorCode.CAMPAIGN_ID_TAKEN.number
+    }
+    assert Campaign.objects.count() == 1
+
+
+def test_of_those_who_want_one_group_name_at_once_one_gets_it(send: Send) -> None:
+    answers = send("POST", "outbound_groups", [{"name": "Sales"}] * 10)
+
+    assert Counter(answer.status for answer in answers) == {201: 1, 400: 9}
+    assert CampaignGroup.objects.count() == 1
+
+
+def test_one_record_is_leased_to_one_call_only(committed_db: None) -> None:
+    record = RecordFactory()
+    until = timezone.now() + timedelta(minutes=5)
+
+    def lease(call: str) -> bool:
+        try:
+            Record.objects.get(pk=record.pk).lease(SYSTEM, call, until)
+        except Conflict:
+            return False
+        return True
+
+    leased = at_once([partial(lease, f"call-{n}") for n in range(8)])
+
+    assert Counter(leased) == {True: 1, False: 7}
+    assert record.history.filter(action="lease").count() == 1
+
+
+def test_an_addition_waits_for_no_table_lock(send: Send) -> None:
+    CampaignFactory(code="DEMO1")
+    CampaignFactory(code="DEMO2")
+    with _uncommitted_record("+48221111111"):
+        [other_number] = send("POST", "outbounds/DEMO1/records", [{"phone_number": "222222222"}])
+        [other_campaign] = send("POST", "outbounds/DEMO2/records", [{"phone_number": "221111111"}])
+
+    assert (other_number.status, other_campaign.status) == (201, 201)

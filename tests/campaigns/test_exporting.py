@@ -1,0 +1,142 @@
+"""What leaves the service as CSV."""
+
+import csv
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from callcentre.actor import SYSTEM
+from campaigns.exporting import export_rows
+from campaigns.importing.merging import Totals
+from campaigns.models import Campaign, Record
+from campaigns.models.editing import Edit
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
+from tests.campaigns.importing import facts_of, import_text
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return CampaignFactory.create(fields=["city", "order"])
+
+
+def exported(campaign: Campaign, delimiter: str = ",") -> list[dict[str, Any]]:
+    text = b"".join(export_rows(campaign, delimiter)).decode("utf-8-sig")
+    return [*csv.DictReader(io.StringIO(text), delimiter=delimiter)]
+
+
+def test_a_record_is_exported_with_its_result(campaign: Campaign) -> None:
+    agent = AgentFactory.create(login="anna", name="Anna", surname="Nowak")
+    record = RecordFactory.create(
+        campaign=campaign,
+        phone_number="22 555 01 01",
+        identifier="A-1",
+        agent=agent,
+        order=7,
+        last_note="Call after\nnoon, please",
+        next_call_at=datetime(2026, 12, 24, 9, 30, tzinfo=UTC),
+        called_at=datetime(2026, 7, 1, 9, 30, tzinfo=UTC),
+        fields={facts_of(campaign).fields["city"]: "Łódź", facts_of(campaign).fields["order"]: "of things"},
+    )
+    AdditionalNumberFactory.create(record=record, phone_number="22 555 01 02")
+    AdditionalNumberFactory.create(record=record, phone_number="22 555 01 03")
+    status = campaign.statuses.get(system_status="NO_CALL")
+    Record.objects.edit_many(SYSTEM, facts_of(campaign), [Edit("22 555 01 01", {"status_id": status.pk})])
+
+    (row,) = exported(campaign)
+
+    del row["create_date"], row["last_change_date"]
+    assert row == {
+        "record_id": str(record.pk),
+        "phone_number": "22 555 01 01",
+        "identifier": "A-1",
+        "status": status.name,
+        "system_status": "NO_CALL",
+        "agent_login": "anna",
+        "agent_name": "Anna Nowak",
+        "next_call_date": "2026-12-24 10:30",
+        "order": "7",
+        "call_date": "2026-07-01 11:30",
+        "last_note": "Call after\nnoon, please",
+        "additional_numbers": "22 555 01 02, 22 555 01 03",
+        "last_change_by": "system",
+        "previous_status": campaign.statuses.get(system_status="TO_CALL").name,
+        "city": "Łódź",
+        "field:order": "of things",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"),
+        ("+cmd", "'+cmd"),
+        ("\t=1", "'\t=1"),
+        ("'=1", "''=1"),
+        ("＝1", "'＝1"),
+        ("+48 (22) 555-01.01/2", "+48 (22) 555-01.01/2"),
+        ("-5", "-5"),
+        ("it's", "it's"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_nothing_that_people_wrote_becomes_a_formula(campaign: Campaign, value: str, written: str) -> None:
+    RecordFactory.create(campaign=campaign, last_note=value, fields={facts_of(campaign).fields["city"]: value})
+
+    (row,) = exported(campaign)
+
+    assert (row["last_note"], row["city"]) == (written, written)
+
+
+def test_what_was_exported_is_imported_as_it_was(campaign: Campaign) -> None:
+    key = facts_of(campaign).fields["city"]
+    for number, city in enumerate(["=1+1", "'=1", "'", "Łódź; 'x'", 'a "b"\nc', "+48", "\t=", "-"]):
+        record = RecordFactory.create(campaign=campaign, phone_number=f"+48 22 555 010{number}", fields={key: city})
+    AdditionalNumberFactory.create(record=record, phone_number="tel:+48225550109;ext=5")
+    other = CampaignFactory.create(fields=["city", "order"])
+
+    outcome = import_text(other, b"".join(export_rows(campaign, ";")))
+
+    assert outcome.totals == Totals(read=8, added=8)
+    without_ids = [{k: v for k, v in row.items() if "_date" not in k and k not in _OWN} for row in exported(campaign)]
+    assert without_ids == [
+        {k: v for k, v in row.items() if "_date" not in k and k not in _OWN} for row in exported(other)
+    ]
+
+
+_OWN = {"record_id", "last_change_by"}
+
+
+def test_the_connection_is_free_after_a_download_that_was_broken_off(campaign: Campaign) -> None:
+    RecordFactory.create_batch(300, campaign=campaign, last_note="x" * 1000)
+    blocks = export_rows(campaign)
+    next(blocks)
+
+    blocks.close()  # type: ignore[attr-defined]
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        assert cursor.fetchone() == (1,)
+
+
+def test_an_export_to_a_file_is_whole_or_not_there(campaign: Campaign, tmp_path: Path) -> None:
+    RecordFactory.create_batch(3, campaign=campaign)
+
+    call_command("export_records", campaign.code, str(tmp_path / "records.csv"), delimiter="semicolon")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["records.csv"]
+    assert len((tmp_path / "records.csv").read_text("utf-8-sig").splitlines()) == 4
+
+
+def test_an_export_needs_a_campaign(db: None) -> None:
+    with pytest.raises(CommandError, match="There is no campaign NONE1"):
+        call_command("export_records", "NONE1")

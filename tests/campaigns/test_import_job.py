@@ -1,0 +1,352 @@
+"""An import on a worker: claimed once, seen while it runs, whole or not at all, repeated after a crash."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from callcentre.errors import Conflict
+from campaigns import tasks
+from campaigns.importing import running
+from campaigns.importing.merging import Merge
+from campaigns.models import Campaign, Record, RecordChange, RecordImport
+from campaigns.models.imports import MAX_ATTEMPTS
+from tests.campaigns.factories import CampaignFactory
+from tests.conftest import ACTOR
+from tests.serving import ROOT, at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+State = RecordImport.State
+# Enough rows for a crash to happen among them.
+MANY = 60_000
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """The messages that would have gone to workers."""
+    messages: list[tuple[str, Any]] = []
+    monkeypatch.setattr("campaigns.models.imports.wake", lambda task, pk: messages.append((task, pk)))
+    return messages
+
+
+@pytest.fixture
+def campaign(settings: Any, tmp_path: Path) -> Campaign:
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": tmp_path / "files"},
+        },
+    }
+    return CampaignFactory.create()
+
+
+def upload(campaign: Campaign, content: str, **values: Any) -> RecordImport:
+    file = ContentFile(content.encode(), "records.csv")
+    description = {"encoding": "utf-8", "delimiter": ",", "columns": {"0": "phone_number"}, **values}
+    return RecordImport.upload(ACTOR, campaign, file, **description)
+
+
+def queued(campaign: Campaign, content: str = "phone\n225550101\nx\n", **values: Any) -> RecordImport:
+    given = upload(campaign, content, **values)
+    given.queue(ACTOR)
+    return given
+
+
+def many_numbers(count: int = MANY) -> str:
+    return "phone\n" + "".join(f"+48 22 {number:07}\n" for number in range(count))
+
+
+def lose_its_worker(given: RecordImport) -> None:
+    RecordImport.objects.filter(pk=given.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_queued_import_is_sent_to_a_worker_and_done(campaign: Campaign, sent: list[Any]) -> None:
+    given = queued(campaign)
+    assert sent == [("campaigns.import_records", given.pk)]
+
+    tasks.import_records(given.pk)
+
+    given.refresh_from_db()
+    assert (given.state, given.progress_percent, given.message) == (State.FINISHED, 100, "")
+    assert (given.read_count, given.added_count, given.duplicate_count, given.faulty_count) == (2, 1, 0, 1)
+    with given.error_file.open("rb") as file:
+        assert file.read().decode("utf-8-sig") == "line,error,phone\r\n3,A phone number has no letters.,x\r\n"
+
+
+def test_an_import_is_not_done_twice(campaign: Campaign) -> None:
+    given = queued(campaign, duplicates=RecordImport.Duplicates.ALLOW)
+    tasks.import_records(given.pk)
+
+    tasks.import_records(given.pk)
+
+    assert Record.objects.count() == 1
+
+
+def test_of_two_workers_at_once_one_imports(campaign: Campaign) -> None:
+    given = queued(campaign, many_numbers(3000), duplicates=RecordImport.Duplicates.ALLOW)
+
+    done = at_once([lambda: running.run(given.pk)] * 4)
+
+    assert Record.objects.count() == 3000
+    given.refresh_from_db()
+    assert (given.state, given.attempts) == (State.FINISHED, 1)
+    assert [result.state for result in done if result] == [State.FINISHED]
+
+
+def test_a_second_worker_leaves_alone_what_another_still_has_a_transaction_for(campaign: Campaign) -> None:
+    given = queued(campaign)
+
+    with transaction.atomic():
+        assert running._is_alone(given.pk)
+        (result,) = at_once([lambda: running.run(given.pk)])
+
+    assert result is None
+    assert not Record.objects.exists()
+
+
+def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_BEAT_SECONDS", 0.01)
+    given = queued(campaign, many_numbers(5000))
+    seen: list[tuple[str, int, int]] = []
+
+    def look() -> None:
+        now = RecordImport.objects.get(pk=given.pk)
+        assert now.leased_until is not None
+        seen.append((now.state, now.read_count, Record.objects.count()))
+
+    stop = running._Lease.stop
+
+    def look_and_stop(self: running._Lease) -> None:
+        if self._thread:
+            time.sleep(0.3)  # for the next beat
+            at_once([look])
+        stop(self)
+
+    monkeypatch.setattr(running._Lease, "stop", look_and_stop)
+
+    running.run(given.pk)
+
+    assert seen == [(State.RUNNING, 5000, 0)]
+
+
+def test_a_worker_that_is_killed_leaves_nothing_and_another_imports_all(campaign: Campaign, tmp_path: Path) -> None:
+    given = queued(campaign, many_numbers())
+    worker = start_worker(given, tmp_path)
+    wait_for_insert()
+    worker.send_signal(signal.SIGKILL)
+    worker.wait(10)
+
+    wait_until_rolled_back(given)
+    given.refresh_from_db()
+    assert (given.state, given.attempts) == (State.RUNNING, 1)
+    assert not Record.objects.exists()
+    assert not RecordChange.objects.exists()
+
+    lose_its_worker(given)
+    tasks.sweep_imports()
+    tasks.import_records(given.pk)
+
+    given.refresh_from_db()
+    assert (given.state, given.added_count, given.attempts) == (State.FINISHED, MANY, 2)
+    assert Record.objects.count() == RecordChange.objects.count() == MANY
+
+
+def start_worker(given: RecordImport, tmp_path: Path) -> subprocess.Popen[bytes]:
+    """A process of its own that imports from the test database."""
+    url = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict)
+    script = f"import django; django.setup()\nfrom campaigns.tasks import import_records; import_records({given.pk})\n"
+    environment = {
+        **os.environ,
+        "DATABASE_URL": url,
+        "DJANGO_SETTINGS_MODULE": "callcentre.settings",
+        "SECRET_KEY": settings.SECRET_KEY,
+        "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),
+        "CALLCENTRE_VAR": str(tmp_path),
+    }
+    return subprocess.Popen([sys.executable, "-c", script], env=environment, cwd=ROOT)
+
+
+def wait_for_insert() -> None:
+    """Until the worker is in the middle of its merge."""
+    merging = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " AND state = 'active' AND query LIKE '%%INSERT INTO campaigns_record %%'"
+    )
+    deadline = time.monotonic() + 60
+    with connection.cursor() as cursor:
+        while time.monotonic() < deadline:
+            cursor.execute(merging)
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.002)
+    raise AssertionError("the worker never merged")
+
+
+def wait_until_rolled_back(given: RecordImport) -> None:
+    """PostgreSQL notices a dead client at its next word to it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with transaction.atomic():
+            if running._is_alone(given.pk):
+                return
+        time.sleep(0.05)
+    raise AssertionError("the transaction of the dead worker never ended")
+
+
+def test_an_import_whose_message_was_lost_is_sent_again(campaign: Campaign, sent: list[Any]) -> None:
+    given = queued(campaign)
+    sent.clear()
+    tasks.sweep_imports()
+    assert sent == []
+    lose_its_worker(given)
+
+    tasks.sweep_imports()
+    tasks.sweep_imports()
+
+    assert sent == [("campaigns.import_records", given.pk)]
+
+
+def test_an_import_that_ends_every_worker_is_given_up(campaign: Campaign, sent: list[Any]) -> None:
+    given = queued(campaign)
+    sent.clear()
+    RecordImport.objects.filter(pk=given.pk).update(attempts=MAX_ATTEMPTS, state=State.RUNNING)
+    lose_its_worker(given)
+
+    tasks.sweep_imports()
+
+    given.refresh_from_db()
+    assert (given.state, sent) == (State.FAILED, [])
+    assert given.message == "The import was started 5 times and ended early each time."
+
+
+def test_an_import_whose_command_was_killed_has_failed(campaign: Campaign, sent: list[Any]) -> None:
+    given = upload(campaign, "phone\n")
+    RecordImport.objects.filter(pk=given.pk).update(file="", state=State.RUNNING)
+    lose_its_worker(given)
+
+    tasks.sweep_imports()
+
+    given.refresh_from_db()
+    assert given.state == State.FAILED
+    assert given.message.startswith("The command ended before the import did.")
+
+
+def test_a_database_that_goes_away_costs_a_repetition(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = queued(campaign)
+
+    def go_away(*args: Any) -> None:
+        raise OperationalError("deadlock detected")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Merge, "merge", go_away)
+        tasks.import_records(given.pk)
+    given.refresh_from_db()
+    assert given.state == State.RUNNING
+    assert given in RecordImport.objects.due()
+
+    tasks.sweep_imports()
+    tasks.import_records(given.pk)
+
+    given.refresh_from_db()
+    assert (given.state, given.added_count) == (State.FINISHED, 1)
+
+
+def test_an_import_that_was_taken_over_adds_nothing(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = queued(campaign)
+    merge = Merge.merge
+
+    def lose_it(self: Merge) -> Any:
+        at_once([lambda: RecordImport.objects.filter(pk=given.pk).update(attempts=7)])
+        return merge(self)
+
+    monkeypatch.setattr(Merge, "merge", lose_it)
+    running.run(given.pk)
+
+    given.refresh_from_db()
+    assert (given.state, Record.objects.count()) == (State.RUNNING, 0)
+
+
+def test_a_failure_says_so_and_the_import_can_be_tried_again(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = queued(campaign)
+
+    def fail(*args: Any) -> None:
+        raise RuntimeError("secret details")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Merge, "merge", fail)
+        tasks.import_records(given.pk)
+    given.refresh_from_db()
+    assert (given.state, given.message) == (
+        State.FAILED,
+        "The service failed; nothing was imported. Its log has the cause.",
+    )
+    assert not Record.objects.exists()
+
+    given.queue(ACTOR)
+    tasks.import_records(given.pk)
+
+    given.refresh_from_db()
+    assert (given.state, given.message, given.added_count) == (State.FINISHED, "", 1)
+
+
+def test_a_file_that_is_gone_is_a_clear_failure(campaign: Campaign) -> None:
+    given = queued(campaign)
+    Path(given.file.path).unlink()
+
+    tasks.import_records(given.pk)
+
+    given.refresh_from_db()
+    assert (given.state, given.message) == (State.FAILED, "The file is not there any more.")
+
+
+@pytest.mark.parametrize("state", [State.QUEUED, State.RUNNING, State.FINISHED])
+def test_an_import_is_queued_once(campaign: Campaign, state: str) -> None:
+    given = upload(campaign, "phone\n")
+    RecordImport.objects.filter(pk=given.pk).update(state=state)
+
+    with pytest.raises(Conflict):
+        given.queue(ACTOR)
+
+
+def test_an_error_file_of_an_attempt_that_died_is_replaced(campaign: Campaign) -> None:
+    given = queued(campaign)
+    name = given.error_file.field.generate_filename(given, f"{given.pk}-not-imported.csv")
+    given.error_file.storage.save(name, ContentFile(b"old"))
+
+    tasks.import_records(given.pk)
+
+    given.refresh_from_db()
+    assert given.error_file.name == name
+    with given.error_file.open("rb") as file:
+        assert b"no letters" in file.read()
+
+
+def test_files_of_old_imports_are_removed_and_their_counts_stay(campaign: Campaign) -> None:
+    old, new = queued(campaign), queued(campaign, "phone\ny\n")
+    for given in (old, new):
+        tasks.import_records(given.pk)
+    RecordImport.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
+    old.refresh_from_db()
+    paths = [Path(old.file.path), Path(old.error_file.path)]
+
+    tasks.prune_imports()
+
+    old.refresh_from_db()
+    new.refresh_from_db()
+    assert [path.exists() for path in paths] == [False, False]
+    assert (bool(old.file), bool(old.error_file), old.faulty_count) == (False, False, 1)
+    assert (bool(new.file), bool(new.error_file)) == (True, True)

@@ -1,0 +1,509 @@
+"""What an import makes of a file: formats, columns, rules, duplicates, refused rows."""
+
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from callcentre.errors import Invalid
+from campaigns.importing.formats import Format, guess_format
+from campaigns.importing.merging import Totals
+from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange, RecordImport
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.campaigns.importing import facts_of, import_text
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+ALLOW = RecordImport.Duplicates.ALLOW
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return CampaignFactory.create(fields=["first_name", "city"])
+
+
+def numbers_of(campaign: Campaign) -> list[str]:
+    return list(Record.objects.filter(campaign=campaign).order_by("id").values_list("number", flat=True))
+
+
+def field_values(campaign: Campaign, name: str) -> list[str]:
+    key = facts_of(campaign).fields[name]
+    return [record.fields.get(key, "") for record in Record.objects.filter(campaign=campaign).order_by("id")]
+
+
+# Formats
+
+POLISH = "telefon;first_name;city\n+48 22 555 01 01;Żaneta;Łódź\n+48 22 555 01 02;Święta;Kraków\n"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1250"], ids=lambda name: name
+)
+def test_every_encoding_of_a_spreadsheet_is_found_out(campaign: Campaign, encoding: str) -> None:
+    outcome = import_text(campaign, POLISH.encode(encoding))
+
+    assert outcome.totals == Totals(read=2, added=2)
+    assert field_values(campaign, "city") == ["Łódź", "Kraków"]
+
+
+def test_big_endian_utf_16_with_a_byte_order_mark_is_read(campaign: Campaign) -> None:
+    import_text(campaign, b"\xfe\xff" + POLISH.encode("utf-16-be"))
+
+    assert field_values(campaign, "first_name") == ["Żaneta", "Święta"]
+
+
+def test_a_polish_letter_far_down_the_file_decides_its_encoding(campaign: Campaign) -> None:
+    rows = "".join(f"+48 22 {number:07};Jan\n" for number in range(8000))
+
+    import_text(campaign, f"telefon;first_name\n{rows}+48 600 000 000;Żaneta\n".encode("cp1250"))
+
+    assert field_values(campaign, "first_name")[-1] == "Żaneta"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_every_delimiter_is_found_out(campaign: Campaign, delimiter: str) -> None:
+    outcome = import_text(campaign, POLISH.replace(";", delimiter))
+
+    assert outcome.totals == Totals(read=2, added=2)
+
+
+def test_a_single_column_needs_no_delimiter(campaign: Campaign) -> None:
+    import_text(campaign, "phone\n22 555 01 01\n22 555 01 02\n")
+
+    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
+
+
+def test_what_is_given_overrules_what_is_found_out(campaign: Campaign) -> None:
+    import_text(campaign, "phone;first_name\n225550101;a,b,c\n", delimiter=";", encoding="utf-8")
+
+    assert field_values(campaign, "first_name") == ["a,b,c"]
+
+
+def test_a_spreadsheets_own_word_on_its_delimiter_is_followed(campaign: Campaign) -> None:
+    outcome = import_text(campaign, "sep=|\r\nphone|first_name\r\n225550101|a;b\r\nx|c;d\r\n")
+
+    assert field_values(campaign, "first_name") == ["a;b"]
+    assert [row[0] for row in outcome.errors] == ["4"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_every_end_of_line_is_read(campaign: Campaign, newline: str) -> None:
+    import_text(campaign, f"phone{newline}225550101{newline}225550102")
+
+    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
+
+
+def test_a_cell_in_quotation_marks_may_hold_lines_delimiters_and_quotation_marks(campaign: Campaign) -> None:
+    import_text(campaign, 'phone,first_name\n225550101,"a ""b"", c\nd"\n225550102,e\n')
+
+    assert field_values(campaign, "first_name") == ['a "b", c\nd', "e"]
+
+
+def test_a_quotation_mark_that_is_never_closed_costs_its_own_row_only(campaign: Campaign) -> None:
+    content = 'phone,first_name\n225550101,"Jan\n225550102,Ewa\n225550103,Ola\n'
+
+    outcome = import_text(campaign, content)
+
+    assert numbers_of(campaign) == ["+48225550102", "+48225550103"]
+    assert outcome.errors == [["2", "A quotation mark is opened and not closed.", "225550101", '"Jan']]
+
+
+def test_a_quotation_mark_closed_by_a_later_row_swallows_nothing(campaign: Campaign) -> None:
+    content = 'phone,first_name,city\n225550101,"Jan,x\n225550102,Ewa,y\n225550103,"Ola",z\n'
+
+    outcome = import_text(campaign, content)
+
+    assert numbers_of(campaign) == ["+48225550102", "+48225550103"]
+    assert [row[0] for row in outcome.errors] == ["2"]
+
+
+def test_an_open_cell_longer_than_any_cell_may_be_swallows_nothing(campaign: Campaign) -> None:
+    rows = "".join(f"22{number:07},{'x' * 80}\n" for number in range(3000))
+
+    outcome = import_text(campaign, f'phone,first_name\n225550101,"Jan\n{rows}')
+
+    assert outcome.totals == Totals(read=3001, added=3000, faulty=1)
+
+
+def test_blank_rows_are_no_rows(campaign: Campaign) -> None:
+    outcome = import_text(campaign, "phone;city\n\n225550101;x\n;;\n   \n225550102;y\n;\n")
+
+    assert outcome.totals == Totals(read=2, added=2)
+
+
+def test_a_file_without_header_is_read_by_position(campaign: Campaign) -> None:
+    import_text(campaign, "Jan,225550101\nEwa,225550102\n", has_header=False, columns="first_name,phone_number")
+
+    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
+    assert field_values(campaign, "first_name") == ["Jan", "Ewa"]
+
+
+@pytest.mark.parametrize(("content", "expected"), [("telefon,imie\n22,x\n", True), ("225550101,x\n", False)])
+def test_a_header_is_known_by_having_no_phone_number(content: str, expected: bool) -> None:
+    assert guess_format(io.BytesIO(content.encode())) == Format("utf-8", ",", expected)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
+def test_a_file_without_rows_is_refused(campaign: Campaign, content: str) -> None:
+    with pytest.raises(Invalid, match="no rows"):
+        import_text(campaign, content)
+
+
+def test_bytes_that_are_not_of_the_encoding_cost_their_own_row_only(campaign: Campaign) -> None:
+    content = "phone;city\n225550101;Łódź\n".encode() + b"225550102;\xb3\xf3d\xbf\n" + b"225550103;x\n"
+
+    outcome = import_text(campaign, content, encoding="utf-8")
+
+    assert numbers_of(campaign) == ["+48225550101", "+48225550103"]
+    assert outcome.messages == ['Column "city" has bytes that are not UTF-8.']
+
+
+# Columns
+
+
+def test_headers_are_understood_in_both_languages_and_any_spelling(campaign: Campaign) -> None:
+    import_text(campaign, "First Name;Numer telefonu;CITY;Identyfikator\nJan;225550101;Łódź;A-1\n")
+
+    record = Record.objects.get(campaign=campaign)
+    assert (record.number, record.identifier, sorted(record.fields.values())) == (
+        "+48225550101",
+        "A-1",
+        ["Jan", "Łódź"],
+    )
+
+
+def test_a_field_of_the_campaign_comes_before_a_synonym() -> None:
+    campaign = CampaignFactory.create(fields=["number"])
+
+    import_text(campaign, "telefon,number\n225550101,17\n")
+
+    assert field_values(campaign, "number") == ["17"]
+
+
+def test_columns_may_be_given_by_the_names_in_the_header(campaign: Campaign) -> None:
+    import_text(campaign, "Tel. klienta;Skąd\n225550101;Łódź\n", columns="Tel. klienta=phone_number,skąd=city")
+
+    assert field_values(campaign, "city") == ["Łódź"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("first_name", "One column must be the phone number."),
+        ("phone_number,phone_number", "Two columns are read as phone_number."),
+        ("phone_number,nonsense", 'There is nothing called "nonsense" that a column could be.'),
+        ("nowhere=phone_number", 'The file has no column "nowhere".'),
+        ("status,status_id,phone_number", "Two columns are read as status."),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(campaign: Campaign, columns: str, message: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        import_text(campaign, "a,b,c\n225550101,x,y\n", columns=columns)
+
+    assert refused.value.messages == [message]
+
+
+def test_a_campaign_fed_from_the_crm_takes_numbers(db: None) -> None:
+    campaign = CampaignFactory.create(crm=True)
+
+    outcome = import_text(campaign, "phone,city\n225550101,Łódź\n")
+
+    assert outcome.totals == Totals(read=1, added=1)
+
+
+def test_a_campaign_fed_from_the_crm_takes_no_fields(db: None) -> None:
+    campaign = CampaignFactory.create(crm=True, fields=["city"])
+
+    with pytest.raises(Invalid, match="Fields cannot be set in a CRM campaign"):
+        import_text(campaign, "phone,city\n225550101,Łódź\n", columns="phone_number,city")
+
+
+def test_national_numbers_are_read_in_the_region_of_the_import(campaign: Campaign) -> None:
+    import_text(campaign, "phone\n020 7946 0018\n", region="GB")
+
+    assert numbers_of(campaign) == ["+442079460018"]
+
+
+def test_an_unknown_region_is_refused(campaign: Campaign) -> None:
+    with pytest.raises(Invalid, match='There is no numbering plan for the region "XX"'):
+        import_text(campaign, "phone\n225550101\n", region="XX")
+
+
+def test_a_record_gets_every_column(campaign: Campaign) -> None:
+    agent = AgentFactory.create(login="anna")
+    status = campaign.statuses.get(system_status="MY_RECORD")
+    content = (
+        "phone_number;identifier;status;agent_login;next_call_date;order;additional_numbers;first_name;city\n"
+        f"22 555 01 01;A-1;{status.name};anna;2026-12-24 10:30;7;22 555 01 02, 22 555 01 03;Jan;\n"
+    )
+
+    import_text(campaign, content)
+
+    record = Record.objects.get(campaign=campaign)
+    assert (record.phone_number, record.number, record.is_primary) == ("22 555 01 01", "+48225550101", True)
+    assert (record.status, record.system_status, record.agent) == (status, "MY_RECORD", agent)
+    assert (record.identifier, record.order) == ("A-1", 7)
+    assert record.next_call_at == datetime(2026, 12, 24, 9, 30, tzinfo=UTC)
+    assert record.fields == {facts_of(campaign).fields["first_name"]: "Jan"}
+    additional = AdditionalNumber.objects.filter(record=record, campaign=campaign)
+    assert [(a.phone_number, a.number) for a in additional] == [
+        ("22 555 01 02", "+48225550102"),
+        ("22 555 01 03", "+48225550103"),
+    ]
+
+
+def test_a_record_without_status_is_to_be_called(campaign: Campaign) -> None:
+    import_text(campaign, "phone,status\n225550101,\n")
+
+    record = Record.objects.get(campaign=campaign)
+    assert (record.system_status, record.status) == ("TO_CALL", campaign.statuses.get(system_status="TO_CALL"))
+
+
+@pytest.mark.parametrize("spelling", ["id", "name", "lower case", "dictionary", "system status"])
+def test_a_status_is_found_by_any_of_its_names(campaign: Campaign, spelling: str) -> None:
+    status = campaign.statuses.get(system_status="NO_CALL")
+    assert status.dictionary_status is not None
+    dictionary_name = status.dictionary_status.name
+    status.name = "Enough"
+    status.save()
+    cell: Any = {
+        "id": status.pk,
+        "name": "Enough",
+        "lower case": "enough",
+        "dictionary": dictionary_name,
+        "system status": "NO_CALL",
+    }[spelling]
+
+    import_text(campaign, f"phone,status\n225550101,{cell}\n")
+
+    assert Record.objects.get(campaign=campaign).status == status
+
+
+def test_a_dictionary_status_is_found_by_its_id(campaign: Campaign) -> None:
+    status = campaign.statuses.get(system_status="NO_CALL")
+
+    import_text(campaign, f"phone,dictionary_status_id\n225550101,{status.dictionary_status_id}\n")
+
+    assert Record.objects.get(campaign=campaign).status == status
+
+
+def test_several_columns_may_hold_additional_numbers(campaign: Campaign) -> None:
+    import_text(
+        campaign,
+        "phone;phone2;telefon 3\n225550101;225550102|225550103;tel:+48225550104;ext=5\n".replace(
+            "tel:+48225550104;ext=5", '"tel:+48225550104;ext=5"'
+        ),
+    )
+
+    additional = AdditionalNumber.objects.filter(campaign=campaign).order_by("id")
+    assert [a.number for a in additional] == ["+48225550102", "+48225550103", "+48225550104"]
+
+
+@pytest.mark.parametrize("cell", ["48225550101.0", "'+48225550101", "\u200e+48 22 555 01 01\u00a0"])
+def test_what_spreadsheets_and_data_tools_do_to_numbers_is_undone(campaign: Campaign, cell: str) -> None:
+    import_text(campaign, f"phone\n{cell}\n", encoding="utf-8")
+
+    assert numbers_of(campaign) == ["+48225550101"]
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "message"),
+    [
+        ("phone,city", ",x", 'Field "phone" cannot be empty.'),
+        ("phone", "22 555 abc", "A phone number has no letters."),
+        ("phone", "1" * 21, "This is too long for a phone number."),
+        ("phone", "22*555", "This is no phone number."),
+        ("phone,status", "225550101,Nonsense", "Status not found in this campaign."),
+        ("phone,status_id", "225550101,999999999", "Status not found in this campaign."),
+        ("phone,status_id", "225550101,x", 'Field "status_id" must be a whole number.'),
+        ("phone,agent", "225550101,nobody", "Agent not found."),
+        (
+            "phone,status",
+            "225550101,CALL_NO_SOONER_THAN",
+            'A record with the status "CALL_NO_SOONER_THAN" needs next_call_date.',
+        ),
+        ("phone,next_call", "225550101,24.12.2026", 'Field "next_call" must be a time: YYYY-MM-DD hh:mm.'),
+        ("phone,order", "225550101,many", 'Field "order" must be a whole number.'),
+        ("phone,order", "225550101,3000000000", 'Field "order" must be between -2147483648 and 2147483647.'),
+        ("phone,identifier", "225550101," + "x" * 101, 'Field "identifier" can have at most 100 characters.'),
+        ("phone,city", "225550101," + "x" * 10_001, 'Field "city" can have at most 10000 characters.'),
+        ("phone,city", "225550101,a\0b", 'Field "city" cannot contain the character NUL or half a surrogate pair.'),
+        ("phone,phone2", "225550101,abc", "A phone number has no letters."),
+        (
+            "phone,phone2",
+            "225550101," + "|".join(map(str, range(100, 121))),
+            'Field "phone2" can have at most 20 entries.',
+        ),
+        ("phone,city", "225550101,a,b", "The row has 3 columns, the first row has 2."),
+    ],
+)
+def test_a_row_that_breaks_a_rule_is_refused_with_its_reason(
+    campaign: Campaign, header: str, cells: str, message: str
+) -> None:
+    outcome = import_text(campaign, f"{header}\n{cells}\n", delimiter=",")
+
+    assert outcome.messages == [message]
+    assert outcome.totals == Totals(read=1, faulty=1)
+    assert not Record.objects.filter(campaign=campaign).exists()
+
+
+def test_a_record_of_an_agent_needs_the_agent_and_a_time_and_both_are_named(campaign: Campaign) -> None:
+    outcome = import_text(campaign, "phone,status\n225550101,MY_RECORD\n")
+
+    message = 'A record with the status "MY_RECORD" needs {}.'
+    assert outcome.messages == [f"{message.format('agent_login')} {message.format('next_call_date')}"]
+
+
+def test_every_fault_of_a_row_is_named_at_once(campaign: Campaign) -> None:
+    RecordFactory.create(campaign=campaign, identifier="A-1")
+
+    outcome = import_text(campaign, "phone,agent,order,identifier\nabc,nobody,x,A-1\n")
+
+    assert outcome.errors[0][1].split(". ") == [
+        "A phone number has no letters",
+        'Field "order" must be a whole number',
+        "Agent not found",
+        "Another record of the campaign has this identifier.",
+    ]
+
+
+def test_faulty_rows_are_given_back_as_they_were_and_the_rest_is_imported(campaign: Campaign) -> None:
+    content = 'phone;city\n225550101;"a;\nb"\nabc;"x ""y"";\nz"\n225550102;ok\nx;\n'
+
+    outcome = import_text(campaign, content)
+
+    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
+    assert outcome.errors == [
+        ["4", "A phone number has no letters.", "abc", 'x "y";\nz'],
+        ["7", "A phone number has no letters.", "x", ""],
+    ]
+
+
+def test_the_error_file_can_be_mended_and_imported(campaign: Campaign) -> None:
+    outcome = import_text(campaign, "phone;city\nabc;Łódź\n")
+    (line, message, _, city) = outcome.errors[0]
+
+    import_text(campaign, f"line;error;phone;city\n{line};{message};225550101;{city}\n")
+
+    assert field_values(campaign, "city") == ["Łódź"]
+
+
+# Duplicates and identifiers
+
+
+def test_numbers_that_the_campaign_has_are_left_out_in_any_spelling(campaign: Campaign) -> None:
+    RecordFactory.create(campaign=campaign, phone_number="+48 22 555 01 01")
+
+    outcome = import_text(campaign, "phone\n0048225550101\n22 555 01 02\n(22) 555-01-02\n")
+
+    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
+    assert outcome.totals == Totals(read=3, added=1, duplicates=2)
+    assert outcome.messages == ["The campaign already has this number."] * 2
+
+
+def test_numbers_of_other_campaigns_do_not_matter(campaign: Campaign) -> None:
+    RecordFactory.create(phone_number="+48225550101", identifier="A-1")
+
+    outcome = import_text(campaign, "phone,identifier\n225550101,A-1\n")
+
+    assert outcome.totals == Totals(read=1, added=1)
+
+
+def test_an_additional_number_makes_no_duplicate(campaign: Campaign) -> None:
+    outcome = import_text(campaign, "phone;phone2\n225550101;225550102\n225550102;225550101\n")
+
+    assert outcome.totals == Totals(read=2, added=2)
+
+
+def test_duplicates_may_be_allowed_and_the_oldest_stays_primary(campaign: Campaign) -> None:
+    old = RecordFactory.create(campaign=campaign, phone_number="+48225550101")
+
+    outcome = import_text(campaign, "phone\n22 555 01 01\n225550102\n225550102\n225550102\n", duplicates=ALLOW)
+
+    records = Record.objects.filter(campaign=campaign).order_by("id")
+    assert outcome.totals == Totals(read=4, added=4)
+    assert [(record.number, record.is_primary) for record in records] == [
+        ("+48225550101", True),
+        ("+48225550101", False),
+        ("+48225550102", True),
+        ("+48225550102", False),
+        ("+48225550102", False),
+    ]
+    assert records[0] == old
+
+
+def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaign: Campaign) -> None:
+    RecordFactory.create(campaign=campaign, identifier="A-1")
+
+    outcome = import_text(
+        campaign, "phone,identifier\n225550101,A-1\n225550102,A-2\n225550103,A-2\n225550104,\n225550105,\n"
+    )
+
+    assert outcome.totals == Totals(read=5, added=3, faulty=2)
+    assert [row[0] for row in outcome.errors] == ["2", "4"]
+    assert set(outcome.messages) == {"Another record of the campaign has this identifier."}
+
+
+@pytest.mark.parametrize("duplicates", [RecordImport.Duplicates.SKIP, ALLOW])
+def test_a_row_that_was_refused_takes_nothing_from_later_rows(campaign: Campaign, duplicates: str) -> None:
+    RecordFactory.create(campaign=campaign, identifier="A-1")
+    content = "phone,identifier\n225550101,A-1\n225550101,A-2\n22555x,A-3\n225550102,A-3\n"
+
+    outcome = import_text(campaign, content, duplicates=duplicates)
+
+    records = Record.objects.filter(campaign=campaign, identifier__in=["A-2", "A-3"])
+    assert [record.is_primary for record in records] == [True, True]
+    assert outcome.totals == Totals(read=4, added=2, faulty=2)
+
+
+def test_of_two_rows_with_one_identifier_the_first_counts_even_as_a_second_record(campaign: Campaign) -> None:
+    RecordFactory.create(campaign=campaign, phone_number="+48225550101")
+
+    outcome = import_text(campaign, "phone,identifier\n225550101,A-1\n225550102,A-1\n", duplicates=ALLOW)
+
+    record = Record.objects.get(campaign=campaign, identifier="A-1")
+    assert (record.number, record.is_primary) == ("+48225550101", False)
+    assert outcome.totals == Totals(read=2, added=1, faulty=1)
+
+
+def test_importing_the_same_file_twice_adds_nothing(campaign: Campaign) -> None:
+    content = "phone,identifier\n225550101,A-1\n225550102,A-2\n"
+    import_text(campaign, content)
+
+    outcome = import_text(campaign, content)
+
+    assert outcome.totals == Totals(read=2, duplicates=2)
+
+
+def test_more_rows_than_one_slice_keep_their_order(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("campaigns.importing.merging._SLICE_ROWS", 100)
+    rows = "".join(f"22{number % 900:07},{number}\n" for number in range(1000))
+
+    outcome = import_text(campaign, f"phone,order\n{rows}")
+
+    orders = Record.objects.filter(campaign=campaign).order_by("id").values_list("order", flat=True)
+    assert list(orders) == list(range(900))
+    assert outcome.totals == Totals(read=1000, added=900, duplicates=100)
+    assert [row[0] for row in outcome.errors] == [str(line) for line in range(902, 1002)]
+
+
+# History
+
+
+def test_every_record_has_one_entry_of_its_import(campaign: Campaign) -> None:
+    RecordFactory.create(campaign=campaign, phone_number="+48225550101")
+
+    import_text(campaign, "phone,status\n225550101,\n225550102,NO_CALL\n")
+
+    change = RecordChange.objects.get()
+    given = RecordImport.objects.get()
+    status = campaign.statuses.get(system_status="NO_CALL")
+    assert change.record.number == "+48225550102"
+    assert (change.actor_kind, change.actor_id, change.actor_name) == ("import", given.pk, "records.csv")
+    assert (change.action, change.changes) == ("import", {})
+    assert (change.from_status, change.to_status, change.to_system_status) == ("", status.name, "NO_CALL")

@@ -1,0 +1,300 @@
+"""Verbs, querysets and constraints of campaigns and records."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Invalid
+from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
+from campaigns.models.adding import NewRecord
+from campaigns.models.editing import Edit
+from campaigns.models.rules import CampaignFacts
+from tests.campaigns.factories import (
+    CampaignFactory,
+    DictionaryStatusFactory,
+    RecordChangeFactory,
+    RecordFactory,
+    RecordStatusFactory,
+)
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+DIALLER = Actor("dialler", None, "dialler")
+
+
+def facts(campaign: Campaign) -> CampaignFacts:
+    found = CampaignFacts.read(campaign.code)
+    assert found is not None
+    return found
+
+
+def refuses(constraint: str) -> Any:
+    return pytest.raises(IntegrityError, match=constraint)
+
+
+# Campaigns
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "is_active", "expected"),
+    [
+        (-1, 1, True, True),
+        (0, 0, True, True),
+        (0, None, True, True),
+        (1, None, True, False),
+        (-2, -1, True, False),
+        (-1, 1, False, False),
+    ],
+)
+def test_outside_its_dates_or_inactive_a_campaign_is_never_dialled(
+    start: int, end: int | None, is_active: bool, expected: bool
+) -> None:
+    today = date(2030, 6, 1)
+    CampaignFactory(
+        start_date=today + timedelta(days=start),
+        end_date=None if end is None else today + timedelta(days=end),
+        is_active=is_active,
+    )
+
+    assert Campaign.objects.diallable_on(today).exists() is expected
+
+
+@pytest.mark.parametrize(
+    ("constraint", "values"),
+    [
+        ("campaign_code_is_well_formed", {"code": "12-45"}),
+        ("campaign_ends_after_start", {"start_date": date(2030, 1, 2), "end_date": date(2030, 1, 1)}),
+        ("campaign_order_in_range", {"order": 0}),
+        ("campaign_order_in_range", {"order": 100_000}),
+        ("campaign_parity_in_range", {"parity": 101}),
+        ("campaign_preview_timeout_in_range", {"preview_timeout": 0}),
+        ("campaign_ratios_in_order", {"predictive_min_calls": 2, "predictive_max_calls": 1}),
+    ],
+)
+def test_the_database_refuses_a_campaign_that_breaks_a_rule(constraint: str, values: dict[str, Any]) -> None:
+    campaign = CampaignFactory()
+
+    with refuses(constraint), transaction.atomic():
+        Campaign.objects.filter(pk=campaign.pk).update(**values)
+
+
+def test_when_all_numbers_are_taken_no_id_is_generated() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            'INSERT INTO campaigns_campaign (code, name, dialer, is_crm, is_active, start_date, "order", parity,'
+            " caller_id, updated_at) SELECT lpad(n::text, 5, '0'), '', 'preview', false, true, now(), 1, 1, '', now()"
+            " FROM generate_series(1, 99999) n"
+        )
+
+    with pytest.raises(Invalid) as caught:
+        CampaignFactory(code="")
+    assert [fault.code for fault in caught.value.faults] == [ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
+
+
+def test_a_status_of_the_dictionary_that_comes_later_is_not_in_older_campaigns() -> None:
+    campaign = CampaignFactory()
+    entry = DictionaryStatusFactory()
+
+    assert not campaign.statuses.filter(dictionary_status=entry).exists()
+    assert CampaignFactory().statuses.filter(dictionary_status=entry).exists()
+
+
+@pytest.mark.parametrize("name", ["name", "dictionary_status"])
+def test_a_campaign_has_each_status_once(name: str) -> None:
+    status = CampaignFactory().statuses.first()
+
+    with refuses("recordstatus_.*_is_unique"), transaction.atomic():
+        RecordStatusFactory(campaign=status.campaign, **{name: getattr(status, name)})
+
+
+# Records: the database as the last reviewer
+
+
+@pytest.mark.parametrize(
+    ("constraint", "values"),
+    [
+        ("record_of_agent_has_agent_and_time", {"system_status": "MY_RECORD"}),
+        ("record_no_sooner_than_has_time", {"system_status": "CALL_NO_SOONER_THAN"}),
+        ("record_system_status_is_known", {"system_status": "DONE"}),
+    ],
+)
+def test_the_database_refuses_a_record_that_breaks_a_rule(constraint: str, values: dict[str, Any]) -> None:
+    record = RecordFactory()
+
+    with refuses(constraint), transaction.atomic():
+        Record.objects.filter(pk=record.pk).update(**values)
+
+
+def test_the_database_has_one_primary_record_for_a_number_and_campaign() -> None:
+    record = RecordFactory()
+    RecordFactory(campaign=record.campaign, phone_number=record.phone_number, duplicate=True)
+    RecordFactory(phone_number=record.phone_number)
+
+    with refuses("record_number_is_unique"), transaction.atomic():
+        RecordFactory(campaign=record.campaign, phone_number=record.phone_number)
+
+
+def test_a_record_without_a_status_for_to_call_has_none_and_is_to_be_called() -> None:
+    campaign = CampaignFactory()
+    campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
+
+    record = NewRecord({"phone_number": "221234567"})
+    Record.objects.add_many(ACTOR, facts(campaign), [record])
+
+    stored = Record.objects.get()
+    assert (stored.status, stored.system_status) == (None, "TO_CALL")
+
+
+def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
+    campaign = CampaignFactory()
+    first = RecordStatusFactory(campaign=campaign, system_status=SystemStatus.TO_CALL, order=1)
+
+    record = NewRecord({"phone_number": "221234567"})
+    Record.objects.add_many(ACTOR, facts(campaign), [record])
+
+    assert Record.objects.get().status == first
+
+
+# Leases
+
+
+def test_a_lease_gives_a_record_to_one_call_and_says_so_in_its_history() -> None:
+    record = RecordFactory()
+
+    record.lease(DIALLER, "1416225570.341", timezone.now() + timedelta(minutes=5))
+
+    record.refresh_from_db()
+    assert (record.system_status, record.leased_by, record.is_leased) == ("IN_PROGRESS", "1416225570.341", True)
+    change = record.history.get()
+    assert (change.action, change.actor_kind, change.to_system_status) == ("lease", "dialler", "IN_PROGRESS")
+    with pytest.raises(Conflict):
+        record.lease(DIALLER, "other", timezone.now() + timedelta(minutes=5))
+
+
+def test_a_lease_that_is_over_can_be_given_anew() -> None:
+    record = RecordFactory(of_lost_call=True)
+
+    record.lease(DIALLER, "other", timezone.now() + timedelta(minutes=5))
+
+    assert Record.objects.get().leased_by == "other"
+
+
+def test_a_release_takes_the_record_back_with_the_result_of_its_call() -> None:
+    record = RecordFactory(in_live_call=True)
+    status = record.campaign.statuses.get(system_status="NO_CALL")
+    called_at = timezone.now().replace(microsecond=0)
+
+    record.release(DIALLER, status, called_at=called_at, last_note="Not interested.")
+
+    record.refresh_from_db()
+    assert (record.status, record.system_status, record.is_leased) == (status, "NO_CALL", False)
+    assert (record.called_at, record.last_note) == (called_at, "Not interested.")
+    assert record.history.get().from_system_status == "IN_PROGRESS"
+
+
+def test_records_in_a_live_call_are_those_whose_lease_still_runs() -> None:
+    live, _ = RecordFactory(in_live_call=True), RecordFactory(of_lost_call=True)
+    RecordFactory()
+
+    assert list(Record.objects.in_live_call(timezone.now())) == [live]
+
+
+# Removing
+
+
+def test_removing_the_primary_record_promotes_the_oldest_of_its_number() -> None:
+    primary = RecordFactory(phone_number="221234567")
+    second, third = RecordFactory.create_batch(2, campaign=primary.campaign, phone_number="22 1234567", duplicate=True)
+
+    primary.remove(ACTOR)
+
+    assert list(Record.objects.order_by("id").values_list("id", "is_primary")) == [
+        (second.pk, True),
+        (third.pk, False),
+    ]
+
+
+def test_removing_a_further_record_leaves_the_primary_one() -> None:
+    primary = RecordFactory(phone_number="221234567")
+    second = RecordFactory(campaign=primary.campaign, phone_number="221234567", duplicate=True)
+
+    second.remove(ACTOR)
+
+    assert Record.objects.get().is_primary
+
+
+def test_a_number_of_another_campaign_is_not_promoted() -> None:
+    record = RecordFactory(phone_number="221234567")
+    other = RecordFactory(phone_number="221234567")
+    further = RecordFactory(campaign=other.campaign, phone_number="221234567", duplicate=True)
+
+    record.remove(ACTOR)
+
+    further.refresh_from_db()
+    assert not further.is_primary
+
+
+def test_a_record_in_a_live_call_is_not_removed() -> None:
+    record = RecordFactory(in_live_call=True)
+
+    with pytest.raises(Conflict):
+        record.remove(ACTOR)
+    assert Record.objects.exists()
+
+
+# History
+
+
+def test_history_keeps_the_names_of_statuses_that_are_gone() -> None:
+    campaign = CampaignFactory()
+    status = RecordStatusFactory(campaign=campaign, name="Vip")
+    record = RecordFactory(campaign=campaign, status=status, system_status=status.system_status)
+    to_call = campaign.statuses.get(system_status="TO_CALL")
+
+    Record.objects.edit_many(ACTOR, facts(campaign), [Edit(record.phone_number, {"status_id": to_call.pk})])
+    status.delete()
+
+    change = RecordChange.objects.get()
+    assert (change.from_status, change.to_status) == ("Vip", "To be called")
+
+
+def test_history_comes_newest_first() -> None:
+    record = RecordFactory()
+    first, second = RecordChangeFactory.create_batch(2, record=record)
+
+    assert list(record.history.all()) == [second, first]
+
+
+def test_fields_keep_their_values_when_they_are_renamed() -> None:
+    campaign = CampaignFactory(fields=["city"])
+    record = NewRecord({"phone_number": "221234567", "fields": {"city": "Łódź"}})
+    Record.objects.add_many(ACTOR, facts(campaign), [record])
+
+    campaign.fields.update(name="town")
+
+    [(name, key)] = facts(campaign).fields.items()
+    assert (name, Record.objects.get().fields[key]) == ("town", "Łódź")
+
+
+def test_an_agent_who_left_may_still_be_named() -> None:
+    AgentFactory(login="anna", left=True)
+    record = NewRecord({"phone_number": "221234567", "agent_login": "anna"})
+    Record.objects.add_many(ACTOR, facts(CampaignFactory()), [record])
+
+    assert record.faults == []
+
+
+def test_a_status_that_records_have_cannot_be_deleted() -> None:
+    from django.db.models import ProtectedError
+
+    record = RecordFactory()
+
+    with pytest.raises(ProtectedError):
+        record.status.delete()
+    assert RecordStatus.objects.filter(pk=record.status_id).exists()

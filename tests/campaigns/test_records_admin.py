@@ -1,0 +1,531 @@
+"""Records in the admin: found among millions, shown, edited by the verb, many at once; and their history."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.admin.records import RecordAdmin
+from campaigns.models import Record, RecordChange, SystemStatus
+from tests.backoffice import errors_of, inputs_of, messages_of, staff, superuser
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory, RecordStatusFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+
+LIST = reverse("admin:campaigns_record_changelist")
+ADD = reverse("admin:campaigns_record_add")
+CHANGES = reverse("admin:campaigns_recordchange_changelist")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(record, page="change"):
+    return reverse(f"admin:campaigns_record_{page}", args=[record.pk])
+
+
+def status_of(record, system_status):
+    return record.campaign.statuses.get(system_status=system_status)
+
+
+def shown(page, *records):
+    """Which of these records the list shows."""
+    return [record for record in records if page_of(record) in page]
+
+
+# Finding
+
+
+@pytest.mark.parametrize("spelling", ["+48 22 555 01 07", "225550107", "0048-22-555-0107", "tel:+48-22-555-01-07"])
+def test_a_record_is_found_by_any_spelling_of_its_number_in_all_campaigns(spelling):
+    first = RecordFactory(phone_number="22 555 01 07")
+    second = RecordFactory(phone_number="+48225550107")
+    other = RecordFactory(phone_number="+48225550108")
+
+    page = superuser().page(LIST, q=spelling)
+
+    assert shown(page, first, second, other) == [first, second]
+
+
+def test_a_search_stays_in_the_campaign_that_was_chosen():
+    here, there = RecordFactory.create_batch(2, phone_number="+48225550107")
+
+    page = superuser().page(LIST, q="225550107", campaign__id__exact=here.campaign_id)
+
+    assert shown(page, here, there) == [here]
+
+
+def test_a_search_finds_duplicates_additional_numbers_and_identifiers():
+    record = RecordFactory(phone_number="+48225550107")
+    duplicate = RecordFactory(campaign=record.campaign, phone_number="+48225550107", duplicate=True)
+    further = AdditionalNumberFactory(phone_number="22 555 01 07").record
+    named = RecordFactory(identifier="225550107")
+
+    page = superuser().page(LIST, q="225550107")
+
+    assert shown(page, record, duplicate, further, named) == [record, duplicate, further, named]
+
+
+def test_a_search_for_nothing_known_says_so():
+    RecordFactory()
+
+    assert "Nothing was found" in superuser().page(LIST, q="no such thing")
+
+
+@pytest.mark.parametrize("text", ["x" * 500, "'; --", "ż\u200b", "٢٢٥٥٥٠١٠٧"])
+def test_whatever_is_searched_for_there_is_a_page(text):
+    superuser().page(LIST, q=text)
+
+
+def test_records_are_filtered_by_campaign_status_and_agent():
+    agent = AgentFactory()
+    mine = RecordFactory(of_agent=True, agent=agent)
+    of_another = RecordFactory(campaign=mine.campaign, of_agent=True)
+    to_call = RecordFactory(campaign=mine.campaign)
+    elsewhere = RecordFactory(of_agent=True)
+    client, everything = superuser(), (mine, of_another, to_call, elsewhere)
+
+    found = [
+        shown(client.page(LIST, **filters), *everything)
+        for filters in (
+            {"campaign__id__exact": mine.campaign_id},
+            {"system_status": "MY_RECORD"},
+            {"agent__id__exact": agent.pk},
+            {"campaign__id__exact": mine.campaign_id, "system_status": "MY_RECORD"},
+        )
+    ]
+
+    assert found == [[mine, of_another, to_call], [mine, of_another, elsewhere], [mine], [mine, of_another]]
+
+
+@pytest.mark.parametrize(
+    ("filters", "queries"),
+    [
+        ({}, 3),
+        ({"q": "225550107"}, 5),
+        ({"system_status": "TO_CALL"}, 4),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 60])
+def test_the_list_takes_the_same_queries_however_many_records_there_are(
+    count, filters, queries, django_assert_num_queries
+):
+    for record in RecordFactory.create_batch(count, campaign=CampaignFactory()):
+        AdditionalNumberFactory(record=record, phone_number="225550107")
+    client = superuser()
+
+    with django_assert_num_queries(queries):
+        client.page(LIST, **filters)
+
+
+def test_the_list_never_counts_records_and_never_sorts_them():
+    RecordFactory.create_batch(3)
+    client = superuser()
+
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        client.page(LIST, o="1")
+
+    statements = [query["sql"].lower() for query in captured if "campaigns_record" in query["sql"]]
+    assert statements
+    assert not any("count(" in sql for sql in statements)
+    assert all('order by "campaigns_record"."id" desc' in sql for sql in statements)
+
+
+def test_the_list_says_whether_there_are_more_and_not_how_many(monkeypatch):
+    monkeypatch.setattr(RecordAdmin, "list_per_page", 2)
+    campaign = CampaignFactory()
+    records = RecordFactory.create_batch(3, campaign=campaign)
+    client = superuser()
+
+    first, second = client.page(LIST), client.page(LIST, p=2)
+
+    assert [shown(page, *records) for page in (first, second)] == [records[1:], records[:1]]
+    assert "1 to 2, and more" in " ".join(first.split())
+    assert "3 to 3" in second
+    assert "and more" not in second
+
+
+def test_pages_of_one_status_follow_each_other_over_campaigns(monkeypatch):
+    monkeypatch.setattr(RecordAdmin, "list_per_page", 2)
+    campaigns = CampaignFactory.create_batch(2)
+    records = [RecordFactory(campaign=campaigns[number % 2]) for number in range(5)]
+    client = superuser()
+
+    pages = [shown(client.page(LIST, system_status="TO_CALL", p=page), *records) for page in (1, 2, 3)]
+
+    assert pages == [records[3:], records[1:3], records[:1]]
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "x", "1001", "99999999999999999999"])
+def test_a_page_that_there_is_not_leads_back_to_the_list(page):
+    response = superuser().get(LIST, {"p": page})
+
+    assert response.status_code in (200, 302)
+
+
+# The page
+
+
+def test_the_page_shows_the_fields_of_the_campaign_as_inputs_under_their_names():
+    campaign = CampaignFactory(fields=["first_name", "city"])
+    city = campaign.fields.get(name="city")
+    record = RecordFactory(campaign=campaign, fields={str(city.pk): "Kraków"})
+    AdditionalNumberFactory(record=record, phone_number="12 345 67 89")
+
+    page = superuser().page(page_of(record))
+
+    inputs = inputs_of(page)
+    assert inputs[f"field_{city.pk}"] == "Kraków"
+    assert inputs["further_numbers"] == "12 345 67 89"
+    assert "first_name" in page
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_the_page_takes_the_same_queries_however_much_belongs_to_the_record(count, django_assert_num_queries):
+    campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
+    record = RecordFactory(campaign=campaign, of_agent=True)
+    RecordStatusFactory.create_batch(count, campaign=campaign)
+    AdditionalNumberFactory.create_batch(count, record=record)
+    for _ in range(count):
+        record.history.create(actor_kind="system", actor_name="system", action="edit")
+    client = superuser()
+
+    with django_assert_num_queries(8):
+        client.page(page_of(record))
+
+
+def test_an_edit_goes_through_the_verb_and_its_history_is_shown():
+    campaign = CampaignFactory(fields=["city"])
+    city = campaign.fields.get()
+    record = RecordFactory(campaign=campaign)
+    agent = AgentFactory(login="anna")
+    client = superuser()
+
+    client.submit(
+        page_of(record),
+        status=status_of(record, SystemStatus.MY_RECORD).pk,
+        agent=agent.pk,
+        next_call_at_0="2026-12-24",
+        next_call_at_1="10:30",
+        **{f"field_{city.pk}": "Łódź"},
+    )
+
+    record.refresh_from_db()
+    page = client.page(page_of(record))
+    change = record.history.get(action="edit")
+    assert (record.system_status, record.agent, record.fields) == ("MY_RECORD", agent, {str(city.pk): "Łódź"})
+    assert timezone.localtime(record.next_call_at).isoformat() == "2026-12-24T10:30:00+01:00"
+    assert (change.actor_kind, change.from_system_status, change.to_system_status) == ("user", "TO_CALL", "MY_RECORD")
+    assert all(text in page for text in ("Łódź", "city", "anna", "To be called", "Own record"))
+
+
+def test_saving_without_a_change_leaves_no_trace():
+    record = RecordFactory(of_agent=True, last_note="a note\n  with two lines", identifier="A-1")
+    AdditionalNumberFactory(record=record)
+
+    superuser().submit(page_of(record))
+
+    assert not record.history.exists()
+
+
+def test_saving_writes_only_what_was_changed_on_the_page():
+    record = RecordFactory(identifier="before")
+    client = superuser()
+    data = inputs_of(client.page(page_of(record)))
+    Record.objects.filter(pk=record.pk).update(last_note="by an agent, meanwhile")
+
+    client.post(page_of(record), {**data, "identifier": "after"})
+
+    record.refresh_from_db()
+    assert (record.identifier, record.last_note) == ("after", "by an agent, meanwhile")
+
+
+@pytest.mark.parametrize(
+    ("system_status", "changes", "field"),
+    [
+        ("MY_RECORD", {"next_call_at_0": "2026-12-24", "next_call_at_1": "10:30"}, "agent"),
+        ("CALL_NO_SOONER_THAN", {}, "next_call_at"),
+        ("TO_CALL", {"further_numbers": "call me"}, "further_numbers"),
+        ("TO_CALL", {"identifier": "TAKEN"}, "identifier"),
+        ("TO_CALL", {"order": "x"}, "order"),
+        ("TO_CALL", {"order": "99999999999"}, "order"),
+        ("TO_CALL", {"next_call_at_0": "24 December"}, "next_call_at"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_at_its_field(system_status, changes, field):
+    record = RecordFactory()
+    RecordFactory(campaign=record.campaign, identifier="TAKEN")
+    status = status_of(record, system_status).pk
+
+    response = superuser().submit(page_of(record), expected=200, status=status, **changes)
+
+    assert list(errors_of(response)) == [field]
+    assert not record.history.exists()
+
+
+def test_a_sentence_about_a_rule_speaks_of_the_page_and_not_of_the_wire():
+    record = RecordFactory()
+
+    response = superuser().submit(page_of(record), expected=200, status=status_of(record, "CALL_NO_SOONER_THAN").pk)
+
+    assert errors_of(response) == {"next_call_at": ["A record with this status needs a time for the next call."]}
+
+
+def test_a_status_of_another_campaign_is_refused():
+    record, other = RecordFactory.create_batch(2)
+
+    response = superuser().submit(page_of(record), expected=200, status=other.status_id)
+
+    assert list(errors_of(response)) == ["status"]
+
+
+def test_a_duplicate_can_be_edited_here():
+    record = RecordFactory(phone_number="+48225550107")
+    duplicate = RecordFactory(campaign=record.campaign, phone_number="+48225550107", duplicate=True)
+
+    superuser().submit(page_of(duplicate), last_note="the second one")
+
+    assert list(Record.objects.order_by("id").values_list("last_note", flat=True)) == ["", "the second one"]
+
+
+def test_a_record_in_a_live_call_is_shown_with_a_notice_and_not_edited():
+    campaign = CampaignFactory(fields=["city"])
+    record = RecordFactory(campaign=campaign, in_live_call=True, fields={str(campaign.fields.get().pk): "Kraków"})
+    client = superuser()
+
+    page = client.page(page_of(record))
+    statuses = [client.post(page_of(record, name), {"post": "yes"}).status_code for name in ("change", "delete")]
+
+    assert "in a live call" in page
+    assert "Kraków" in page
+    assert 'name="identifier"' not in page
+    assert statuses == [403, 403]
+    assert Record.objects.filter(pk=record.pk).exists()
+
+
+def test_a_call_that_begins_while_the_page_is_open_is_a_sentence_and_no_500(monkeypatch):
+    record = RecordFactory()
+    client = superuser()
+    data = inputs_of(client.page(page_of(record)))
+    Record.objects.filter(pk=record.pk).update(leased_until=timezone.now() + timedelta(minutes=1), leased_by="1.1")
+    monkeypatch.setattr(Record, "is_leased", False)
+
+    response = client.post(page_of(record), {**data, "identifier": "after"})
+
+    assert "live call" in str(errors_of(response))
+
+
+def test_a_record_that_is_gone_leads_back_to_the_front_page():
+    record = RecordFactory()
+    record.remove(ACTOR)
+
+    assert superuser().get(page_of(record)).status_code == 302
+
+
+# Adding, deleting
+
+
+def test_adding_asks_for_the_campaign_first():
+    campaign = CampaignFactory()
+    client = superuser()
+
+    response = client.submit(ADD, campaign=campaign.pk)
+
+    assert response.url == f"{ADD}?campaign={campaign.pk}"
+
+
+def test_a_record_is_added_to_the_campaign_with_all_that_was_filled_in():
+    campaign = CampaignFactory(fields=["city"])
+    key = f"field_{campaign.fields.get().pk}"
+
+    superuser().submit(
+        f"{ADD}?campaign={campaign.pk}", phone_number="22 555 01 07", further_numbers="101\n102", **{key: "Łódź"}
+    )
+
+    record = Record.objects.get()
+    assert (record.campaign, record.number, record.system_status) == (campaign, "+48225550107", "TO_CALL")
+    assert list(record.fields.values()) == ["Łódź"]
+    assert sorted(number.number for number in record.additional_numbers.all()) == ["101", "102"]
+    assert record.history.get().actor_kind == "user"
+
+
+def test_after_a_list_of_one_campaign_a_new_record_is_for_it():
+    campaign = CampaignFactory(fields=["favourite colour"])
+
+    page = superuser().page(ADD, _changelist_filters=f"campaign__id__exact={campaign.pk}")
+
+    assert "favourite colour" in page
+
+
+@pytest.mark.parametrize("number", ["+48 22 555 01 07", "CALL ME", "", "1" * 40])
+def test_a_number_that_cannot_be_added_is_refused_at_its_field(number):
+    record = RecordFactory(phone_number="+48225550107")
+
+    response = superuser().submit(f"{ADD}?campaign={record.campaign_id}", expected=200, phone_number=number)
+
+    assert list(errors_of(response)) == ["phone_number"]
+    assert Record.objects.count() == 1
+
+
+def test_deleting_a_record_makes_the_next_one_of_its_number_the_first():
+    record = RecordFactory(phone_number="+48225550107")
+    heir = RecordFactory(campaign=record.campaign, phone_number="+48225550107", duplicate=True)
+
+    superuser().post(page_of(record, "delete"), {"post": "yes"})
+
+    heir.refresh_from_db()
+    assert list(Record.objects.all()) == [heir]
+    assert heir.is_primary
+
+
+# Many at once
+
+
+def test_the_status_of_many_records_is_set_at_once():
+    records = RecordFactory.create_batch(3, campaign=CampaignFactory())
+    done = status_of(records[0], SystemStatus.NO_CALL)
+    client = superuser()
+
+    asked = client.act(LIST, "set_status", *records)
+    response = client.act(LIST, "set_status", *records, status=done.pk, apply="1")
+
+    assert "3 records are selected." in asked.content.decode()
+    assert messages_of(response) == ["3 records changed."]
+    assert set(Record.objects.values_list("status", flat=True)) == {done.pk}
+    assert RecordChange.objects.filter(action="edit", actor_kind="user").count() == 3
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_setting_a_status_takes_the_same_queries_for_one_record_and_for_many(count, django_assert_num_queries):
+    records = RecordFactory.create_batch(count, campaign=CampaignFactory())
+    status = status_of(records[0], SystemStatus.NO_CALL)
+    client = superuser()
+
+    with django_assert_num_queries(11):
+        client.act(LIST, "set_status", *records, status=status.pk, apply="1")
+
+
+def test_records_of_several_campaigns_get_the_status_of_one_entry_of_the_dictionary():
+    records = RecordFactory.create_batch(2)
+    entry = status_of(records[0], SystemStatus.NO_CALL).dictionary_status_id
+
+    superuser().act(LIST, "set_status", *records, status=entry, apply="1")
+
+    assert [(r.status.campaign_id == r.campaign_id, r.system_status) for r in Record.objects.all()] == [
+        (True, "NO_CALL"),
+        (True, "NO_CALL"),
+    ]
+
+
+def test_a_status_that_needs_an_agent_and_a_time_takes_both_from_the_page():
+    record, agent = RecordFactory(), AgentFactory()
+    status = status_of(record, SystemStatus.MY_RECORD)
+    values = {"agent": agent.pk, "next_call_at_0": "2026-12-24", "next_call_at_1": "10:30"}
+
+    superuser().act(LIST, "set_status", record, status=status.pk, apply="1", **values)
+
+    record.refresh_from_db()
+    assert (record.system_status, record.agent) == ("MY_RECORD", agent)
+
+
+def test_records_that_cannot_be_changed_are_named_with_the_reason_and_the_others_changed():
+    free = RecordFactory()
+    busy = RecordFactory(campaign=free.campaign, in_live_call=True, phone_number="+48225550107")
+    status = status_of(free, SystemStatus.NO_CALL)
+
+    response = superuser().act(LIST, "set_status", free, busy, status=status.pk, apply="1")
+
+    assert messages_of(response) == [
+        "1 record changed.",
+        "Not changed: +48225550107. The record is in a live call: it can be edited when the call has ended.",
+    ]
+
+
+def test_records_are_assigned_to_an_agent_and_taken_from_him():
+    records = RecordFactory.create_batch(2)
+    agent = AgentFactory()
+    client = superuser()
+
+    client.act(LIST, "assign", *records, agent=agent.pk, apply="1")
+    assigned = set(Record.objects.values_list("agent", flat=True))
+    client.act(LIST, "assign", *records, agent="", apply="1")
+
+    assert assigned == {agent.pk}
+    assert set(Record.objects.values_list("agent", flat=True)) == {None}
+
+
+def test_nothing_is_done_without_a_status():
+    record = RecordFactory()
+
+    response = superuser().act(LIST, "set_status", record, status="", apply="1")
+
+    assert list(errors_of(response)) == ["status"]
+    assert not record.history.exists()
+
+
+# Who may
+
+
+def test_who_may_only_look_sees_a_record_and_changes_nothing():
+    campaign = CampaignFactory(fields=["city"])
+    record = RecordFactory(campaign=campaign, fields={str(campaign.fields.get().pk): "Kraków"})
+    client = staff("view_record")
+
+    page = client.page(page_of(record))
+    statuses = [
+        client.post(page_of(record), {"identifier": "x"}).status_code,
+        client.post(page_of(record, "delete"), {"post": "yes"}).status_code,
+        client.get(ADD).status_code,
+    ]
+    client.act(LIST, "assign", record, agent=AgentFactory().pk, apply="1")
+
+    assert "Kraków" in page
+    assert 'name="identifier"' not in page
+    assert statuses == [403, 403, 403]
+    assert not record.history.exists()
+
+
+# History
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_the_list_of_changes_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+    for record in RecordFactory.create_batch(count, campaign=CampaignFactory()):
+        record.history.create(actor_kind="system", actor_name="system", action="edit", to_status="Done")
+    client = superuser()
+
+    with django_assert_num_queries(5):
+        page = client.page(CHANGES)
+
+    assert "Done" in page
+
+
+def test_a_change_outlives_its_record_in_the_list():
+    record = RecordFactory()
+    record.history.create(actor_kind="system", actor_name="system", action="edit")
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM campaigns_record WHERE id = %s", [record.pk])
+    client = superuser()
+
+    page = client.page(CHANGES)
+    one = client.page(reverse("admin:campaigns_recordchange_change", args=[RecordChange.objects.get().pk]))
+
+    assert f"deleted ({record.pk})" in page
+    assert f"deleted ({record.pk})" in one
+
+
+def test_changes_are_only_looked_at():
+    change = RecordFactory().history.create(actor_kind="system", actor_name="system", action="edit")
+    client = superuser()
+
+    statuses = [
+        client.get(reverse("admin:campaigns_recordchange_add")).status_code,
+        client.post(reverse("admin:campaigns_recordchange_change", args=[change.pk]), {}).status_code,
+        client.post(reverse("admin:campaigns_recordchange_delete", args=[change.pk]), {"post": "yes"}).status_code,
+    ]
+
+    assert statuses == [403, 403, 403]

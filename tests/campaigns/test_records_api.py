@@ -1,0 +1,514 @@
+"""One record over HTTP: adding, reading by any spelling, editing, listing."""
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from callcentre.errors import ErrorCode
+from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
+from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+NUMBER = "+48 22 123 45 67"
+
+
+@pytest.fixture
+def campaign(db: None) -> Campaign:
+    return CampaignFactory(code="DEMO1", fields=["city", "first_name"])
+
+
+def status_id(campaign: Campaign, system_status: str) -> int:
+    return int(campaign.statuses.get(system_status=system_status).pk)
+
+
+def add(api: ApiClient, number: Any = NUMBER, **values: Any) -> Any:
+    return api.post("/api/outbounds/DEMO1/records", {"phone_number": number, **values})
+
+
+def read(api: ApiClient, number: str = NUMBER, query: str = "") -> Any:
+    return api.get(f"/api/outbounds/DEMO1/records/{quote(number, safe='')}{query}")
+
+
+def edit(api: ApiClient, number: str = NUMBER, query: str = "", **values: Any) -> Any:
+    return api.put(f"/api/outbounds/DEMO1/records/{quote(number, safe='')}{query}", values)
+
+
+def faults(response: Any) -> set[tuple[str, int]]:
+    assert response.status_code == 400, response.content
+    return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
+
+
+# Adding
+
+
+def test_a_new_record_is_to_be_called_and_echoes_the_number_as_it_was_sent(api: ApiClient, campaign: Campaign) -> None:
+    record_id = add(api).json()["record_id"]
+
+    body = read(api).json()
+    assert body | {"create_date": ""} == {
+        "record_id": int(record_id),
+        "phone_number": NUMBER,
+        "system_status": "TO_CALL",
+        "status": "To be called",
+        "status_id": status_id(campaign, "TO_CALL"),
+        "call_date": "",
+        "create_date": "",
+        "next_call_date": "",
+        "agent_name": "",
+        "agent_login": "",
+        "last_note": "",
+        "identifier": "",
+        "order": "",
+    }
+
+
+def test_a_new_record_may_say_everything_at_once(api: ApiClient, campaign: Campaign) -> None:
+    AgentFactory(login="anna", name="Anna", surname="Nowak")
+
+    add(
+        api,
+        status_id=str(status_id(campaign, "MY_RECORD")),
+        identifier="ID-7",
+        agent_login="anna",
+        next_call_date="2030-07-01 12:00",
+        record_fields={"city": "Łódź"},
+        order=5,
+    )
+
+    body = read(api, query="?include_record_fields=1").json()
+    expected = {
+        "system_status": "MY_RECORD",
+        "identifier": "ID-7",
+        "agent_login": "anna",
+        "agent_name": "Anna Nowak",
+        "next_call_date": "2030-07-01 12:00",
+        "order": 5,
+        "record_fields": {"city": "Łódź", "first_name": ""},
+    }
+    assert {name: body[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("spelling", ["+48221234567", "22 123-45-67", "0048 22 1234567", "(22) 123 45 67", 221234567])
+def test_the_api_adds_no_number_twice_however_it_is_spelled(spelling: Any, api: ApiClient, campaign: Campaign) -> None:
+    add(api)
+
+    assert faults(add(api, spelling)) == {("phone_number", ErrorCode.NUMBER_DUPLICATED.number)}
+    assert campaign.records.count() == 1
+
+
+def test_two_campaigns_may_have_the_same_number(api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(phone_number=NUMBER)
+
+    assert add(api).status_code == 201
+
+
+@pytest.mark.parametrize("number", ["22 CALL ME", "x", "+48 22 ąę", "tel:abc"])
+def test_letters_in_a_number_are_refused(number: str, api: ApiClient, campaign: Campaign) -> None:
+    assert faults(add(api, number)) == {("phone_number", ErrorCode.PHONE_LETTERS.number)}
+    assert not campaign.records.exists()
+
+
+@pytest.mark.parametrize("number", ["101", "*9", "112", "7"])
+def test_extensions_and_short_numbers_live(number: str, api: ApiClient, campaign: Campaign) -> None:
+    response = add(api, number)
+    if not number.isdecimal():
+        assert response.status_code == 400
+        return
+
+    assert response.status_code == 201
+    assert read(api, number).json()["phone_number"] == number
+
+
+@pytest.mark.parametrize("number", ["", None, " ", "+", "()", "-", "tel:"])
+def test_a_number_without_digits_is_refused(number: Any, api: ApiClient, campaign: Campaign) -> None:
+    assert {field for field, _ in faults(add(api, number))} == {"phone_number"}
+
+
+def test_tel_and_parameters_are_stripped(api: ApiClient, campaign: Campaign) -> None:
+    add(api, "tel:+48-22-123-45-67;ext=5")
+
+    assert read(api, "22 1234567").json()["phone_number"] == "tel:+48-22-123-45-67;ext=5"
+
+
+def test_my_record_needs_agent_and_next_call_and_says_so_at_once(api: ApiClient, campaign: Campaign) -> None:
+    assert faults(add(api, status_id=status_id(campaign, "MY_RECORD"))) == {
+        ("agent_login", ErrorCode.AGENT_REQUIRED.number),
+        ("next_call_date", ErrorCode.NEXT_CALL_REQUIRED.number),
+    }
+    assert not campaign.records.exists()
+
+
+def test_call_no_sooner_than_needs_next_call(api: ApiClient, campaign: Campaign) -> None:
+    assert faults(add(api, status_id=status_id(campaign, "CALL_NO_SOONER_THAN"))) == {
+        ("next_call_date", ErrorCode.NEXT_CALL_REQUIRED.number)
+    }
+
+
+def test_all_faults_of_a_record_come_at_once(api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(campaign=campaign, phone_number=NUMBER, identifier="ID-7")
+
+    response = add(
+        api,
+        status_id=999_999_999,
+        agent_login="nobody",
+        next_call_date="tomorrow",
+        identifier="ID-7",
+        record_fields={"colour": "red", "city": "Łódź"},
+        order="first",
+        additional_numbers=["22 765 43 21", "letters"],
+    )
+
+    assert faults(response) == {
+        ("phone_number", ErrorCode.NUMBER_DUPLICATED.number),
+        ("status_id", ErrorCode.STATUS_NOT_FOUND.number),
+        ("agent_login", ErrorCode.AGENT_NOT_FOUND.number),
+        ("next_call_date", ErrorCode.NOT_MINUTE.number),
+        ("identifier", ErrorCode.IDENTIFIER_TAKEN.number),
+        ("record_fields.colour", ErrorCode.FIELD_UNKNOWN.number),
+        ("order", ErrorCode.NOT_INTEGER.number),
+        ("additional_numbers.1", ErrorCode.PHONE_LETTERS.number),
+    }
+
+
+def test_a_status_of_another_campaign_is_refused(api: ApiClient, campaign: Campaign) -> None:
+    foreign = CampaignFactory().statuses.first()
+
+    assert faults(add(api, status_id=foreign.pk)) == {("status_id", ErrorCode.STATUS_NOT_FOUND.number)}
+
+
+def test_a_dictionary_status_means_the_campaigns_status_for_it(api: ApiClient, campaign: Campaign) -> None:
+    status = campaign.statuses.get(system_status="NO_CALL")
+
+    add(api, dictionary_status_id=status.dictionary_status_id)
+
+    assert read(api).json()["status_id"] == status.pk
+
+
+def test_both_ids_may_be_given_if_they_agree(api: ApiClient, campaign: Campaign) -> None:
+    call, no_call = campaign.statuses.get(system_status="CALL"), campaign.statuses.get(system_status="NO_CALL")
+
+    disagreeing = add(api, status_id=call.pk, dictionary_status_id=no_call.dictionary_status_id)
+    assert faults(disagreeing) == {("dictionary_status_id", ErrorCode.STATUSES_DISAGREE.number)}
+
+    assert add(api, status_id=call.pk, dictionary_status_id=call.dictionary_status_id).status_code == 201
+
+
+def test_an_unknown_dictionary_status_is_refused(api: ApiClient, campaign: Campaign) -> None:
+    assert faults(add(api, dictionary_status_id=999_999)) == {
+        ("dictionary_status_id", ErrorCode.DICTIONARY_STATUS_NOT_FOUND.number)
+    }
+
+
+def test_an_identifier_is_unique_in_its_campaign_only(api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(identifier="ID-7")
+    assert add(api, identifier="ID-7").status_code == 201
+
+    assert faults(add(api, "22 765 43 21", identifier="ID-7")) == {("identifier", ErrorCode.IDENTIFIER_TAKEN.number)}
+
+
+def test_any_number_of_records_may_have_no_identifier(api: ApiClient, campaign: Campaign) -> None:
+    assert [add(api, f"22 123 45 6{n}", identifier="").status_code for n in range(3)] == [201] * 3
+
+
+@pytest.mark.parametrize("fields", [{"city": "Łódź"}, {"city": ""}, {"unknown": "x"}])
+def test_fields_cannot_be_set_in_a_crm_campaign(fields: dict[str, str], api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", crm=True)
+
+    assert faults(add(api, record_fields=fields)) == {("record_fields", ErrorCode.FIELDS_IN_CRM.number)}
+
+
+def test_an_empty_map_of_fields_is_fine_in_a_crm_campaign(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", crm=True)
+
+    assert add(api, record_fields={}).status_code == 201
+    assert read(api, query="?include_record_fields=true").json()["record_fields"] == {}
+
+
+def test_a_date_without_time_is_its_first_instant(api: ApiClient, campaign: Campaign) -> None:
+    add(api, next_call_date="2030-07-01")
+
+    assert campaign.records.get().next_call_at == datetime(2030, 6, 30, 22, 0, tzinfo=UTC)
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "+48221234567",
+        "%2B48221234567",
+        "48221234567",
+        "221234567",
+        "0048221234567",
+        "22%20123%2045%2067",
+        "22-123-45-67",
+        "+48%20(22)%20123-45-67",
+        "22/1234567",
+        "22%2F123%2F4567",
+        "tel:+48-22-123-45-67",
+        "%E2%80%AA+48221234567%E2%80%AC",
+        "22.123.45.67",
+        "221234567/",
+    ],
+)
+def test_a_record_is_found_by_any_spelling_of_its_number(path: str, api: ApiClient, campaign: Campaign) -> None:
+    record = RecordFactory(campaign=campaign, phone_number=NUMBER)
+
+    assert api.get(f"/api/outbounds/DEMO1/records/{path}").json()["record_id"] == record.pk
+
+
+@pytest.mark.parametrize("path", ["229999999", "letters", "%20", "+", "1" * 70, "%2B"])
+def test_a_number_that_no_record_has_is_404(path: str, api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(campaign=campaign, phone_number=NUMBER)
+
+    assert api.get(f"/api/outbounds/DEMO1/records/{path}").status_code == 404
+    assert api.put(f"/api/outbounds/DEMO1/records/{path}", {}).status_code == 404
+
+
+def test_a_record_of_another_campaign_is_404(api: ApiClient, campaign: Campaign) -> None:
+    other = RecordFactory(phone_number=NUMBER, identifier="ID-7")
+
+    assert read(api).status_code == 404
+    assert api.get("/api/outbounds/DEMO1/records_by_identifier/ID-7").status_code == 404
+    assert api.get(f"/api/outbounds/{other.campaign.code}/records/{other.number}").status_code == 200
+
+
+def test_of_duplicates_the_oldest_is_read(api: ApiClient, campaign: Campaign) -> None:
+    oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
+    RecordFactory(campaign=campaign, phone_number=NUMBER, duplicate=True)
+
+    assert read(api).json()["record_id"] == oldest.pk
+
+
+def test_when_the_oldest_is_deleted_the_next_one_is_read(api: ApiClient, campaign: Campaign) -> None:
+    from callcentre.actor import SYSTEM
+
+    oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
+    second, third = RecordFactory.create_batch(2, campaign=campaign, phone_number=NUMBER, duplicate=True)
+
+    oldest.remove(SYSTEM)
+
+    assert read(api).json()["record_id"] == second.pk
+    third.remove(SYSTEM)
+    assert edit(api, order=1).status_code == 204
+
+
+@pytest.mark.parametrize("identifier", ["ID-7", "id/with/slash", "Zażółć 7", "1.5", "a?b", "%41", "+48 22"])
+def test_a_record_is_found_by_its_identifier(identifier: str, api: ApiClient, campaign: Campaign) -> None:
+    record = RecordFactory(campaign=campaign, identifier=identifier)
+
+    path = f"/api/outbounds/DEMO1/records_by_identifier/{quote(identifier, safe='')}"
+    assert api.get(path).json()["record_id"] == record.pk
+
+
+def test_fields_are_read_only_when_asked_for(api: ApiClient, campaign: Campaign) -> None:
+    add(api, record_fields={"first_name": "Ewa"})
+
+    assert "record_fields" not in read(api).json()
+    assert "record_fields" not in read(api, query="?include_record_fields=false").json()
+    assert read(api, query="?include_record_fields=true").json()["record_fields"] == {"city": "", "first_name": "Ewa"}
+
+
+# Additional numbers
+
+
+def test_additional_numbers_are_searched_only_when_asked_for(api: ApiClient, campaign: Campaign) -> None:
+    record_id = int(add(api, additional_numbers=["+48 601 000 001"]).json()["record_id"])
+
+    assert read(api, "601000001").status_code == 404
+    found = read(api, "601000001", "?search_in_additional_numbers=true").json()
+    assert (found["record_id"], found["phone_number"]) == (record_id, NUMBER)
+
+
+def test_a_records_own_number_goes_before_anothers_additional_one(api: ApiClient, campaign: Campaign) -> None:
+    AdditionalNumberFactory(record__campaign=campaign, phone_number=NUMBER)
+    own = RecordFactory(campaign=campaign, phone_number=NUMBER)
+
+    assert read(api, query="?search_in_additional_numbers=1").json()["record_id"] == own.pk
+
+
+def test_an_additional_number_never_makes_a_duplicate(api: ApiClient, campaign: Campaign) -> None:
+    add(api, additional_numbers=["601000001"])
+
+    assert add(api, "601 000 001").status_code == 201
+    assert add(api, "601 000 002", additional_numbers=[NUMBER, "601000001"]).status_code == 201
+
+
+def test_repeated_additional_numbers_and_the_records_own_are_kept_once(api: ApiClient, campaign: Campaign) -> None:
+    add(api, additional_numbers=["601000001", "+48 601 000 001", "22 1234567"])
+
+    assert list(AdditionalNumber.objects.values_list("number", flat=True)) == ["+48601000001"]
+
+
+def test_additional_numbers_of_another_campaign_are_not_found(api: ApiClient, campaign: Campaign) -> None:
+    AdditionalNumberFactory(phone_number="601000001")
+
+    assert read(api, "601000001", "?search_in_additional_numbers=true").status_code == 404
+
+
+# Editing
+
+
+def test_an_edit_changes_what_it_names_and_nothing_else(api: ApiClient, campaign: Campaign) -> None:
+    add(api, identifier="ID-7", order=5, record_fields={"city": "Łódź", "first_name": "Ewa"})
+    before = read(api, query="?include_record_fields=1").json()
+
+    assert edit(api, next_call_date="2030-07-01 12:00", record_fields={"city": "Kraków"}).status_code == 204
+
+    assert read(api, query="?include_record_fields=1").json() == before | {
+        "next_call_date": "2030-07-01 12:00",
+        "record_fields": {"city": "Kraków", "first_name": "Ewa"},
+    }
+
+
+@pytest.mark.parametrize("empty", ["", None])
+def test_an_empty_field_value_clears_it(empty: Any, api: ApiClient, campaign: Campaign) -> None:
+    add(api, record_fields={"city": "Łódź", "first_name": "Ewa"})
+
+    edit(api, record_fields={"city": empty})
+
+    assert read(api, query="?include_record_fields=1").json()["record_fields"] == {"city": "", "first_name": "Ewa"}
+
+
+def test_null_leaves_a_value_and_an_empty_string_clears_it(api: ApiClient, campaign: Campaign) -> None:
+    AgentFactory(login="anna")
+    add(api, agent_login="anna", next_call_date="2030-07-01 12:00", identifier="ID-7", order=5)
+    before = read(api).json()
+
+    edit(api, agent_login=None, next_call_date=None, identifier=None, order=None)
+    assert read(api).json() == before
+
+    edit(api, agent_login="", next_call_date="", identifier="", order="")
+    assert read(api).json() == before | {
+        "agent_login": "",
+        "agent_name": "",
+        "next_call_date": "",
+        "identifier": "",
+        "order": "",
+    }
+
+
+def test_an_edit_may_not_take_from_my_record_what_it_needs(api: ApiClient, campaign: Campaign) -> None:
+    record = RecordFactory(campaign=campaign, phone_number=NUMBER, of_agent=True)
+
+    assert faults(edit(api, agent_login="", next_call_date="")) == {
+        ("agent_login", ErrorCode.AGENT_REQUIRED.number),
+        ("next_call_date", ErrorCode.NEXT_CALL_REQUIRED.number),
+    }
+    assert Record.objects.get(pk=record.pk).agent == record.agent
+
+
+def test_a_record_in_a_live_call_is_409_and_unchanged(api: ApiClient, campaign: Campaign) -> None:
+    record = RecordFactory(campaign=campaign, phone_number=NUMBER, in_live_call=True)
+
+    response = edit(api, order=5)
+
+    assert response.status_code == 409
+    assert response.json()["errors"][0]["code"] == ErrorCode.RECORD_BUSY.number
+    record.refresh_from_db()
+    assert record.order is None
+
+
+def test_a_record_that_a_lost_call_left_behind_can_be_edited(api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(campaign=campaign, phone_number=NUMBER, of_lost_call=True)
+
+    assert edit(api, status_id=status_id(campaign, "CALL")).status_code == 204
+
+
+def test_a_number_that_two_records_have_cannot_be_edited(api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(campaign=campaign, phone_number=NUMBER)
+    RecordFactory(campaign=campaign, phone_number="22-123-45-67", duplicate=True)
+
+    assert faults(edit(api, order=5)) == {("phone_number", ErrorCode.NUMBER_AMBIGUOUS.number)}
+    assert not Record.objects.filter(order=5).exists()
+
+
+def test_an_edit_finds_an_additional_number_when_asked(api: ApiClient, campaign: Campaign) -> None:
+    record = AdditionalNumberFactory(record__campaign=campaign, phone_number="601000001").record
+
+    assert edit(api, "601000001", order=5).status_code == 404
+    assert edit(api, "601000001", "?search_in_additional_numbers=1", order=5).status_code == 204
+    record.refresh_from_db()
+    assert record.order == 5
+
+
+def test_an_additional_number_of_two_records_cannot_be_edited_by(api: ApiClient, campaign: Campaign) -> None:
+    for _ in range(2):
+        AdditionalNumberFactory(record__campaign=campaign, phone_number="601000001")
+
+    response = edit(api, "601000001", "?search_in_additional_numbers=1", order=5)
+
+    assert faults(response) == {("phone_number", ErrorCode.NUMBER_AMBIGUOUS.number)}
+
+
+def test_an_edit_replaces_the_additional_numbers(api: ApiClient, campaign: Campaign) -> None:
+    add(api, additional_numbers=["601000001", "601000002"])
+
+    edit(api, additional_numbers=["601 000 003"])
+    assert list(AdditionalNumber.objects.values_list("phone_number", flat=True)) == ["601 000 003"]
+
+    edit(api, additional_numbers=[])
+    assert not AdditionalNumber.objects.exists()
+
+
+def test_a_note_is_written_by_an_edit(api: ApiClient, campaign: Campaign) -> None:
+    add(api)
+
+    edit(api, note="Call after six.")
+
+    assert read(api).json()["last_note"] == "Call after six."
+
+
+def test_an_identifier_of_another_record_is_refused_and_its_own_is_not(api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(campaign=campaign, identifier="ID-1")
+    add(api, identifier="ID-7")
+
+    assert faults(edit(api, identifier="ID-1")) == {("identifier", ErrorCode.IDENTIFIER_TAKEN.number)}
+    assert edit(api, identifier="ID-7", order=1).status_code == 204
+
+
+# History
+
+
+def test_the_history_says_who_changed_what_from_which_status_to_which(api: ApiClient, campaign: Campaign) -> None:
+    add(api)
+    edit(api, status_id=status_id(campaign, "NO_CALL"), order=5)
+
+    created, edited = RecordChange.objects.order_by("id")
+
+    assert (created.action, created.from_status, created.to_status) == ("create", "", "To be called")
+    assert (edited.action, edited.actor_kind, edited.actor_name) == ("edit", "api_user", "all")
+    assert (edited.from_status, edited.to_status) == ("To be called", "Do not call")
+    assert (edited.from_system_status, edited.to_system_status) == ("TO_CALL", "NO_CALL")
+    assert edited.changes == {"order": [None, 5]}
+
+
+def test_an_edit_that_changes_nothing_leaves_no_history(api: ApiClient, campaign: Campaign) -> None:
+    add(api, order=5)
+
+    edit(api, order=5, status_id=status_id(campaign, "TO_CALL"))
+
+    assert RecordChange.objects.count() == 1
+
+
+def test_a_change_of_additional_numbers_is_history_too(api: ApiClient, campaign: Campaign) -> None:
+    add(api)
+
+    edit(api, additional_numbers=["601000001"])
+
+    assert RecordChange.objects.filter(action="edit").count() == 1
+
+
+def test_a_refused_edit_leaves_no_history(api: ApiClient, campaign: Campaign) -> None:
+    add(api)
+
+    edit(api, order=5, agent_login="nobody")
+
+    assert RecordChange.objects.count() == 1
+    assert campaign.records.get().order is None

@@ -1,0 +1,151 @@
+import pytest
+from django.urls import reverse
+
+from telephony.models import Agent, AgentGroup
+from tests.backoffice import errors_of, messages_of, staff, superuser
+from tests.telephony.factories import AgentFactory, AgentGroupFactory
+
+LIST = reverse("admin:telephony_agent_changelist")
+ADD = reverse("admin:telephony_agent_add")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(agent):
+    return reverse("admin:telephony_agent_change", args=[agent.pk])
+
+
+def test_the_list_of_agents_says_who_they_are_and_where_they_are_reached():
+    AgentFactory(login="anna", with_phone=True, number="101", grouped=True, group__name="Sales")
+
+    page = superuser().page(LIST)
+
+    assert all(text in page for text in ("anna", "Anna Nowak", "101", "Sales"))
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_list_of_agents_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+    AgentFactory.create_batch(count, grouped=True)
+    client = superuser()
+
+    with django_assert_num_queries(6):
+        client.get(LIST)
+
+
+def test_the_page_of_an_agent_takes_few_queries(django_assert_num_queries):
+    agent = AgentFactory(grouped=True)
+    client = superuser()
+
+    with django_assert_num_queries(4):
+        client.get(page_of(agent))
+
+
+def test_an_agent_is_found_by_name():
+    AgentFactory(login="one", surname="Kowalska")
+    AgentFactory(login="two", surname="Zielińska")
+
+    page = superuser().page(LIST, q="kowal")
+
+    assert "one" in page
+    assert ">two<" not in page
+
+
+def test_an_agent_can_be_added():
+    superuser().submit(ADD, login="new", name="Ewa", number="105")
+
+    assert Agent.objects.get(login="new").number == "105"
+
+
+def test_a_number_that_another_agent_has_is_refused():
+    AgentFactory(with_phone=True, number="101")
+
+    response = superuser().submit(ADD, expected=200, login="new", name="Ewa", number="101")
+
+    assert "Another agent has this number." in str(errors_of(response))
+    assert not Agent.objects.filter(login="new").exists()
+
+
+def test_saving_a_page_writes_only_what_was_changed_on_it():
+    agent = AgentFactory(name="Anna", surname="Nowak")
+    client = superuser()
+    client.page(page_of(agent))
+    Agent.objects.filter(pk=agent.pk).update(email="new@callcentre.example")
+
+    client.submit(page_of(agent), surname="Kowalska", email="new@callcentre.example")
+
+    agent.refresh_from_db()
+    assert (agent.surname, agent.email) == ("Kowalska", "new@callcentre.example")
+
+
+@pytest.mark.parametrize(("action", "expected"), [("activate", True), ("deactivate", False)])
+def test_agents_are_made_active_and_inactive_from_the_list(action, expected):
+    agents = [AgentFactory(is_active=not expected), AgentFactory(is_active=expected)]
+
+    response = superuser().act(LIST, action, *agents)
+
+    assert messages_of(response) == [f"1 agent {action}d."]
+    assert set(Agent.objects.values_list("is_active", flat=True)) == {expected}
+
+
+def test_an_agent_cannot_be_deleted():
+    agent = AgentFactory()
+
+    response = superuser().post(reverse("admin:telephony_agent_delete", args=[agent.pk]), {"post": "yes"})
+
+    assert response.status_code == 403
+    assert Agent.objects.filter(pk=agent.pk).exists()
+
+
+def test_who_may_only_look_cannot_edit_an_agent():
+    agent = AgentFactory(surname="Nowak")
+    client = staff("view_agent")
+
+    page, response = client.page(page_of(agent)), client.post(page_of(agent), {"surname": "Other"})
+
+    assert "Nowak" in page
+    assert 'name="surname"' not in page
+    assert response.status_code == 403
+
+
+def test_who_may_only_look_has_no_actions():
+    agent = AgentFactory()
+
+    staff("view_agent").act(LIST, "deactivate", agent)
+
+    assert Agent.objects.get(pk=agent.pk).is_active
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_list_of_groups_counts_active_agents_in_one_query(count, django_assert_num_queries):
+    for group in AgentGroupFactory.create_batch(count):
+        AgentFactory(group=group)
+        AgentFactory(group=group, left=True)
+    client = superuser()
+
+    with django_assert_num_queries(5):
+        page = client.page(reverse("admin:telephony_agentgroup_changelist"))
+
+    assert ">1<" in page
+    assert ">2<" not in page
+
+
+def test_a_group_can_be_added_and_renamed():
+    client = superuser()
+
+    client.submit(reverse("admin:telephony_agentgroup_add"), name="Sales")
+    group = AgentGroup.objects.get()
+    client.submit(reverse("admin:telephony_agentgroup_change", args=[group.pk]), name="Support")
+
+    assert AgentGroup.objects.get().name == "Support"
+
+
+def test_a_group_with_agents_is_not_deleted_and_the_page_says_why():
+    agent = AgentFactory(grouped=True)
+    path = reverse("admin:telephony_agentgroup_delete", args=[agent.group_id])
+
+    response = superuser().post(path, {"post": "yes"})
+
+    page = response.content.decode()
+    assert "protected related objects" in page
+    assert str(agent) in page
+    assert AgentGroup.objects.filter(pk=agent.group_id).exists()

@@ -1,0 +1,165 @@
+"""What the linters cannot see: relations by name, migrations, and that every model has its admin and its factory."""
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.db import migrations as django_migrations
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Field, Model
+
+from callcentre.errors import ErrorCode
+
+ROOT = Path(__file__).resolve().parents[1]
+# From the floor up: an app may point at those before it.
+LAYERS = ["callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports"]
+# Neither may point at the other.
+SIBLINGS = {frozenset({"tickets", "knowledgebase"})}
+
+WITHOUT_ADMIN = {
+    "callcentre.IdempotencyRecord": "answers kept for a day, encrypted: nobody reads them",
+    "campaigns.AdditionalNumber": "edited with its record",
+    "campaigns.CampaignField": "edited with its campaign",
+    "campaigns.RecordStatus": "edited with its campaign",
+}
+
+
+def our_models() -> list[type[Model]]:
+    return [model for model in apps.get_models() if model._meta.app_label in LAYERS]
+
+
+def names(models: Iterable[type[Model]]) -> set[str]:
+    return {model._meta.label for model in models}
+
+
+def test_relations_point_down_the_layers() -> None:
+    upwards = []
+    for model in our_models():
+        for field in model._meta.get_fields():
+            if not isinstance(field, Field) or not field.is_relation or field.related_model is None:
+                continue
+            own, other = model._meta.app_label, field.related_model._meta.app_label
+            if other in LAYERS and (LAYERS.index(other) > LAYERS.index(own) or frozenset({own, other}) in SIBLINGS):
+                upwards.append(f"{model._meta.label}.{field.name} -> {field.related_model}")
+    assert upwards == []
+
+
+def test_our_apps_are_all_in_the_layers() -> None:
+    ours = {config.label for config in apps.get_app_configs() if Path(config.path).parent == ROOT}
+
+    assert ours <= set(LAYERS)
+
+
+def _inlines() -> set[str]:
+    return {inline.model._meta.label for model_admin in admin.site._registry.values() for inline in model_admin.inlines}
+
+
+def test_every_model_has_an_admin_or_a_reason_for_none() -> None:
+    shown = names(admin.site._registry) | _inlines()
+
+    assert names(our_models()) - shown - set(WITHOUT_ADMIN) == set()
+
+
+def test_no_exemption_has_outlived_its_reason() -> None:
+    assert {label for label in WITHOUT_ADMIN if label not in names(our_models())} == set()
+    assert {label for label in WITHOUT_ADMIN if label in names(admin.site._registry)} == set()
+
+
+def test_every_model_has_a_factory() -> None:
+    made = set()
+    for path in sorted((ROOT / "tests").glob("*/factories.py")):
+        module = importlib.import_module(f"tests.{path.parent.name}.factories")
+        for name, value in vars(module).items():
+            if name.endswith("Factory"):
+                made.add(value._meta.model)
+    assert names(our_models()) - names(model for model in made if model) == set()
+
+
+def test_every_model_has_an_order_that_ends_in_something_unique() -> None:
+    unordered = []
+    for model in our_models():
+        last = model._meta.ordering[-1].lstrip("-") if model._meta.ordering else ""  # type: ignore[union-attr]
+        if not last or not (last in ("id", "pk") or model._meta.get_field(last).unique):  # type: ignore[union-attr]
+            unordered.append(model._meta.label)
+    # Users are Django's own, ordered by the admin.
+    assert set(unordered) - {"callcentre.User"} == set()
+
+
+def test_every_model_says_what_a_row_stands_for() -> None:
+    # Django writes a docstring of its own where there is none: the name and the fields.
+    silent = [model._meta.label for model in our_models() if (model.__doc__ or "").startswith(f"{model.__name__}(")]
+
+    assert silent == []
+
+
+# Migrations
+
+
+@pytest.fixture(scope="module")
+def loader() -> MigrationLoader:
+    return MigrationLoader(None)
+
+
+def test_migrations_are_linear(loader: MigrationLoader) -> None:
+    for app in LAYERS:
+        ours = sorted(key for key in loader.disk_migrations if key[0] == app)
+        for previous, key in zip([None, *ours], ours, strict=False):
+            of_own_app = [one for one in loader.disk_migrations[key].dependencies if one[0] == app]
+            assert of_own_app == ([previous] if previous else []), key
+
+
+def test_migrations_have_names_that_people_gave_them(loader: MigrationLoader) -> None:
+    assert [
+        key for key in loader.disk_migrations if key[0] in LAYERS and re.search(r"_auto_|_alter_.*_and_", key[1])
+    ] == []
+    assert all(re.match(r"\d{4}_[a-z]", name) for app, name in loader.disk_migrations if app in LAYERS)
+
+
+def test_schema_and_data_never_share_a_migration(loader: MigrationLoader) -> None:
+    data = (django_migrations.RunPython, django_migrations.RunSQL)
+    for (app, name), migration in loader.disk_migrations.items():
+        if app in LAYERS:
+            kinds = {isinstance(operation, data) for operation in migration.operations}
+            assert len(kinds) <= 1, (app, name)
+
+
+# Codes
+
+
+def _sources() -> Iterable[Path]:
+    for app in LAYERS:
+        yield from (ROOT / app).rglob("*.py")
+
+
+def _codes_named_in(path: Path) -> set[str]:
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ErrorCode"
+    }
+
+
+def test_every_code_that_is_raised_exists() -> None:
+    named = {name for path in _sources() for name in _codes_named_in(path)}
+
+    assert {name for name in named if not hasattr(ErrorCode, name)} == set()
+
+
+def test_every_message_can_be_filled_in() -> None:
+    """No stray per cent sign: a message is formatted with the parameters that its fault brings."""
+    for code in ErrorCode:
+        placeholders = re.findall(r"%\((\w+)\)s", str(code.text))
+        assert str(code.text) % dict.fromkeys(placeholders, "x")
+
+
+def test_every_module_can_be_imported_by_itself() -> None:
+    for app in LAYERS:
+        if (ROOT / app / "__init__.py").exists():
+            for module in pkgutil.walk_packages([str(ROOT / app)], f"{app}."):
+                importlib.import_module(module.name)
