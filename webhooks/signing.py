@@ -1,7 +1,6 @@
 """Signatures by the Standard Webhooks specification: receivers find a ready verifier in most languages."""
 
 import base64
-import binascii
 import hmac
 import secrets
 from collections.abc import Sequence
@@ -29,6 +28,6 @@ def sign(signing_secrets: Sequence[str], webhook_id: str, timestamp: int, body: 
 def _key(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except binascii.Error:
+    except ValueError:
         # Nothing of the secret may reach a log.
         raise ValueError("The signing secret is not Base64.") from None

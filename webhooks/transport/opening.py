@@ -51,14 +51,16 @@ def _connect(endpoints: Sequence[Endpoint], deadline: float) -> socket.socket:
     """A connection to the first address that takes one: no name is looked up here. Raises Failure."""
     failure = Failure("unreachable")
     for position, endpoint in enumerate(endpoints):
-        sock = socket.socket(endpoint.family, socket.SOCK_STREAM)
+        sock = None
         try:
+            sock = socket.socket(endpoint.family, socket.SOCK_STREAM)
             # An address that swallows everything leaves time for those after it.
             sock.settimeout(seconds_left(deadline) / (len(endpoints) - position))
             sock.connect(tuple(endpoint))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
-            sock.close()
+            if sock:
+                sock.close()
             failure = Failure(_connect_text(error))
         else:
             return sock

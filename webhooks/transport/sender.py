@@ -26,7 +26,7 @@ LONGEST_RETRY_AFTER = 86_400.0
 # Sessions of this process, and open connections of each that wait for work.
 MOST_SESSIONS = 256
 MOST_IDLE = 8
-# Receivers and what is between us close idle connections, most of them after a minute or later.
+# A receiver that closes an idle connection says so; a firewall between us forgets one without a word.
 IDLE_SECONDS = 50.0
 # A receiver that moved is found again after this long.
 CONNECTION_SECONDS = 300.0

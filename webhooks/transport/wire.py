@@ -172,8 +172,11 @@ class Connection:
     def is_quiet(self) -> bool:
         """Whether nothing came since the last answer: not the end, nor a late error page, which would be taken for
         the next answer."""
+        sock = self._wire.socket
+        if isinstance(sock, ssl.SSLSocket) and sock.pending():
+            return False
         poller = poll()
-        poller.register(self._wire.socket, POLLIN)
+        poller.register(sock, POLLIN)
         return not poller.poll(0)
 
     def close(self) -> None:
