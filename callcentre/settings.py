@@ -139,6 +139,7 @@ INSTALLED_APPS = [
     "django_filters",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "webhooks",
     "telephony",
     "campaigns",
 ]
@@ -304,6 +305,17 @@ UNFOLD: dict[str, Any] = {
     },
 }
 
+# Webhooks
+
+WEBHOOK_DEFAULT_FORMAT = env("WEBHOOK_DEFAULT_FORMAT", "json")
+if WEBHOOK_DEFAULT_FORMAT not in ("json", "form"):
+    raise ImproperlyConfigured(f"WEBHOOK_DEFAULT_FORMAT: {WEBHOOK_DEFAULT_FORMAT!r} is neither json nor form.")
+# Networks (CIDR) that receivers may be in although they are not public.
+WEBHOOK_ALLOWED_NETWORKS = env_list("WEBHOOK_ALLOWED_NETWORKS")
+# For connection, request and answer together.
+WEBHOOK_TIMEOUT_SECONDS = env_int("WEBHOOK_TIMEOUT_SECONDS", 15, minimum=1)
+EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
+
 # Celery. State, due times and attempts live in our rows; a message carries a primary key only.
 
 CELERY_BROKER_URL = REDIS_URL
@@ -311,7 +323,7 @@ CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_QUEUE_NAMES = ("calls", "webhooks", "mail", "default", "reports")
-CELERY_TASK_ROUTES = {"telephony.*": {"queue": "calls"}, "reports.*": {"queue": "reports"}}
+CELERY_TASK_ROUTES = {"webhooks.*": {"queue": "webhooks"}, "telephony.*": {"queue": "calls"}, "reports.*": {"queue": "reports"}}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_TRACK_STARTED = True
@@ -338,6 +350,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    # every second: deliver what is due again, and what no message was sent for
+    "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
+    # at 2:41 every night: forget events that are 90 days old
+    "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # once an hour: forget answers kept for retried writes, 24 hours old

@@ -209,7 +209,7 @@ def _deliver_batch(webhook: Webhook) -> bool | None:
             break
     _store(webhook, results, left, row)
     webhook.failures_in_a_row = row
-    return webhook.is_active and (row == 0 or results[-1].outcome.status is not None and row < FAILURES_TO_OPEN)
+    return webhook.is_active and (row == 0 or (results[-1].outcome.status is not None and row < FAILURES_TO_OPEN))
 
 
 def _claim(webhook: Webhook) -> list[Claimed]:

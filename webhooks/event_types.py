@@ -38,6 +38,17 @@ class EventType(models.TextChoices):
         """The fields of its payload beside those that every payload has."""
         return EXAMPLES[self]
 
+    @property
+    def example_message(self) -> dict[str, Any]:
+        """A whole message, as a receiver gets it."""
+        return {
+            "action": self.value,
+            "date": "2026-11-21 09:30:00",
+            **self.example,
+            "event_id": "0198c2b1-6a0e-7c55-9a52-0d6b2f6f8a11",
+            "sequence": 48210,
+        }
+
 
 # Sent on request of a person, to one webhook, whatever it has subscribed to; nobody can subscribe to it.
 TEST_ACTION = "TEST"

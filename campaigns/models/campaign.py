@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
+from campaigns import events
 from campaigns.models.status import DictionaryStatus, RecordStatus
 from telephony.models import Agent
 
@@ -179,6 +180,7 @@ class Campaign(TimestampedModel):
                 )
                 for entry in DictionaryStatus.objects.all()
             )
+            events.campaign_created(campaign.code, campaign.name)
         return campaign
 
     def clone(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> "Campaign":
@@ -201,6 +203,7 @@ class Campaign(TimestampedModel):
                 for status in self.statuses.all()
             )
             campaign._link(self.agents.values_list("pk", flat=True))
+            events.campaign_created(campaign.code, campaign.name)
         return campaign
 
     def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:

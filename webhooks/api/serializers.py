@@ -41,9 +41,11 @@ class WebhookInput(Input):
 
 
 TARGET_FAULTS = {
+    "length": ErrorCode.TARGET_MALFORMED,
     "url": ErrorCode.TARGET_MALFORMED,
     "scheme": ErrorCode.TARGET_SCHEME,
-    "forbidden": ErrorCode.TARGET_FORBIDDEN,
+    "credentials": ErrorCode.TARGET_CREDENTIALS,
+    "address": ErrorCode.TARGET_FORBIDDEN,
 }
 
 

@@ -1,10 +1,12 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -13,9 +15,9 @@ from callcentre.crypto import EncryptedTextField
 from callcentre.errors import Fault, Invalid
 from callcentre.models import Change, TimestampedModel, actor_columns
 from callcentre.wake import wake
-from webhooks.event_types import EventType
+from webhooks.event_types import TEST_ACTION, EventType
+from webhooks.models.event import Event
 from webhooks.signing import new_secret
-
 
 FAILING_FOR = timedelta(days=5)
 
@@ -128,6 +130,18 @@ class Webhook(TimestampedModel):
             self._log(actor, "rotate_secret")
         return self.secret
 
+    def send_test(self, actor: Actor) -> None:
+        """Tell this webhook alone that somebody tries it."""
+        with transaction.atomic():
+            event = Event.objects.create(
+                event_id=uuid4(),
+                action=TEST_ACTION,
+                subject=f"webhook:{self.pk}",
+                payload={"webhook_id": self.pk, "requested_by": actor.name},
+            )
+            self.deliveries.create(event=event, next_attempt_at=Now())
+            wake("webhooks.deliver", self.pk)
+
     @property
     def is_paused(self) -> bool:
         return self.open_until is not None and self.open_until > timezone.now()
@@ -169,5 +183,3 @@ class WebhookChange(Change):
         verbose_name = _("change of a webhook")
         verbose_name_plural = _("changes of webhooks")
         ordering = ["-id"]
-
-
