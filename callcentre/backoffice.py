@@ -63,7 +63,7 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _may_see(request: HttpRequest, app: str, model: str) -> bool:
-    return any(request.user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))  # type: ignore[union-attr]
+    return any(request.user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,10 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 from unfold.contrib.filters.admin import RelatedDropdownFilter
-from unfold.decorators import display
 
-from callcentre.admin import Admin
+from callcentre.admin import Admin, display
 from telephony.models import Agent, AgentGroup
 
 
@@ -28,7 +27,7 @@ class AgentAdmin(Admin):
         (_("Work"), {"fields": ("number", "group", "outbound_mode")}),
     )
 
-    @display(description=_("name"), ordering="surname")
+    @display(description=pgettext_lazy("with the surname", "name"), ordering="surname")
     def full_name(self, agent: Agent) -> str:
         return agent.full_name
 

@@ -20,7 +20,7 @@ class BackOffice(Client):
         assert response.status_code == 200, (path, response.status_code)
         return response.content.decode()
 
-    def submit(self, path: str, *, expected: int = 302, **changes: Any) -> Any:
+    def submit(self, path: str, *, expected: Any = 302, **changes: Any) -> Any:
         """Open the page, change these inputs of its form, send it. None takes an input out, as if it were unticked."""
         data = {**inputs_of(self.page(path)), **changes}
         response = self.post(path, {name: value for name, value in data.items() if value is not None})

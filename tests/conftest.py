@@ -73,6 +73,16 @@ def anonymous() -> ApiClient:
     return ApiClient()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever test commits, the next one finds again what migrations made; one that does not would break another."""
+    for item in items:
+        marker = item.get_closest_marker("django_db")
+        names = getattr(item, "fixturenames", [])
+        commits = marker is not None and marker.kwargs.get("transaction")
+        if commits or {"transactional_db", "live_server"} & set(names):
+            names.append("django_db_serialized_rollback")
+
+
 @pytest.fixture
 def committed_db(transactional_db: None, django_db_serialized_rollback: None) -> None:
     """A database whose transactions are real ones, as threads and other processes need; with what migrations made."""

@@ -1,6 +1,15 @@
 """The admin: what every app's admin shares, and the people and programs that may come in."""
 
-from callcentre.admin.base import Admin, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, actor_of, without_buttons
+from callcentre.admin.base import (
+    Admin,
+    ReadOnlyAdmin,
+    UncountedChangeList,
+    UncountedMixin,
+    actor_of,
+    display,
+    page_action,
+    without_buttons,
+)
 from callcentre.admin.history import HistoryMixin
 
 # Registers what is our own.
@@ -13,5 +22,7 @@ __all__ = [
     "UncountedChangeList",
     "UncountedMixin",
     "actor_of",
+    "display",
+    "page_action",
     "without_buttons",
 ]

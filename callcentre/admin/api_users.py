@@ -15,10 +15,9 @@ from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
 
-from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of
+from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
 from callcentre.admin.history import SHOWN, Entry, HistoryMixin, action_label, entry_of
 from callcentre.admin.rights import NetworksField, RightsField
 from callcentre.models import ApiUser, ApiUserChange
@@ -182,7 +181,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
     def history_of(self, obj: ApiUser) -> list[Entry]:
         return [entry_of(change, _changes(change)) for change in obj.changes.all()[:SHOWN]]
 
-    def save_model(self, request: HttpRequest, obj: ApiUser, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:
             values = {name: form.cleaned_data[name] for name in form.changed_data if name in EDITABLE}
             if values:
@@ -219,7 +218,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
             raise PermissionDenied
         return user  # type: ignore[no-any-return]
 
-    @action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
+    @page_action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
     def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user = self._user(request, object_id)
         version = user.updated_at.isoformat()
@@ -241,7 +240,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
             intro=_now("A new secret is made and shown once. A password that was set ends at once."),
         )
 
-    @action(description=_("Set a password"), url_path="set-password", icon="password", permissions=["change"])
+    @page_action(description=_("Set a password"), url_path="set-password", icon="password", permissions=["change"])
     def set_password(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user = self._user(request, object_id)
         form = PasswordForm(user, request.POST or None)

@@ -1,14 +1,14 @@
 """What every admin of ours is made of: verbs instead of save(), faults at their fields, pages without a full count."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from django import forms
 from django.apps import apps
 from django.contrib import messages
-from django.contrib.admin import helpers
+from django.contrib.admin import ShowFacets, helpers
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -19,6 +19,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from unfold import decorators as theme
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
@@ -33,6 +34,17 @@ REFUSALS = (ValidationError, Conflict, IntegrityError)
 MAX_SELECTED = 1000
 
 Refusal = tuple[str, str]  # field or "", sentence
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def display(**options: Any) -> Callable[[Function], Function]:
+    """The theme's decorator of what a list or a page shows, with types."""
+    return cast("Callable[[Function], Function]", theme.display(**options))
+
+
+def page_action(**options: Any) -> Callable[[Function], Function]:
+    """The theme's decorator of an action with an address of its own, with types."""
+    return cast("Callable[[Function], Function]", theme.action(**options))
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -74,6 +86,8 @@ class Admin(ModelAdmin):
 
     list_per_page = 50
     list_max_show_all = 0
+    # A count beside each choice of a filter is a count of the table for each.
+    show_facets = ShowFacets.NEVER
     list_filter_submit = True
     warn_unsaved_form = True
     # The page says what it showed, so that what counts as changed is what the person changed, and not what somebody
@@ -86,7 +100,13 @@ class Admin(ModelAdmin):
     # Sentences in the words of the admin, where a fault's own speaks of the wire.
     sentences: Mapping[ErrorCode, Any] = {}
 
-    def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Without Django's deletion of whatever is selected: what may be deleted at all is deleted one by one."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save what was changed and nothing else: two who edit one row at once keep each other's changes."""
         if not change:
             obj.save(force_insert=True)
@@ -233,7 +253,7 @@ def _some_of(objects: Iterable[Any], limit: int = 3) -> str:
 class ReadOnlyAdmin(Admin):
     """Rows that only the service writes: looked at, never added, changed or deleted."""
 
-    actions = None
+    actions: Any = None
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -248,8 +268,8 @@ class ReadOnlyAdmin(Admin):
 class UncountedChangeList(ChangeList):
     """A list too long to be counted: it knows whether there is a next page, and says no more than it knows."""
 
-    # Beyond this page, rows are found by searching: to skip half a million of them takes as long as to read them.
-    last_page = 1000
+    # Beyond this page, rows are found by searching: to skip rows takes as long as to read them.
+    last_page = 200
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
         """Newest first, by the primary key's own index: any other order would sort the whole table."""

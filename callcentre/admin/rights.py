@@ -77,4 +77,4 @@ class NetworksField(forms.CharField):
         """The validators of a text; this is a list by now, and looked at above."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return list(initial or ()) != self.to_python(data)
+        return bool(list(initial or ()) != self.to_python(data))

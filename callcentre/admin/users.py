@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from callcentre.admin.base import Admin, ReadOnlyAdmin
@@ -39,17 +39,17 @@ class UserAdmin(Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     )
     add_fieldsets = ((None, {"fields": ("username", "password1", "password2")}),)
 
-    @admin.display(description=_("name"))
+    @admin.display(description=pgettext_lazy("with the surname", "name"))
     def full_name(self, user: User) -> str:
         return user.get_full_name()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        powers = () if request.user.is_superuser else POWERS  # type: ignore[union-attr]
+        powers = () if request.user.is_superuser else POWERS
         return (*self.readonly_fields, *powers)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody but a superuser changes one, or could take his password."""
-        if isinstance(obj, User) and obj.is_superuser and not request.user.is_superuser:  # type: ignore[union-attr]
+        if isinstance(obj, User) and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
 
@@ -57,7 +57,7 @@ class UserAdmin(Admin, DjangoUserAdmin):  # type: ignore[type-arg]
         """A user who leaves is made inactive: what he did keeps his name."""
         return False
 
-    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.save()
 
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
@@ -71,12 +71,12 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class GroupAdmin(Admin, DjangoGroupAdmin):  # type: ignore[type-arg]
+class GroupAdmin(Admin, DjangoGroupAdmin):
     """Permissions that people of one role share."""
 
     list_display = ("name",)
 
-    def save_model(self, request: HttpRequest, obj: Group, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.save()
 
 
@@ -92,7 +92,7 @@ class LockoutAdmin(ReadOnlyAdmin):
     fields = ("source", "login", "realm", "until")
 
     def has_forget_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("callcentre.delete_lockout")  # type: ignore[union-attr]
+        return request.user.has_perm("callcentre.delete_lockout")
 
     @admin.action(description=_("Listen again"), permissions=["forget"])
     def forget(self, request: HttpRequest, lockouts: QuerySet[Lockout]) -> None:

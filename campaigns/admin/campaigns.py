@@ -17,10 +17,9 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, RelatedDropdownFilter
-from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import Admin, actor_of
+from callcentre.admin import Admin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.errors import ErrorCode
 from campaigns.admin.inlines import FieldInline, StatusInline
@@ -202,7 +201,7 @@ class CampaignAdmin(Admin):
 
     # The page
 
-    def save_model(self, request: HttpRequest, obj: Campaign, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
             values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS)}
             obj.__dict__.update(Campaign.create(actor_of(request), **values).__dict__)
@@ -269,7 +268,7 @@ class CampaignAdmin(Admin):
         return self.has_add_permission(request)  # type: ignore[no-any-return]
 
     def has_view_records_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("campaigns.view_record")  # type: ignore[union-attr]
+        return request.user.has_perm("campaigns.view_record")
 
     def _campaign(self, request: HttpRequest, object_id: str) -> Campaign:
         campaign = self.get_object(request, object_id)
@@ -277,12 +276,12 @@ class CampaignAdmin(Admin):
             raise Http404
         return campaign  # type: ignore[no-any-return]
 
-    @action(description=_("Records"), url_path="records", icon="contact_phone", permissions=["view_records"])
+    @page_action(description=_("Records"), url_path="records", icon="contact_phone", permissions=["view_records"])
     def show_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
         campaign = self._campaign(request, object_id)
         return redirect(f"{reverse('admin:campaigns_record_changelist')}?campaign__id__exact={campaign.pk}")
 
-    @action(description=_("Clone"), url_path="clone", icon="content_copy", permissions=["clone"])
+    @page_action(description=_("Clone"), url_path="clone", icon="content_copy", permissions=["clone"])
     def clone(self, request: HttpRequest, object_id: str) -> HttpResponse:
         campaign = self._campaign(request, object_id)
         form = CloneForm(request.POST or None, initial={"name": _now("Copy of %(name)s") % {"name": campaign.name}})
@@ -305,7 +304,7 @@ class CampaignAdmin(Admin):
             intro=_now("The copy has the settings, parameters, fields, statuses and agents; no records and no dates."),
         )
 
-    @action(description=_("Download CSV"), url_path="download", icon="download", permissions=["view_records"])
+    @page_action(description=_("Download CSV"), url_path="download", icon="download", permissions=["view_records"])
     def download(self, request: HttpRequest, object_id: str) -> StreamingHttpResponse:
         campaign = self._campaign(request, object_id)
         response = StreamingHttpResponse(export_rows(campaign), content_type="text/csv; charset=utf-8")

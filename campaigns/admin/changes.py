@@ -8,9 +8,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
 from callcentre.admin.history import action_label
 from campaigns.models import RecordChange
 

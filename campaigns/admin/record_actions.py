@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -84,11 +84,11 @@ class RecordActions:
     actions = ("set_status", "assign")
 
     @admin.action(description=_("Set the status"), permissions=["change"])
-    def set_status(self, request: HttpRequest, records: QuerySet[Record]) -> HttpResponse | None:
+    def set_status(self, request: HttpRequest, records: QuerySet[Record]) -> Any:
         return self._edit_selected(request, records, StatusActionForm, _now("Set the status"))
 
     @admin.action(description=_("Assign to an agent"), permissions=["change"])
-    def assign(self, request: HttpRequest, records: QuerySet[Record]) -> HttpResponse | None:
+    def assign(self, request: HttpRequest, records: QuerySet[Record]) -> Any:
         return self._edit_selected(request, records, AgentActionForm, _now("Assign to an agent"))
 
     def _edit_selected(self: Any, request: HttpRequest, records: QuerySet[Record], form_type: Any, title: str) -> Any:

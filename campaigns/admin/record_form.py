@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
@@ -47,7 +48,8 @@ class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, instance: Record | None = None, **kwargs: Any) -> None:
         if instance is not None:
             kwargs["initial"] = initial_of(instance, self.facts) | (kwargs.get("initial") or {})
-        super().__init__(*args, instance=instance, **kwargs)
+        kwargs["instance"] = instance
+        super().__init__(*args, **kwargs)
         if "status" in self.fields:
             self.fields["status"].required = bool(self.instance.status_id)
         if "order" in self.fields:
@@ -57,8 +59,9 @@ class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
         """The record itself is changed by the verb, or not at all."""
 
     def save(self, commit: bool = True) -> Record:
-        self.save_m2m = lambda: None
-        return self.instance
+        """Nothing to save either: what the admin wants of it is the record."""
+        record: Record = self.instance
+        return record
 
     def values(self) -> dict[str, Any]:
         """What was changed, by the model's names; of a new record all that was filled in."""
@@ -146,8 +149,8 @@ class CampaignChoice(forms.Form):
 
 def autocomplete(model: Any, name: str, field: Any) -> forms.Widget:
     """A choice among many, searched as it is typed, as the admin has it for the model's own forms."""
-    widget = admin.widgets.AutocompleteSelect(model._meta.get_field(name), admin.site, attrs={"class": "cc-select"})
-    widget.choices = field.choices
+    widget: forms.Widget = AutocompleteSelect(model._meta.get_field(name), admin.site, attrs={"class": "cc-select"})
+    widget.choices = field.choices  # type: ignore[attr-defined]
     return widget
 
 

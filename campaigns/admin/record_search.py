@@ -1,5 +1,7 @@
 """Finding few records among millions, by indexes alone."""
 
+from typing import Any
+
 from django.db import connection
 
 from callcentre.phone import PhoneError, normalise
@@ -39,7 +41,7 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
     except PhoneError:
         number = ""
     campaigns = [campaign_id] if campaign_id else list(Campaign.objects.order_by().values_list("pk", flat=True))
-    values = {"campaigns": campaigns, "number": number, "identifier": text, "limit": MAX_FOUND}
+    values: dict[str, Any] = {"campaigns": campaigns, "number": number, "identifier": text, "limit": MAX_FOUND}
     with connection.cursor() as cursor:
         cursor.execute(_FIND, values)
         return [row[0] for row in cursor.fetchall()]

@@ -11,9 +11,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
-from unfold.decorators import display
 
-from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of
+from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import Fault, Invalid
 from campaigns.admin import record_form, record_search
@@ -58,7 +57,7 @@ class SystemStatusFilter(DropdownFilter):
             return queryset  # few enough, or in the order of an index
         page = request.GET.get("p", "1")
         rows = (int(page) if page.isdecimal() else 1) * self.model_admin.list_per_page + 1
-        return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 50_000)))
+        return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001)))
 
 
 @admin.register(Record)
@@ -122,12 +121,12 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         """A record in a live call belongs to the call."""
         if isinstance(obj, Record) and obj.is_leased:
             return False
-        return super().has_change_permission(request, obj)
+        return bool(super().has_change_permission(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         if isinstance(obj, Record) and obj.is_leased:
             return False
-        return super().has_delete_permission(request, obj)
+        return bool(super().has_delete_permission(request, obj))
 
     def _facts(self, request: HttpRequest, obj: Record | None) -> CampaignFacts:
         if obj is not None:
@@ -220,7 +219,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
 
     # Saving
 
-    def save_model(self, request: HttpRequest, obj: Record, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = form.values()
         facts = form.facts
         if change:

@@ -4,9 +4,8 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
-from callcentre.admin import Admin, actor_of
+from callcentre.admin import Admin, actor_of, display
 from campaigns.models import CampaignGroup, DictionaryStatus
 
 
@@ -40,7 +39,7 @@ class CampaignGroupAdmin(Admin):
         count: int = group.campaign_count  # type: ignore[attr-defined]
         return count
 
-    def save_model(self, request: HttpRequest, obj: CampaignGroup, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:
             super().save_model(request, obj, form, change)
         else:

@@ -253,7 +253,7 @@ def test_the_page_of_an_api_user_takes_the_same_queries_however_long_its_history
 def test_the_changes_of_api_users_are_listed_and_read_only(django_assert_num_queries):
     user = ApiUserFactory(login="robot")
     user.edit(SYSTEM, rate_limit=10)
-    change = ApiUserChange.objects.first()
+    change = ApiUserChange.objects.latest("pk")
     client = superuser()
 
     with django_assert_num_queries(5):

@@ -1,6 +1,7 @@
 """Campaigns in the admin: their list, their page, what becomes of them; groups and dictionary statuses."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -192,9 +193,12 @@ def test_a_campaign_is_edited_by_the_verb_and_keeps_its_id(monkeypatch):
     campaign = CampaignFactory(code="SPRNG")
     made = []
     edit = Campaign.edit
-    monkeypatch.setattr(
-        Campaign, "edit", lambda self, actor, **values: made.append((actor.kind, values)) or edit(self, actor, **values)
-    )
+
+    def listen(self, actor, **values):
+        made.append((actor.kind, values))
+        edit(self, actor, **values)
+
+    monkeypatch.setattr(Campaign, "edit", listen)
 
     superuser().submit(page_of(campaign), code="OTHER", name="Autumn offer", caller_id="+48225550100")
 
@@ -355,6 +359,21 @@ def test_a_campaign_with_records_is_not_deleted_and_can_be_made_inactive_instead
     assert (campaign.records.count(), campaign.is_active) == (2, False)
 
 
+@pytest.mark.parametrize("name", ["campaign", "record", "campaigngroup", "dictionarystatus"])
+def test_nothing_is_deleted_by_ticking_it_in_a_list(name):
+    record = RecordFactory(campaign__group=CampaignGroupFactory())
+    objects = {
+        "campaign": record.campaign,
+        "record": record,
+        "campaigngroup": record.campaign.group,
+        "dictionarystatus": DictionaryStatus.objects.first(),
+    }
+
+    superuser().act(reverse(f"admin:campaigns_{name}_changelist"), "delete_selected", objects[name], post="yes")
+
+    assert type(objects[name]).objects.filter(pk=objects[name].pk).exists()
+
+
 def test_a_campaign_without_records_is_deleted_with_what_belongs_to_it():
     campaign = CampaignFactory(fields=["city"])
     RecordImportFactory(campaign=campaign)
@@ -390,7 +409,7 @@ def test_the_records_of_a_campaign_are_downloaded_as_a_file():
     campaign = CampaignFactory(code="SPRNG")
     RecordFactory(campaign=campaign, phone_number="+48225550107")
 
-    response = superuser().get(page_of(campaign, "download"))
+    response: Any = superuser().get(page_of(campaign, "download"))
 
     assert b"+48225550107" in b"".join(response.streaming_content)
     assert response["Content-Disposition"].startswith('attachment; filename="SPRNG-')

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
@@ -160,7 +161,7 @@ def test_pages_of_one_status_follow_each_other_over_campaigns(monkeypatch):
     assert pages == [records[3:], records[1:3], records[:1]]
 
 
-@pytest.mark.parametrize("page", ["0", "-1", "x", "1001", "99999999999999999999"])
+@pytest.mark.parametrize("page", ["0", "-1", "x", "201", "99999999999999999999"])
 def test_a_page_that_there_is_not_leads_back_to_the_list(page):
     response = superuser().get(LIST, {"p": page})
 
@@ -415,10 +416,7 @@ def test_records_of_several_campaigns_get_the_status_of_one_entry_of_the_diction
 
     superuser().act(LIST, "set_status", *records, status=entry, apply="1")
 
-    assert [(r.status.campaign_id == r.campaign_id, r.system_status) for r in Record.objects.all()] == [
-        (True, "NO_CALL"),
-        (True, "NO_CALL"),
-    ]
+    assert Record.objects.filter(status__campaign=F("campaign"), system_status="NO_CALL").count() == 2
 
 
 def test_a_status_that_needs_an_agent_and_a_time_takes_both_from_the_page():

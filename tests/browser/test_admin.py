@@ -1,0 +1,193 @@
+"""The admin in a real Chromium: what scripts do, what is loaded, and whether it fits the screen."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from callcentre.models import ApiUser
+from campaigns.models import Campaign, Record
+from tests.callcentre.factories import ApiUserFactory, UserFactory
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.conftest import ACTOR, ApiClient
+from tests.telephony.factories import AgentFactory
+
+CHROMIUM = shutil.which("chromium") or ""
+SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine"),
+    pytest.mark.usefixtures("plain_static"),
+]
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
+    # Playwright's loop runs in the thread of the test, which asks the database all the same.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page of a superuser's browser, and what went wrong on it."""
+
+    def __init__(self, browser: Browser, address: str, session_id: str, **options: Any) -> None:
+        self.address = address
+        context = browser.new_context(timezone_id="Europe/Warsaw", **options)
+        context.add_cookies([{"name": "sessionid", "value": session_id, "url": address}])
+        self.page: Page = context.new_page()
+        self.trouble: list[str] = []
+        self.page.on("request", self._look_at)
+        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
+        self.page.on("console", lambda said: self.trouble.append(said.text) if said.type == "error" else None)
+
+    def _look_at(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.trouble.append(f"loads {request.url}")
+
+    def open(self, path: str) -> Page:
+        self.page.goto(f"{self.address}{path}")
+        self.page.wait_for_load_state("networkidle")
+        return self.page
+
+
+@pytest.fixture
+def session_id(committed_db: None, settings: Any) -> str:
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
+    cache.clear()
+    client = Client()
+    client.force_login(UserFactory(admin=True))
+    return client.cookies["sessionid"].value
+
+
+@pytest.fixture
+def visit(browser: Browser, session_id: str, live_server: Any) -> Visit:
+    return Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
+
+
+def paths() -> list[str]:
+    """Every list, and the page of one of each."""
+    campaign = CampaignFactory(fields=["city"])
+    campaign.add_agents(ACTOR, [AgentFactory().login])
+    record, api_user = RecordFactory(campaign=campaign, of_agent=True), ApiUserFactory(rights=["*"])
+    models = ["campaigns_campaign", "campaigns_record", "campaigns_recordchange", "campaigns_campaigngroup"]
+    models += ["campaigns_dictionarystatus", "telephony_agent", "telephony_agentgroup", "callcentre_apiuser"]
+    models += ["callcentre_apiuserchange", "callcentre_user", "callcentre_lockout", "auth_group"]
+    return [
+        reverse("admin:index"),
+        *(reverse(f"admin:{model}_changelist") for model in models),
+        reverse("admin:campaigns_campaign_add"),
+        *(reverse(f"admin:campaigns_campaign_{page}", args=[campaign.pk]) for page in ("change", "clone", "delete")),
+        reverse("admin:campaigns_record_add"),
+        f"{reverse('admin:campaigns_record_add')}?campaign={campaign.pk}",
+        *(reverse(f"admin:campaigns_record_{page}", args=[record.pk]) for page in ("change", "delete")),
+        reverse("admin:telephony_agent_change", args=[campaign.agents.get().pk]),
+        reverse("admin:callcentre_apiuser_add"),
+        *(
+            reverse(f"admin:callcentre_apiuser_{page}", args=[api_user.pk])
+            for page in ("change", "rotate_secret", "set_password")
+        ),
+        reverse("admin:callcentre_user_add"),
+        reverse("admin:password_change"),
+    ]
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("screen", "colours"), [("desk", "light"), ("phone", "dark")])
+def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_and_no_script_fails(
+    browser, session_id, live_server, screen, colours
+):
+    options = {"viewport": SCREENS[screen], "color_scheme": colours}
+    visit = Visit(browser, live_server.url, session_id, **options)
+
+    too_wide = []
+    for path in paths():
+        page = visit.open(path)
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            too_wide.append(path)
+
+    assert too_wide == []
+    assert visit.trouble == []
+
+
+def test_the_secret_of_a_new_api_user_is_shown_and_gone_after_going_on(visit):
+    page = visit.open(reverse("admin:callcentre_apiuser_add"))
+    page.fill("#id_login", "robot")
+    page.check("input[value='campaigns:read']")
+    page.click("button[name=_save]")
+    secret = page.locator("#secret").inner_text()
+
+    page.get_by_text("I have copied it").click()
+    page.wait_for_load_state("networkidle")
+
+    assert secret not in page.content()
+    assert ApiUser.objects.get().rights == ["campaigns:read"]
+    assert ApiClient("robot", secret).get("/api/ping").status_code == 204
+
+
+def test_records_are_filtered_by_a_campaign_that_is_found_by_typing(visit):
+    here, there = RecordFactory(campaign__name="Spring offer"), RecordFactory(campaign__name="Autumn offer")
+    page = visit.open(reverse("admin:campaigns_record_changelist"))
+
+    page.get_by_text("Filters").first.click()
+    page.locator(".select2-selection").first.click()
+    page.keyboard.type("Spring")
+    page.get_by_role("option", name="Spring offer").click()
+    page.get_by_role("button", name="Apply").click()
+
+    expect(page.locator("#result_list")).to_contain_text(here.phone_number)
+    expect(page.locator("#result_list")).not_to_contain_text(there.phone_number)
+
+
+def test_many_records_are_selected_and_get_a_status(visit):
+    records = RecordFactory.create_batch(3, campaign=CampaignFactory())
+    page = visit.open(reverse("admin:campaigns_record_changelist"))
+
+    for record in records[:2]:
+        page.check(f"input.action-select[value='{record.pk}']")
+    page.select_option("select[name=action]", "set_status")
+    page.locator("#changelist-actions-wrapper button[type=submit]").click()
+    page.select_option("select[name=status]", label="Do not call")
+    page.get_by_role("button", name="Set the status").click()
+
+    expect(page.locator("body")).to_contain_text("2 records changed.")
+    assert list(Record.objects.order_by("id").values_list("system_status", flat=True)) == [
+        "NO_CALL",
+        "NO_CALL",
+        "TO_CALL",
+    ]
+
+
+def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
+    campaign = CampaignFactory()
+    page = visit.open(reverse("admin:campaigns_campaign_change", args=[campaign.pk]))
+
+    page.locator("#tabs-items").get_by_text("Fields").click()
+    page.get_by_text("Add another Campaign field").click()
+    page.fill("#id_fields-0-name", "city")
+    page.click("button[name=_continue]")
+    page.wait_for_load_state("networkidle")
+
+    assert [field.name for field in Campaign.objects.get().fields.all()] == ["city"]
+
+
+def test_a_person_logs_in_and_changes_the_language(browser, session_id, live_server):
+    UserFactory(username="ewa", admin=True)
+    page = Visit(browser, live_server.url, "", viewport=SCREENS["desk"]).open(reverse("admin:index"))
+
+    page.fill("#id_username", "ewa")
+    page.fill("#id_password", "user-pass")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_text("ewa", exact=True).click()
+    page.get_by_role("button", name="polski").click()
+    page.wait_for_load_state("networkidle")
+
+    assert page.locator("html").get_attribute("lang") == "pl"
