@@ -323,7 +323,11 @@ CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_QUEUE_NAMES = ("calls", "webhooks", "mail", "default", "reports")
-CELERY_TASK_ROUTES = {"webhooks.*": {"queue": "webhooks"}, "telephony.*": {"queue": "calls"}, "reports.*": {"queue": "reports"}}
+CELERY_TASK_ROUTES = {
+    "webhooks.*": {"queue": "webhooks"},
+    "telephony.*": {"queue": "calls"},
+    "reports.*": {"queue": "reports"},
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_TRACK_STARTED = True

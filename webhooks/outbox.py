@@ -19,7 +19,8 @@ WITH lock AS MATERIALIZED (
 ), events AS (
   INSERT INTO webhooks_event (event_id, action, subject, payload)
   SELECT e.event_id, %s, e.subject, e.payload
-  FROM (SELECT count(*) FROM lock) AS locked, json_to_recordset(%s::json) AS e(event_id uuid, subject text, payload jsonb)
+  FROM (SELECT count(*) FROM lock) AS locked,
+       json_to_recordset(%s::json) AS e(event_id uuid, subject text, payload jsonb)
   RETURNING id
 ), deliveries AS (
   INSERT INTO webhooks_delivery (event_id, webhook_id, state, attempt_count, next_attempt_at)

@@ -25,7 +25,8 @@ def prune(now: datetime) -> None:
             if upto is None:
                 return
             cursor.execute(
-                "DELETE FROM webhooks_attempt a USING webhooks_delivery d WHERE a.delivery_id = d.id AND d.event_id <= %s",
+                "DELETE FROM webhooks_attempt a USING webhooks_delivery d"
+                " WHERE a.delivery_id = d.id AND d.event_id <= %s",
                 [upto],
             )
             cursor.execute("DELETE FROM webhooks_delivery WHERE event_id <= %s", [upto])
