@@ -356,6 +356,8 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     # every second: deliver what is due again, and what no message was sent for
     "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
+    # every 10 seconds: go on with resends whose message or worker was lost
+    "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
     # at 2:41 every night: forget events that are 90 days old
     "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
     # every 10 seconds: start imports whose message or worker was lost

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from callcentre.actor import SYSTEM
-from webhooks.models.delivery import DELAYS
+from webhooks.models.delivery import DELAYS, LEASE_SECONDS
 from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
 from webhooks.transport import Outcome, Sender, encode, sign
@@ -25,8 +25,6 @@ BATCH = 100
 # A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
 BATCH_SECONDS = 5.0
 TURN_SECONDS = 30.0
-# Longer than a batch and the last request of it can take.
-LEASE_SECONDS = 60
 # Failures in a row, whatever their kind, after which a receiver is left alone for a while.
 FAILURES_TO_OPEN = 5
 LONGEST_PAUSE_SECONDS = 300

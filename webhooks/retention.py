@@ -45,5 +45,6 @@ def purge(webhook_id: int) -> None:
                     [webhook_id, PIECE],
                 )
                 rows = cursor.rowcount
+        cursor.execute("DELETE FROM webhooks_resend WHERE webhook_id = %s", [webhook_id])
         cursor.execute("DELETE FROM webhooks_webhookchange WHERE webhook_id = %s", [webhook_id])
         cursor.execute("DELETE FROM webhooks_webhook WHERE id = %s AND deleted_at IS NOT NULL", [webhook_id])

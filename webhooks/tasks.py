@@ -4,6 +4,7 @@ from django.utils import timezone
 
 from callcentre.wake import wake
 from webhooks import delivering, retention
+from webhooks.models import Resend
 
 _DUE = """
 SELECT w.id FROM webhooks_webhook w
@@ -40,3 +41,18 @@ def prune() -> None:
 def purge(webhook_id: int) -> None:
     """Clear away what a removed webhook has left."""
     retention.purge(webhook_id)
+
+
+@shared_task(name="webhooks.resend")
+def resend(resend_id: int) -> None:
+    """Make due again what failed, piece by piece; a worker that takes over goes on where another was killed."""
+    for job in Resend.objects.filter(pk=resend_id):
+        while job.step():
+            pass
+
+
+@shared_task(name="webhooks.sweep_resends")
+def sweep_resends() -> None:
+    """Go on with resends whose message or worker was lost."""
+    for resend_id in Resend.objects.due().values_list("pk", flat=True):
+        wake("webhooks.resend", resend_id)

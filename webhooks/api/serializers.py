@@ -5,7 +5,7 @@ from callcentre.api.serializers import Input
 from callcentre.errors import ErrorCode, Fault
 from webhooks.event_types import EventType
 from webhooks.models import Event, Webhook
-from webhooks.transport import TargetError, check_target
+from webhooks.rules import faults_of
 
 
 class ActionField(TextField):
@@ -28,25 +28,7 @@ class WebhookInput(Input):
         values, faults = super().read(data, is_partial=is_partial)
         if "actions" in values:
             values["actions"] = list(dict.fromkeys(values["actions"]))
-            if not values["actions"]:
-                faults.append(Fault(ErrorCode.EMPTY, "actions"))
-        if ":" in values.get("http_auth_user", ""):
-            faults.append(Fault(ErrorCode.USER_HAS_COLON, "http_auth_user"))
-        if url := values.get("subscription_url"):
-            try:
-                check_target(url)
-            except TargetError as error:
-                faults.append(Fault(TARGET_FAULTS[error.code], "subscription_url"))
-        return values, faults
-
-
-TARGET_FAULTS = {
-    "length": ErrorCode.TARGET_MALFORMED,
-    "url": ErrorCode.TARGET_MALFORMED,
-    "scheme": ErrorCode.TARGET_SCHEME,
-    "credentials": ErrorCode.TARGET_CREDENTIALS,
-    "address": ErrorCode.TARGET_FORBIDDEN,
-}
+        return values, faults + faults_of(values)
 
 
 def webhook_data(webhook: Webhook) -> dict[str, Any]:

@@ -1,11 +1,14 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db import models
-from django.db.models import Q
+from django.db import models, transaction
+from django.db.models import Count, Q
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.actor import Actor
+from callcentre.models import actor_columns
 from webhooks.models.event import Event
-from webhooks.models.webhook import Webhook
+from webhooks.models.webhook import Webhook, WebhookChange
 
 # Between the attempts; the first is made at once.
 DELAYS = (
@@ -17,6 +20,9 @@ DELAYS = (
     timedelta(hours=10),
     timedelta(hours=10),
 )
+# How long a worker may keep what it has claimed: longer than a batch and the last request of it can take.
+LEASE_SECONDS = 60
+FAILED_ATTEMPT = Q(status__isnull=True) | Q(status__lt=200) | Q(status__gte=300)
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
@@ -25,6 +31,42 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
     def failed(self) -> "DeliveryQuerySet":
         return self.filter(state=Delivery.State.FAILED)
+
+    def put_off(self) -> "DeliveryQuerySet":
+        """Waiting for a next attempt that is so far away that no worker can hold them."""
+        return self.waiting().filter(next_attempt_at__gt=Now() + timedelta(seconds=LEASE_SECONDS))
+
+    def failed_between(self, since: datetime, until: datetime) -> "DeliveryQuerySet":
+        return self.failed().filter(finished_at__gte=since, finished_at__lte=until)
+
+    def begin_anew(self) -> int:
+        """Make them due now, with all their attempts before them. The caller holds them or takes the race."""
+        return self.update(state=Delivery.State.WAITING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
+
+    def resend(self, actor: Actor) -> int:
+        """Send these once more, whether they succeeded, failed or wait for a later attempt. How many it were.
+
+        Left out: what is about to be sent anyway, and what belongs to a removed webhook.
+        """
+        with transaction.atomic():
+            chosen = self.filter(webhook__in=Webhook.objects.registered()).order_by()
+            finished = chosen.exclude(state=Delivery.State.WAITING)
+            ids = {
+                pk
+                for some in (finished, chosen.put_off())
+                for pk in some.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
+            }
+            again = Delivery.objects.filter(pk__in=ids)
+            again.begin_anew()
+            for webhook_id, count in again.order_by().values_list("webhook").annotate(Count("pk")):
+                WebhookChange.objects.create(
+                    webhook_id=webhook_id,
+                    action="resend",
+                    changes={"deliveries": [None, count]},
+                    **actor_columns(actor),
+                )
+                Webhook(pk=webhook_id).try_now()
+        return len(ids)
 
 
 class Delivery(models.Model):
@@ -82,6 +124,9 @@ class Delivery(models.Model):
             ),
             models.Index(fields=["webhook", "-id"], name="delivery_webhook"),
             models.Index(fields=["webhook", "finished_at"], condition=Q(state="failed"), name="delivery_failed"),
+            # The newest that failed, of one webhook and of all: among millions that succeeded there may be none.
+            models.Index(fields=["webhook", "-id"], condition=Q(state="failed"), name="delivery_newest_failed"),
+            models.Index(fields=["-id"], condition=Q(state="failed"), name="delivery_any_failed"),
         ]
 
     def __str__(self) -> str:
@@ -108,7 +153,12 @@ class Attempt(models.Model):
         verbose_name = _("attempt")
         verbose_name_plural = _("attempts")
         ordering = ["-id"]
-        indexes = [models.Index(fields=["webhook", "started_at"], name="attempt_webhook")]
+        indexes = [
+            # Also how a webhook's last hours were, without a look at the rows.
+            models.Index(fields=["webhook", "-id"], include=["started_at", "status"], name="attempt_webhook"),
+            models.Index(fields=["webhook", "-id"], condition=FAILED_ATTEMPT, name="attempt_failed"),
+            models.Index(fields=["-id"], condition=FAILED_ATTEMPT, name="attempt_any_failed"),
+        ]
 
     def __str__(self) -> str:
         return self.error or str(self.status)

@@ -12,14 +12,19 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
 from callcentre.crypto import EncryptedTextField
-from callcentre.errors import Fault, Invalid
-from callcentre.models import Change, TimestampedModel, actor_columns
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import Change, TimestampedModel, actor_columns, differences
 from callcentre.wake import wake
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models.event import Event
 from webhooks.signing import new_secret
 
 FAILING_FOR = timedelta(days=5)
+# What a receiver is that nothing bad is known of.
+UNTRIED = {"failing_since": None, "open_until": None, "failures_in_a_row": 0}
+# The history says that they changed, never what they are.
+SECRETS = ("http_auth_user", "http_auth_password")
+MASK = "***"
 
 
 def default_format() -> str:
@@ -91,6 +96,23 @@ class Webhook(TimestampedModel):
             webhook._log(actor, "create")
         return webhook
 
+    def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
+        """Change what it is told and where. What is known of an old address says nothing of a new one."""
+        if faults:
+            raise Invalid(faults)
+        with transaction.atomic():
+            locked = Webhook.objects.registered().select_for_update().filter(pk=self.pk).first()
+            if locked is None:
+                raise Conflict(ErrorCode.CONFLICT)
+            changes = differences(locked, values)
+            if not changes:
+                return
+            self._set(**values, **(UNTRIED if "subscription_url" in changes else {}))
+            for name in changes.keys() & set(SECRETS):
+                changes[name] = [value and MASK for value in changes[name]]
+            self._log(actor, "edit", changes)
+            wake("webhooks.deliver", self.pk)
+
     def remove(self, actor: Actor) -> None:
         """Forget the registration: nothing more is sent, and what was is cleared away by and by."""
         with transaction.atomic():
@@ -101,14 +123,7 @@ class Webhook(TimestampedModel):
     def enable(self, actor: Actor) -> None:
         """Send to it again, what is due first."""
         with transaction.atomic():
-            self._set(
-                is_active=True,
-                disabled_because="",
-                disabled_at=None,
-                failing_since=None,
-                open_until=None,
-                failures_in_a_row=0,
-            )
+            self._set(is_active=True, disabled_because="", disabled_at=None, **UNTRIED)
             self._log(actor, "enable")
             wake("webhooks.deliver", self.pk)
 
@@ -130,8 +145,13 @@ class Webhook(TimestampedModel):
             self._log(actor, "rotate_secret")
         return self.secret
 
+    def show_secret(self, actor: Actor) -> str:
+        """For a person to copy into the receiver; who looked at it is kept."""
+        self._log(actor, "show_secret")
+        return self.secret
+
     def send_test(self, actor: Actor) -> None:
-        """Tell this webhook alone that somebody tries it."""
+        """Tell this webhook alone that somebody tries it; a receiver that is left alone for a while is tried now."""
         with transaction.atomic():
             event = Event.objects.create(
                 event_id=uuid4(),
@@ -140,6 +160,12 @@ class Webhook(TimestampedModel):
                 payload={"webhook_id": self.pk, "requested_by": actor.name},
             )
             self.deliveries.create(event=event, next_attempt_at=Now())
+            self.try_now()
+
+    def try_now(self) -> None:
+        """Send what is due without waiting for the end of a pause."""
+        with transaction.atomic():
+            Webhook.objects.filter(pk=self.pk, open_until__gt=Now()).update(open_until=Now())
             wake("webhooks.deliver", self.pk)
 
     @property
@@ -170,12 +196,12 @@ class Webhook(TimestampedModel):
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
 
-    def _log(self, actor: Actor, action: str) -> None:
-        self.history.create(action=action, **actor_columns(actor))
+    def _log(self, actor: Actor, action: str, changes: dict[str, Any] | None = None) -> None:
+        self.history.create(action=action, changes=changes or {}, **actor_columns(actor))
 
 
 class WebhookChange(Change):
-    """What happened to a webhook: created, disabled and why, enabled, secret rotated; who did it."""
+    """What happened to a webhook: created, edited, disabled and why, enabled, secret shown or rotated; who did it."""
 
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="history", verbose_name=_("webhook"))
 
