@@ -40,6 +40,13 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
     sendable = active
 
+    def given_up(self) -> "WebhookQuerySet":
+        """Disabled by us, and nobody has enabled or removed them since: for a person to look at."""
+        return self.registered().filter(is_active=False).exclude(disabled_because__in=["", Webhook.Reason.PERSON])
+
+    def purgeable(self) -> "WebhookQuerySet":
+        return self.exclude(deleted_at=None)
+
 
 class Webhook(TimestampedModel):
     """A registration: whoever sits at `subscription_url` is told of each event whose action is in `actions`.
@@ -68,6 +75,8 @@ class Webhook(TimestampedModel):
     is_active = models.BooleanField(_("active"), default=True, editable=False)
     disabled_because = models.CharField(_("why disabled"), max_length=10, choices=Reason, blank=True, editable=False)
     disabled_at = models.DateTimeField(_("disabled"), null=True, editable=False)
+    # Nobody chose to disable it, and supervisors are still to be told: when that is tried (again). NULL: they know.
+    notice_due_at = models.DateTimeField(null=True, editable=False)
     # Removed: its deliveries and attempts are cleared away in the background, then this row.
     deleted_at = models.DateTimeField(null=True, editable=False)
     # Health. `failing_since` is the first failure after the last success; NULL for a healthy receiver.
@@ -116,22 +125,38 @@ class Webhook(TimestampedModel):
     def remove(self, actor: Actor) -> None:
         """Forget the registration: nothing more is sent, and what was is cleared away by and by."""
         with transaction.atomic():
-            self._set(is_active=False, deleted_at=timezone.now(), http_auth_user="", http_auth_password="")
+            self._set(
+                is_active=False,
+                deleted_at=timezone.now(),
+                notice_due_at=None,
+                http_auth_user="",
+                http_auth_password="",
+                previous_secret="",
+            )
             self._log(actor, "remove")
             wake("webhooks.purge", self.pk)
 
     def enable(self, actor: Actor) -> None:
         """Send to it again, what is due first."""
         with transaction.atomic():
-            self._set(is_active=True, disabled_because="", disabled_at=None, **UNTRIED)
+            self._set(is_active=True, disabled_because="", disabled_at=None, notice_due_at=None, **UNTRIED)
             self._log(actor, "enable")
             wake("webhooks.deliver", self.pk)
 
     def disable(self, actor: Actor, reason: str = Reason.PERSON) -> None:
         """Send nothing to it until it is enabled; what is due waits."""
         with transaction.atomic():
-            self._set(is_active=False, disabled_because=reason, disabled_at=timezone.now())
+            now = timezone.now()
+            is_notice_due = reason != self.Reason.PERSON
+            self._set(
+                is_active=False,
+                disabled_because=reason,
+                disabled_at=now,
+                notice_due_at=now if is_notice_due else None,
+            )
             self._log(actor, f"disable: {reason}")
+            if is_notice_due:
+                wake("webhooks.notify_disabled", self.pk)
 
     def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24)) -> str:
         """A new secret; the old one signs as well until the overlap is over."""
@@ -183,7 +208,6 @@ class Webhook(TimestampedModel):
         has_failed_long = self.failing_since and timezone.now() - self.failing_since > FAILING_FOR
         if self.is_active and (is_gone or has_failed_long):
             self.disable(actor, self.Reason.GONE if is_gone else self.Reason.FAILING)
-            wake("webhooks.notify_disabled", self.pk)
 
     @property
     def signing_secrets(self) -> list[str]:
