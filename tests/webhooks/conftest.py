@@ -43,3 +43,18 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> Resolve:
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return add
+
+
+@pytest.fixture
+def local_receivers(settings: Any) -> None:
+    """Lets deliveries and registrations through to the receivers of the tests."""
+    settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+
+
+@pytest.fixture
+def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What was to be woken, in place of waking it."""
+    calls: list[tuple[str, int]] = []
+    for module in ("outbox", "tasks", "models.webhook", "models.resend"):
+        monkeypatch.setattr(f"webhooks.{module}.wake", lambda *call: calls.append(call))
+    return calls
