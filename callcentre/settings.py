@@ -316,6 +316,21 @@ WEBHOOK_ALLOWED_NETWORKS = env_list("WEBHOOK_ALLOWED_NETWORKS")
 WEBHOOK_TIMEOUT_SECONDS = env_int("WEBHOOK_TIMEOUT_SECONDS", 15, minimum=1)
 EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
 
+# Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
+
+EMAIL_HOST = env("EMAIL_HOST")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
+EMAIL_FILE_PATH = VAR / "mail"
+EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)
+EMAIL_PORT = env_int("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25, minimum=1)
+EMAIL_HOST_USER = env("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
+EMAIL_TIMEOUT = 15
+DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
+# Who is told of what nobody but a person can mend, such as a webhook that was given up.
+SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
+
 # Celery. State, due times and attempts live in our rows; a message carries a primary key only.
 
 CELERY_BROKER_URL = REDIS_URL
@@ -324,6 +339,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_QUEUE_NAMES = ("calls", "webhooks", "mail", "default", "reports")
 CELERY_TASK_ROUTES = {
+    "webhooks.notify_disabled": {"queue": "mail"},
     "webhooks.*": {"queue": "webhooks"},
     "telephony.*": {"queue": "calls"},
     "reports.*": {"queue": "reports"},
@@ -358,7 +374,7 @@ CELERY_BEAT_SCHEDULE = {
     "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
     # every 10 seconds: go on with resends whose message or worker was lost
     "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
-    # at 2:41 every night: forget events that are 90 days old
+    # at 2:41 every night: forget events that are 90 days old, and what is left of removed webhooks
     "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},

@@ -1,10 +1,11 @@
 from celery import shared_task
 from django.db import connection
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from callcentre.wake import wake
-from webhooks import delivering, retention
-from webhooks.models import Resend
+from webhooks import delivering, notices, retention
+from webhooks.models import Resend, Webhook
 
 _DUE = """
 SELECT w.id FROM webhooks_webhook w
@@ -24,17 +25,27 @@ def deliver(webhook_id: int) -> None:
 
 @shared_task(name="webhooks.sweep")
 def sweep() -> None:
-    """Wake those whose message was lost, whose pause is over, or whose next attempt has come."""
+    """Wake those whose message was lost, whose pause is over, or whose next attempt has come; and owed notices."""
     with connection.cursor() as cursor:
         cursor.execute(_DUE)
         for (webhook_id,) in cursor.fetchall():
             wake("webhooks.deliver", webhook_id)
+    for webhook_id in Webhook.objects.filter(notice_due_at__lte=Now()).values_list("pk", flat=True):
+        wake("webhooks.notify_disabled", webhook_id)
+
+
+@shared_task(name="webhooks.notify_disabled")
+def notify_disabled(webhook_id: int) -> None:
+    """Tell supervisors of a webhook that was given up."""
+    notices.tell_supervisors(webhook_id)
 
 
 @shared_task(name="webhooks.prune")
 def prune() -> None:
-    """Forget what is older than the retention, a little at a time."""
+    """Forget what is older than the retention, a little at a time, and what lost purges have left."""
     retention.prune(timezone.now())
+    for webhook_id in Webhook.objects.purgeable().values_list("pk", flat=True):
+        retention.purge(webhook_id)
 
 
 @shared_task(name="webhooks.purge")

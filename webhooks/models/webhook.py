@@ -40,10 +40,6 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
     sendable = active
 
-    def given_up(self) -> "WebhookQuerySet":
-        """Disabled by us, and nobody has enabled or removed them since: for a person to look at."""
-        return self.registered().filter(is_active=False).exclude(disabled_because__in=["", Webhook.Reason.PERSON])
-
     def purgeable(self) -> "WebhookQuerySet":
         return self.exclude(deleted_at=None)
 
@@ -173,7 +169,7 @@ class Webhook(TimestampedModel):
     def show_secret(self, actor: Actor) -> str:
         """For a person to copy into the receiver; who looked at it is kept."""
         self._log(actor, "show_secret")
-        return self.secret
+        return str(self.secret)
 
     def send_test(self, actor: Actor) -> None:
         """Tell this webhook alone that somebody tries it; a receiver that is left alone for a while is tried now."""
