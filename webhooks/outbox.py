@@ -5,22 +5,21 @@ from typing import Any
 from uuid import uuid4
 
 import orjson
-from django.db import connection, transaction
+from django.db import connection
 
 from callcentre.wake import wake
 from webhooks.event_types import EventType
 from webhooks.models.event import LOCK_SPACE
 
 # The lock (once a transaction) names an id that the transaction's events will not be below: see Event.settled().
-_RECORD = """
+_STATEMENT = """
 WITH lock AS MATERIALIZED (
   SELECT pg_advisory_xact_lock_shared(%s | last_value), set_config('callcentre.recording', '1', true)
   FROM webhooks_event_id_seq WHERE COALESCE(current_setting('callcentre.recording', true), '') <> '1'
 ), events AS (
   INSERT INTO webhooks_event (event_id, action, subject, payload)
   SELECT e.event_id, %s, e.subject, e.payload
-  FROM (SELECT count(*) FROM lock) AS locked,
-       json_to_recordset(%s::json) AS e(event_id uuid, subject text, payload jsonb)
+  FROM (SELECT count(*) FROM lock) AS locked, {source} AS e(event_id{uuid}, subject{text}, payload{jsonb})
   RETURNING id
 ), deliveries AS (
   INSERT INTO webhooks_delivery (event_id, webhook_id, state, attempt_count, next_attempt_at)
@@ -30,6 +29,7 @@ WITH lock AS MATERIALIZED (
 )
 SELECT DISTINCT webhook_id FROM deliveries
 """
+_RECORD = _STATEMENT.format(source="json_to_recordset(%s::json)", uuid=" uuid", text=" text", jsonb=" jsonb")
 
 
 def record(action: EventType, subject: str, payload: Mapping[str, Any]) -> None:
@@ -39,12 +39,25 @@ def record(action: EventType, subject: str, payload: Mapping[str, Any]) -> None:
 
 def record_many(action: EventType, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
     """Record events of one kind, each with its subject, in one statement; wake the workers of those who want them."""
-    if not transaction.get_connection().in_atomic_block:
-        raise RuntimeError(f"{action} is recorded outside the transaction of its change")
-    if not events:
-        return
     rows = [{"event_id": str(uuid4()), "subject": subject, "payload": payload} for subject, payload in events]
+    if rows or not connection.in_atomic_block:
+        _execute(action, _RECORD, [orjson.dumps(rows).decode()])
+
+
+def record_from_query(action: EventType, query: str, parameters: Sequence[Any] = ()) -> None:
+    """Record an event for each row of a query, which gives subject and payload (jsonb) in the order of the events.
+
+    For as many as there are: nothing of them passes through Python. Others' events are out of the feed's sight until
+    the transaction ends, so this is the last that a long one does.
+    """
+    source = f"(SELECT gen_random_uuid(), q.* FROM ({query}) AS q)"  # noqa: S608  (of the caller's code)
+    _execute(action, _STATEMENT.format(source=source, uuid="", text="", jsonb=""), parameters)
+
+
+def _execute(action: EventType, statement: str, parameters: Sequence[Any]) -> None:
+    if not connection.in_atomic_block:
+        raise RuntimeError(f"{action} is recorded outside the transaction of its change")
     with connection.cursor() as cursor:
-        cursor.execute(_RECORD, [LOCK_SPACE, action, orjson.dumps(rows).decode(), action])
+        cursor.execute(statement, [LOCK_SPACE, action, *parameters, action])
         for (webhook_id,) in cursor.fetchall():
             wake("webhooks.deliver", webhook_id)
