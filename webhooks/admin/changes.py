@@ -39,7 +39,7 @@ def changes_of(change: WebhookChange) -> list[tuple[Any, Any, Any]]:
 
 
 def _name(name: str) -> Any:
-    return NAMES.get(name) or Webhook._meta.get_field(name).verbose_name
+    return NAMES.get(name) or {field.name: field.verbose_name for field in Webhook._meta.fields}.get(name, name)
 
 
 def _plain(name: str, value: Any) -> str:

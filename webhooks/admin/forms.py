@@ -17,6 +17,7 @@ from callcentre.admin.base import MinuteField
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
 
+FIELDS = ("subscription_url", "actions", "format")
 GROUPS = {
     "CHAT": _("Chats"),
     "CUSTOMER": _("Customers"),
@@ -32,7 +33,7 @@ GROUPS = {
 class ActionBoxes(forms.CheckboxSelectMultiple):
     """Boxes in groups: what can happen to chats, to calls, …"""
 
-    template_name = "admin/webhooks/actions.html"
+    template_name = "admin/webhooks/action_boxes.html"
 
 
 def _choices() -> list[tuple[str, list[tuple[str, str]]]]:
@@ -72,16 +73,16 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Webhook
-        fields = ("subscription_url", "actions", "format")
+        fields = FIELDS
 
     def _post_clean(self) -> None:
         """Nothing: the rule that the API has too says what is wrong, and the verb refuses it."""
-        self.instance = construct_instance(self, self.instance, self._meta.fields)
+        self.instance = construct_instance(self, self.instance, FIELDS)
 
     def values(self) -> dict[str, Any]:
         """What was changed, as the verb takes it."""
         given = self.cleaned_data
-        values = {name: given[name] for name in self._meta.fields if name in self.changed_data}
+        values = {name: given[name] for name in FIELDS if name in self.changed_data}
         if given.get("forget_credentials"):
             return {**values, "http_auth_user": "", "http_auth_password": ""}
         credentials = {"http_auth_user": given.get("new_user"), "http_auth_password": given.get("new_password")}

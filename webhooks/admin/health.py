@@ -55,6 +55,12 @@ def _moment(instant: datetime | None) -> str:
     return str(localize(timezone.localtime(instant))) if instant else ""
 
 
+def next_attempt(webhook: Webhook, due_at: datetime | None) -> datetime | None:
+    """When what is due then is tried, the pause of its receiver considered; None where that is now."""
+    at = max(filter(None, [due_at, webhook.open_until]), default=None)
+    return at if at and at > timezone.now() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Hour:
     starts_at: datetime
@@ -72,8 +78,9 @@ class Queue:
     """What waits for a webhook. `count` above MOST_COUNTED says: more than that."""
 
     count: int
-    oldest_at: datetime | None
-    next_attempt_at: datetime | None
+    oldest_at: datetime | None = None
+    # None: now.
+    next_attempt_at: datetime | None = None
 
     @property
     def is_beyond_count(self) -> bool:
@@ -92,6 +99,7 @@ class Queue:
 class Failure:
     attempt: Attempt
     event: Event | None
+    webhook: Webhook
 
     @property
     def what(self) -> str:
@@ -101,8 +109,11 @@ class Failure:
     @property
     def then(self) -> str:
         delivery: Delivery = self.attempt.delivery
-        if delivery.state == Delivery.State.WAITING and delivery.next_attempt_at:
-            return _("next attempt %(at)s") % {"at": _moment(delivery.next_attempt_at)}
+        if delivery.state == Delivery.State.WAITING:
+            if not self.webhook.is_active:
+                return _("waits until the webhook is enabled")
+            at = next_attempt(self.webhook, delivery.next_attempt_at)
+            return _("next attempt %(at)s") % {"at": _moment(at)} if at else _("next attempt now")
         if delivery.state == Delivery.State.SUCCEEDED:
             return _("delivered since")
         return _("given up")
@@ -179,7 +190,7 @@ _QUEUE = """
 SELECT count(*), min(id), min(next_attempt_at) FROM (
   SELECT id, next_attempt_at FROM webhooks_delivery WHERE webhook_id = %s AND state = 'waiting'
   ORDER BY next_attempt_at, id LIMIT %s
-) AS some
+) AS counted
 """
 
 
@@ -215,13 +226,13 @@ def _queue(webhook: Webhook) -> Queue:
         cursor.execute(_QUEUE, [webhook.pk, MOST_COUNTED + 1])
         count, oldest_id, next_attempt_at = cursor.fetchone()
     if not count:
-        return Queue(0, None, None)
+        return Queue(0)
     oldest = Event.objects.filter(deliveries=oldest_id).values_list("created_at", flat=True).first()
-    return Queue(count, oldest, next_attempt_at)
+    return Queue(count, oldest, next_attempt(webhook, next_attempt_at))
 
 
 def _failures(webhook: Webhook) -> list[Failure]:
     attempts = Attempt.objects.filter(FAILED_ATTEMPT, webhook=webhook).order_by("-id")
     shown = list(attempts.select_related("delivery")[:SHOWN_FAILURES])
     events = Event.objects.in_bulk([attempt.delivery.event_id for attempt in shown])
-    return [Failure(attempt, events.get(attempt.delivery.event_id)) for attempt in shown]
+    return [Failure(attempt, events.get(attempt.delivery.event_id), webhook) for attempt in shown]

@@ -30,7 +30,7 @@ from webhooks.rules import faults_of
 CREDENTIALS = ("new_user", "new_password", "forget_credentials")
 WAITING = """(SELECT count(*) FROM (
   SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s
-) AS some)"""
+) AS counted)"""
 
 
 class HealthFilter(DropdownFilter):
@@ -128,7 +128,8 @@ class WebhookAdmin(HistoryMixin, Admin):
     def get_fieldsets(self, request: HttpRequest, obj: Webhook | None = None) -> Any:
         """Whoever only looks sees whether there are credentials, and no fields to type them."""
         may_change = self.has_change_permission(request, obj) if obj else True
-        access = [*(["credentials"] if obj else []), *(CREDENTIALS[: 3 if obj else 2] if may_change else ())]
+        is_set = obj is not None and bool(obj.http_auth_user or obj.http_auth_password)
+        access = [*(["credentials"] if obj else []), *(CREDENTIALS[: 3 if is_set else 2] if may_change else ())]
         about = ["subscription_url", "actions" if may_change else "actions_shown", "format"]
         fieldsets: list[Any] = [(None, {"fields": about}), (_("Basic authentication"), {"fields": access})]
         if obj:
@@ -142,11 +143,11 @@ class WebhookAdmin(HistoryMixin, Admin):
     def actions_shown(self, webhook: Webhook) -> str:
         return ", ".join(webhook.actions)
 
-    @display(description=_("set"))
+    @display(description=_("credentials"))
     def credentials(self, webhook: Webhook) -> str:
-        if webhook.http_auth_user:
-            return _now("User and password are set. They are not shown; what you type replaces them.")
-        return _now("None.")
+        if webhook.http_auth_user or webhook.http_auth_password:
+            return _now("Set, and never shown. What is typed here replaces them; what is left empty stays.")
+        return _now("none")
 
     @display(description=_("signs with"))
     def signs_with(self, webhook: Webhook) -> str:
