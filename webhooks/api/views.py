@@ -54,14 +54,16 @@ class EventViewSet(ApiViewSet):
 
     def list(self, request: Request) -> Response:
         faults: list[Fault] = []
-        limit, _ = limit_and_offset(request.query_params, faults)
+        limit, offset = limit_and_offset(request.query_params, faults)
         # `after` moves the window; the count is of what it holds, up to the end of what is settled.
         events = EventFilterSet.filtered(request, Event.objects.settled().exclude(action=TEST_ACTION), faults)
         if faults:
             raise Invalid(faults)
         events = events.order_by("id")
-        result = [event_data(event) for event in events[:limit]]
-        count = len(result) if len(result) < limit else events.count()
+        result = [event_data(event) for event in events[offset : offset + limit]]
+        # The last page says how many there are; only another one makes it worth counting them.
+        is_last = 0 < len(result) < limit or (not result and not offset)
+        count = offset + len(result) if is_last else events.count()
         return Response({"count": count, "result": result})
 
 
