@@ -16,7 +16,7 @@ function is_genuine(array $secrets, string $id, string $timestamp, string $signa
         return false;
     }
     foreach ($secrets as $secret) {
-        $key = base64_decode(preg_replace('/^whsec_/', '', $secret), true);
+        $key = base64_decode(preg_replace('/^whsec_/', '', $secret));
         $right = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
         foreach (explode(' ', $signatures) as $given) {
             // hash_equals takes as long for a wrong signature as for a right one.

@@ -39,7 +39,7 @@ LISTS = [
     (EVENTS, {"q": "ticket:1"}, 3),
     (EVENTS, {"date_from": "2026-01-01"}, 4),
     (DELIVERIES, {}, 5),
-    (DELIVERIES, {"state": "waiting"}, 4),
+    (DELIVERIES, {"state": "waiting"}, 6),
     (DELIVERIES, {"state": "succeeded"}, 5),
     (ATTEMPTS, {}, 6),
     (ATTEMPTS, {"outcome": "succeeded"}, 6),
@@ -109,9 +109,8 @@ def test_the_page_counts_what_became_of_the_last_day_hour_by_hour(time_machine):
 
     health = response.context["health"]
     assert (health.delivered, health.tried_again, health.given_up) == (2, 1, 1)
-    assert [
-        (f"{hour.starts_at:%H}", hour.delivered, hour.tried_again, hour.given_up) for hour in health.busy_hours
-    ] == [
+    busy = [(f"{hour.starts_at:%H}", hour.delivered, hour.tried_again, hour.given_up) for hour in health.busy_hours]
+    assert busy == [
         ("12", 2, 1, 0),
         ("09", 0, 0, 1),
     ]
@@ -168,7 +167,7 @@ def test_the_list_takes_the_same_queries_however_many_webhooks_there_are(count, 
         DeliveryFactory(webhook=webhook)
     client = superuser()
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.page(LIST)
 
 
@@ -610,6 +609,7 @@ def test_lists_of_what_was_sent_take_the_same_queries_however_long_they_are(
     path, query, queries, count, django_assert_num_queries
 ):
     AttemptFactory.create_batch(count)
+    DeliveryFactory.create_batch(count)
     client = superuser()
 
     with django_assert_num_queries(queries):
@@ -621,9 +621,12 @@ def test_rows_of_a_time_are_found_by_halving_also_where_ids_are_missing():
     events = [EventFactory(created_at=start + timedelta(hours=hour)) for hour in range(40)]
     Event.objects.filter(pk__in=[event.pk for event in events[5:20]]).delete()
 
-    found = [first_id_since(Event, "created_at", start + timedelta(hours=hour, minutes=-1)) for hour in (0, 7, 30, 99)]
+    found = []
+    for hour in (0, 7, 30, 99):
+        first = first_id_since(Event, "created_at", start + timedelta(hours=hour, minutes=-1))
+        found.append(Event.objects.filter(pk__gte=first).order_by("pk").first())
 
-    assert found == [events[0].pk, events[20].pk, events[30].pk, events[-1].pk + 1]
+    assert found == [events[0], events[20], events[30], None]
 
 
 def test_a_delivery_whose_event_has_been_cleared_away_is_still_shown():
