@@ -164,7 +164,7 @@ class Webhook(TimestampedModel):
                 secret=new_secret(),
             )
             self._log(actor, "rotate_secret")
-        return self.secret
+        return str(self.secret)
 
     def show_secret(self, actor: Actor) -> str:
         """For a person to copy into the receiver; who looked at it is kept."""
