@@ -79,10 +79,11 @@ class WebhookAdmin(HistoryMixin, Admin):
     }
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
-        registered = super().get_queryset(request).filter(deleted_at=None)
-        return registered.annotate(  # type: ignore[no-any-return]
-            waiting_count=RawSQL(WAITING, [MOST_COUNTED + 1], output_field=IntegerField())  # noqa: S611  (a text of ours)
-        )
+        registered: QuerySet[Webhook] = super().get_queryset(request).filter(deleted_at=None)
+        if not (request.resolver_match and request.resolver_match.url_name == "webhooks_webhook_changelist"):
+            return registered
+        waiting = RawSQL(WAITING, [MOST_COUNTED + 1], output_field=IntegerField())  # noqa: S611  (a text of ours)
+        return registered.annotate(waiting_count=waiting)
 
     # The list
 

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
-from webhooks.admin.spans import DatesFilter, within
+from webhooks.admin.spans import MARGIN, DatesFilter, first_id_since, within
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.models.delivery import FAILED_ATTEMPT
 
@@ -135,9 +135,12 @@ class DeliveryDates(DatesFilter):
         bounds = within(Event.objects.all(), "created_at", since, until).order_by()
         first = bounds.order_by("pk").values_list("pk", flat=True).first()
         last = bounds.order_by("-pk").values_list("pk", flat=True).first()
-        if first is None:
+        if first is None or last is None:
             return queryset.none()
-        return queryset.filter(event_id__gte=first, event_id__lte=last)
+        # Told at once, so deliveries have their ids in the order of the events.
+        low = first_id_since(Delivery, "event_id", first) - MARGIN
+        high = first_id_since(Delivery, "event_id", last) + MARGIN
+        return queryset.filter(pk__gte=low, pk__lte=high, event_id__gte=first, event_id__lte=last)
 
 
 @admin.register(Delivery)

@@ -32,11 +32,14 @@ SELECT high FROM search WHERE low >= high
 """
 
 
-def first_id_since(model: type[models.Model], column: str, instant: datetime) -> int:
-    """An id below which hardly any row is of this time or later: one statement, some 25 look-ups of the key."""
+def first_id_since(model: type[models.Model], column: str, bound: datetime | int) -> int:
+    """An id below which hardly any row has this value or a later one, in a column that grows as the ids do.
+
+    One statement, some 25 look-ups of the key.
+    """
     query = _SEARCH.format(table=model._meta.db_table, column=column)
     with connection.cursor() as cursor:
-        cursor.execute(query, [instant, instant])
+        cursor.execute(query, [bound, bound])
         found = cursor.fetchone()
     return int(found[0]) if found else 0
 
