@@ -354,6 +354,8 @@ CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# However long the broker is away: a worker that gave up would have to be started by hand.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # Publishing happens in requests too: one try, and the sweep finds what was not published.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = TIME_ZONE

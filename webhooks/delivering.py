@@ -14,7 +14,7 @@ from uuid import UUID
 import orjson
 from celery.worker import state
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from callcentre.actor import SYSTEM
 from webhooks.models.delivery import DELAYS, LEASE_SECONDS
@@ -248,7 +248,7 @@ def _deliver_batch(webhook: Webhook) -> bool:
         if failures and (result.wants_quiet or failures >= FAILURES_TO_OPEN):
             break
     if batch:
-        _store(webhook, results, left, failures)
+        _store_surely(webhook, results, left, failures)
     return bool(batch)
 
 
@@ -281,6 +281,19 @@ def _send(webhook: Webhook, delivery: Claimed) -> Result:
     }
     auth = (webhook.http_auth_user, webhook.http_auth_password) if webhook.http_auth_user else None
     return Result(delivery, now, sender.send(webhook.subscription_url, headers, body, auth))
+
+
+def _store_surely(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
+    """Wait for a database that restarts, while the deliveries are ours: without their results they go out twice."""
+    ends_at = time.monotonic() + LEASE_SECONDS / 2
+    while True:
+        try:
+            return _store(webhook, results, left, failures)
+        except (OperationalError, InterfaceError):
+            connection.close()
+            if time.monotonic() > ends_at or connection.in_atomic_block:
+                raise
+            time.sleep(0.5)
 
 
 def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:

@@ -97,9 +97,11 @@ Script = Callable[[Peer], None]
 
 
 @contextmanager
-def receiver(script: Script, tls: ssl.SSLContext | None = None) -> Generator[Receiver]:
+def receiver(
+    script: Script, tls: ssl.SSLContext | None = None, address: tuple[str, int] = ("127.0.0.1", 0)
+) -> Generator[Receiver]:
     """A server that runs the script for each connection, in a thread, and closes it after that."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(address)
     running = Receiver(listener.getsockname()[1], "https" if tls else "http")
     threads: list[threading.Thread] = []
     open_sockets: dict[int, socket.socket] = {}
