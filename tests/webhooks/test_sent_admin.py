@@ -12,6 +12,7 @@ from tests.webhooks.factories import (
     AttemptFactory,
     DeliveryFactory,
     EventFactory,
+    ResendFactory,
     WebhookFactory,
 )
 from webhooks.admin.spans import first_id_since
@@ -161,6 +162,15 @@ def test_a_delivery_whose_event_has_been_cleared_away_is_still_shown():
 
     for path in (DELIVERIES, ATTEMPTS, page_of(attempt), page_of(attempt.delivery)):
         client.page(path)
+
+
+def test_pages_of_what_was_sent_show_states_as_people_write_them():
+    attempt = AttemptFactory(failed=True, error="timeout")
+    client = superuser()
+
+    assert "500 timeout" in client.page(page_of(attempt))
+    for row in (attempt, attempt.delivery, ResendFactory(webhook=attempt.webhook)):
+        assert "(&#x27;" not in client.page(page_of(row))
 
 
 def test_the_page_of_an_event_shows_what_is_sent_and_to_whom():

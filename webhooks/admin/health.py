@@ -195,7 +195,7 @@ SELECT count(*), min(id), min(next_attempt_at) FROM (
 
 
 def health_of(webhook: Webhook) -> Health:
-    return Health(state_of(webhook), _hours(webhook), _queue(webhook), _failures(webhook))
+    return Health(state_of(webhook), _hours(webhook), queue_of(webhook), _failures(webhook))
 
 
 def _hours(webhook: Webhook) -> list[Hour]:
@@ -221,7 +221,7 @@ def _hours(webhook: Webhook) -> list[Hour]:
     return result
 
 
-def _queue(webhook: Webhook) -> Queue:
+def queue_of(webhook: Webhook) -> Queue:
     with connection.cursor() as cursor:
         cursor.execute(_QUEUE, [webhook.pk, MOST_COUNTED + 1])
         count, oldest_id, next_attempt_at = cursor.fetchone()

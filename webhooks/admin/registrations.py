@@ -23,7 +23,7 @@ from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import ErrorCode
 from webhooks.admin.changes import changes_of, label_of
 from webhooks.admin.forms import ResendForm, RotateForm, WebhookForm
-from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, state_of
+from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
 from webhooks.models import Resend, Webhook
 from webhooks.rules import faults_of
 
@@ -186,7 +186,9 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """What goes with a webhook; whoever may delete it may delete these."""
-        return [str(objs[0]), _now("what was sent to it, what waits, and its history")], {}, set(), []
+        waiting = queue_of(objs[0]).shown_count
+        gone = [str(objs[0]), _now("what was sent to it, what waits, and its history")]
+        return gone, {_now("deliveries that wait"): waiting}, set(), []
 
     # What can be done with a webhook
 

@@ -20,11 +20,12 @@ class ResendAdmin(ReadOnlyAdmin):
     list_display_links = ("created_at",)
     list_select_related = ("webhook",)
     sortable_by = ()
+    has_own_history = True  # nobody edits them: Django's would be empty
     fields = (
         "webhook_link",
         "since",
         "includes_waiting",
-        "progress",
+        "state",
         "done_count",
         "total_count",
         "actor_name",

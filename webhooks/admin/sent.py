@@ -65,6 +65,7 @@ def _link(model: str, pk: int, text: Any) -> str:
 
 
 class SentAdmin(UncountedMixin, ReadOnlyAdmin):
+    has_own_history = True  # nobody edits them: Django's would be empty
     search_fields: tuple[str, ...] = ("id",)
     search_help_text = _("Event id, sequence or subject, such as record:1204")
 
@@ -152,7 +153,7 @@ class DeliveryAdmin(SentAdmin):
     list_filter = (("webhook", AutocompleteSelectFilter), StateFilter, DeliveryDates)
     actions = ("resend_selected",)
     actions_detail = ("resend",)
-    fields = ("event_link", "subject", "webhook_link", "outcome", "attempt_count", "next_attempt_at", "finished_at")
+    fields = ("event_link", "subject", "webhook_link", "state", "attempt_count", "next_attempt_at", "finished_at")
     readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/attempts.html"
 
@@ -267,7 +268,7 @@ class AttemptAdmin(SentAdmin):
     list_display = ("started_at", "webhook_name", "event_name", "outcome", "milliseconds")
     list_display_links = ("started_at",)
     list_filter = (("webhook", AutocompleteSelectFilter), OutcomeFilter, AttemptDates)
-    fields = ("started_at", "delivery_link", "webhook_link", "outcome", "milliseconds", "answer_shown")
+    fields = ("started_at", "delivery_link", "webhook_link", "came_back", "milliseconds", "answer_shown")
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
@@ -293,6 +294,10 @@ class AttemptAdmin(SentAdmin):
     @display(description=_("outcome"), label={"yes": "success", "no": "danger"})
     def outcome(self, attempt: Attempt) -> tuple[str, str]:
         return "yes" if attempt.is_success else "no", str(attempt.status or attempt.error)
+
+    @display(description=_("what came back"))
+    def came_back(self, attempt: Attempt) -> str:
+        return " ".join(str(part) for part in (attempt.status, attempt.error) if part)
 
     @display(description=_("delivery"))
     def delivery_link(self, attempt: Attempt) -> str:
