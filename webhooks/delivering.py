@@ -225,7 +225,7 @@ def _take_turn(webhook: Webhook) -> bool:
 
 
 def _sendable(webhook_id: int) -> Webhook | None:
-    webhook = Webhook.objects.sendable().filter(pk=webhook_id).first()
+    webhook = Webhook.objects.active().filter(pk=webhook_id).first()
     return None if webhook is None or webhook.is_paused else webhook
 
 

@@ -13,6 +13,7 @@ from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.webhooks.factories import WebhookFactory
+from webhooks import outbox
 from webhooks.event_types import EventType
 from webhooks.models import Event, Webhook
 
@@ -116,13 +117,13 @@ def test_slices_are_a_statement_each_whatever_they_hold(
     """No loop over the records: a million of them cost fifty statements."""
     monkeypatch.setattr(merging, "_SLICE_ROWS", 1_000)
     statements = []
-    record_from_query = merging.events.outbox.record_from_query
+    record_from_query = outbox.record_from_query
 
     def count(*args: Any) -> None:
         statements.append(args)
         record_from_query(*args)
 
-    monkeypatch.setattr(merging.events.outbox, "record_from_query", count)
+    monkeypatch.setattr(outbox, "record_from_query", count)
     run(tmp_path, "phone\n" + "".join(f"22{number:07}\n" for number in range(3_000)), "--events")
 
     assert len(told()) == webhook.deliveries.count() == 3_000

@@ -114,7 +114,7 @@ def emptied(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
         def send() -> None:
             with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
                 # One try, and the sweep finds what was not published.
-                broker.transport_options = broker.transport_options | {"max_retries": 1, "interval_start": 0}
+                broker.transport_options = {**(broker.transport_options or {}), "max_retries": 1, "interval_start": 0}
                 app.send_task(task, args=args, connection=broker)
 
         transaction.on_commit(send)

@@ -18,9 +18,10 @@ from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from tests.webhooks.receivers import Peer, Receiver, Request, Script, always, receiver, silent
 from tests.webhooks.sending import Resolve
 from webhooks import delivering
-from webhooks.delivering import FAILURES_TO_OPEN, LEASE_SECONDS, deliver
+from webhooks.delivering import FAILURES_TO_OPEN, deliver
 from webhooks.models import Attempt, Delivery, Webhook
-from webhooks.models.delivery import DELAYS
+from webhooks.models.delivery import DELAYS, LEASE_SECONDS
+from webhooks.transport import Outcome
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "woken")]
 
@@ -47,7 +48,7 @@ def registered(running: Receiver, **values: Any) -> Webhook:
 def due(webhook: Webhook, count: int = 1, **values: Any) -> list[Delivery]:
     # The database's now() stands still in a test's transaction.
     at = timezone.now() - timedelta(minutes=1)
-    return DeliveryFactory.create_batch(count, webhook=webhook, next_attempt_at=at, **values)
+    return list(DeliveryFactory.create_batch(count, webhook=webhook, next_attempt_at=at, **values))
 
 
 def make_due(webhook: Webhook) -> None:
@@ -480,8 +481,8 @@ def test_a_worker_that_comes_back_after_its_lease_does_not_undo_what_another_has
     late = delivering._claim(webhook)
     make_due(webhook)
     prompt = delivering._claim(webhook)
-    outcome = delivering.Outcome(500, "", b"", 0.1, None)
-    success = delivering.Outcome(200, "", b"", 0.1, None)
+    outcome = Outcome(500, "", b"", 0.1, None)
+    success = Outcome(200, "", b"", 0.1, None)
     delivering._store(webhook, [delivering.Result(prompt[0], timezone.now(), success)], [], 0)
 
     # The first was sent in vain, the second not at all.
@@ -499,7 +500,7 @@ def test_what_was_delivered_after_the_lease_counts_as_delivered() -> None:
     (late,) = delivering._claim(webhook)
     make_due(webhook)
     delivering._claim(webhook)
-    success = delivering.Outcome(200, "", b"", 0.1, None)
+    success = Outcome(200, "", b"", 0.1, None)
 
     delivering._store(webhook, [delivering.Result(late, timezone.now(), success)], [], 0)
 
@@ -512,9 +513,7 @@ def test_deliveries_that_were_cleared_away_while_they_were_sent_leave_no_attempt
     (claimed,) = delivering._claim(webhook)
     Delivery.objects.all().delete()
 
-    delivering._store(
-        webhook, [delivering.Result(claimed, timezone.now(), delivering.Outcome(200, "", b"", 0.1, None))], [], 0
-    )
+    delivering._store(webhook, [delivering.Result(claimed, timezone.now(), Outcome(200, "", b"", 0.1, None))], [], 0)
 
     assert Attempt.objects.count() == 0
 
@@ -523,7 +522,7 @@ def test_what_an_ending_worker_has_not_sent_is_due_at_once(monkeypatch: pytest.M
     def script(peer: Peer) -> None:
         while peer.request():
             if len(peer.receiver.requests) == 2:
-                monkeypatch.setattr(delivering.state, "should_stop", 0)
+                monkeypatch.setattr("celery.worker.state.should_stop", 0)
             peer.answer()
 
     with receiver(script) as running:

@@ -19,7 +19,7 @@ from webhooks.models import Delivery
 pytestmark = pytest.mark.usefixtures("emptied")
 
 
-def answering(*statuses: int, **headers: str) -> Callable[[Peer], None]:
+def answering(*statuses: int) -> Callable[[Peer], None]:
     left = list(statuses)
     lock = threading.Lock()
 
@@ -27,7 +27,7 @@ def answering(*statuses: int, **headers: str) -> Callable[[Peer], None]:
         while peer.request():
             with lock:
                 status = left.pop(0) if len(left) > 1 else left[0]
-            peer.answer(status, **headers)
+            peer.answer(status)
 
     return script
 

@@ -193,7 +193,7 @@ def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(woken: lis
     webhook.remove(ACTOR)
 
     assert not Webhook.objects.registered().exists()
-    assert not Webhook.objects.sendable().exists()
+    assert not Webhook.objects.active().exists()
     assert (stored(webhook)["http_auth_password"], stored(webhook)["previous_secret"]) == ("", "")
     assert woken == [("webhooks.purge", webhook.pk)]
 

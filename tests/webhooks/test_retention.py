@@ -12,6 +12,7 @@ from tests.serving import at_once
 from tests.webhooks.factories import AttemptFactory, DeliveryFactory, EventFactory, WebhookFactory
 from webhooks import delivering, retention
 from webhooks.models import Attempt, Delivery, Event, Webhook, WebhookChange
+from webhooks.transport import Outcome
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("woken")]
 
@@ -116,7 +117,7 @@ def test_an_attempt_that_is_stored_while_its_webhook_is_purged_does_not_stay_beh
     webhook = WebhookFactory(healthy=True)
     DeliveryFactory.create_batch(40, webhook=webhook, next_attempt_at=timezone.now() - timedelta(minutes=1))
     claimed = delivering._claim(webhook)
-    outcome = delivering.Outcome(200, "", b"", 0.1, None)
+    outcome = Outcome(200, "", b"", 0.1, None)
     Webhook.objects.get().remove(ACTOR)
 
     def store() -> None:

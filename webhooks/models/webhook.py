@@ -38,8 +38,6 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
     def registered(self) -> "WebhookQuerySet":
         return self.filter(deleted_at=None)
 
-    sendable = active
-
     def purgeable(self) -> "WebhookQuerySet":
         return self.exclude(deleted_at=None)
 

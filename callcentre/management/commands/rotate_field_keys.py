@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for model in apps.get_models():
-            columns = [field.column for field in model._meta.fields if isinstance(field, EncryptedTextField)]
+            columns = [field.attname for field in model._meta.fields if isinstance(field, EncryptedTextField)]
             if model is IdempotencyRecord:
                 columns.append("answer")
             if columns:
