@@ -2,6 +2,7 @@
 
 import logging
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -28,10 +29,9 @@ def tell_supervisors(webhook_id: int) -> None:
     if not owed.update(notice_due_at=Now() + TRY_AGAIN_AFTER):
         return
     webhook = Webhook.objects.get(pk=webhook_id)
-    logger.error(
-        "webhook disabled",
-        extra={"webhook": webhook.pk, "url": webhook.subscription_url, "reason": webhook.disabled_because},
-    )
+    # The host alone: what stands behind it may be a receiver's password.
+    host = urlsplit(webhook.subscription_url).hostname
+    logger.error("webhook disabled", extra={"webhook": webhook.pk, "host": host, "reason": webhook.disabled_because})
     if settings.SUPERVISOR_EMAILS:
         send_mail(f"Webhook {webhook.pk} was disabled", _text(webhook), None, settings.SUPERVISOR_EMAILS)
     Webhook.objects.filter(pk=webhook_id, disabled_at=webhook.disabled_at).update(notice_due_at=None)

@@ -89,7 +89,8 @@ def test_deliveries_of_a_webhook_that_is_gone_disturb_nobody(woken: list[Any]) -
 @pytest.fixture
 def given_up(woken: list[Any]) -> Webhook:
     """A webhook whose receiver answered 410."""
-    webhook: Webhook = WebhookFactory(subscription_url="https://crm.client.example/hook", http_auth_password="geheim")
+    url = "https://crm.client.example/hook?token=abc123"
+    webhook: Webhook = WebhookFactory(subscription_url=url, http_auth_password="geheim")
     DeliveryFactory.create_batch(3, webhook=webhook)
     webhook.disable(ACTOR, GONE)
     Webhook.objects.update(notice_due_at=overdue())
@@ -114,6 +115,7 @@ def test_supervisors_are_told_by_mail_in_the_log_and_once(
     assert [record.message for record in errors] == ["webhook disabled"]
     assert "geheim" not in message.body + caplog.text
     assert given_up.secret not in message.body + caplog.text
+    assert "abc123" not in caplog.text
     given_up.refresh_from_db()
     assert given_up.notice_due_at is None
 
