@@ -22,6 +22,8 @@ from callcentre.phone import is_region
 Check = Callable[[], Iterable[CheckMessage]]
 LOOPBACK = ("127.0.0.0/8", "::1")
 SECRET_KEY_LENGTH = 50
+# A delivery is claimed for 60 seconds, in which 5 of a batch, one request, and the storing of it all must fit.
+LONGEST_WEBHOOK_TIMEOUT_SECONDS = 30
 _CHECKS: list[Check] = []
 
 
@@ -133,7 +135,11 @@ def _is_loopback(host: str) -> bool:
 
 @_check
 def check_networks() -> Iterator[CheckMessage]:
-    for name, number in (("TRUSTED_PROXIES", 7), ("METRICS_ALLOWED_NETWORKS", 8)):
+    for name, code in (
+        ("TRUSTED_PROXIES", "E007"),
+        ("METRICS_ALLOWED_NETWORKS", "E008"),
+        ("WEBHOOK_ALLOWED_NETWORKS", "E013"),
+    ):
         for network in getattr(settings, name):
             try:
                 is_all = ip_network(network).prefixlen == 0
@@ -141,7 +147,7 @@ def check_networks() -> Iterator[CheckMessage]:
                 yield Error(
                     f"{name}: {network!r} is no network.",
                     hint="Write 192.0.2.0/24 or one address, separated by commas.",
-                    id=f"callcentre.E00{number}",
+                    id=f"callcentre.{code}",
                 )
                 continue
             if is_all and name == "TRUSTED_PROXIES":
@@ -150,6 +156,17 @@ def check_networks() -> Iterator[CheckMessage]:
                     hint="Name the networks of your own proxies only.",
                     id="callcentre.E007",
                 )
+
+
+@_check
+def check_webhooks() -> Iterator[CheckMessage]:
+    if settings.WEBHOOK_TIMEOUT_SECONDS > LONGEST_WEBHOOK_TIMEOUT_SECONDS:
+        yield Error(
+            f"WEBHOOK_TIMEOUT_SECONDS is above {LONGEST_WEBHOOK_TIMEOUT_SECONDS}: deliveries would be taken for lost,"
+            " and sent twice, while they are under way.",
+            hint="Receivers are to answer at once and do their work afterwards.",
+            id="callcentre.E014",
+        )
 
 
 @_check

@@ -1,9 +1,11 @@
 """Encryption of what the database keeps but must not show: keys of their own, rotated by putting a new one first."""
 
 from functools import lru_cache
+from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from django.db import models
 
 
 @lru_cache(maxsize=4)
@@ -21,3 +23,13 @@ def decrypt(token: bytes) -> bytes:
         return _fernet(tuple(settings.FIELD_ENCRYPTION_KEYS)).decrypt(token)
     except InvalidToken as error:
         raise ValueError("None of FIELD_ENCRYPTION_KEYS decrypts this value.") from error
+
+
+class EncryptedTextField(models.TextField):
+    """A text that the database holds encrypted. It cannot be searched or sorted by; "" stays ""."""
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
+        return decrypt(value.encode()).decode() if value else value
+
+    def get_prep_value(self, value: Any) -> Any:
+        return encrypt(str(value).encode()).decode() if value else value

@@ -111,6 +111,14 @@ class ErrorCode(enum.Enum):
     QUOTE_OPEN = 122011, _("A quotation mark is opened and not closed.")
     FILE_GONE = 122012, _("The file is not there any more.")
 
+    # Webhooks
+    ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')
+    TARGET_MALFORMED = 130002, _("This is no address of a web server.")
+    TARGET_SCHEME = 130003, _("The address must start with http:// or https://.")
+    TARGET_FORBIDDEN = 130004, _("Webhooks are not sent to this network.")
+    TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
+    USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
+
     @property
     def slug(self) -> str:
         return self.name.lower()

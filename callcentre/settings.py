@@ -141,6 +141,7 @@ INSTALLED_APPS = [
     "django_filters",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "webhooks",
     "telephony",
     "campaigns",
 ]
@@ -308,6 +309,32 @@ UNFOLD: dict[str, Any] = {
     },
 }
 
+# Webhooks
+
+WEBHOOK_DEFAULT_FORMAT = env("WEBHOOK_DEFAULT_FORMAT", "json")
+if WEBHOOK_DEFAULT_FORMAT not in ("json", "form"):
+    raise ImproperlyConfigured(f"WEBHOOK_DEFAULT_FORMAT: {WEBHOOK_DEFAULT_FORMAT!r} is neither json nor form.")
+# Networks (CIDR) that receivers may be in although they are not public.
+WEBHOOK_ALLOWED_NETWORKS = env_list("WEBHOOK_ALLOWED_NETWORKS")
+# For connection, request and answer together.
+WEBHOOK_TIMEOUT_SECONDS = env_int("WEBHOOK_TIMEOUT_SECONDS", 15, minimum=1)
+EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
+
+# Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
+
+EMAIL_HOST = env("EMAIL_HOST")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
+EMAIL_FILE_PATH = VAR / "mail"
+EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)
+EMAIL_PORT = env_int("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25, minimum=1)
+EMAIL_HOST_USER = env("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
+EMAIL_TIMEOUT = 15
+DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
+# Who is told of what nobody but a person can mend, such as a webhook that was given up.
+SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
+
 # Celery. State, due times and attempts live in our rows; a message carries a primary key only.
 
 CELERY_BROKER_URL = REDIS_URL
@@ -315,7 +342,12 @@ CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_QUEUE_NAMES = ("calls", "webhooks", "mail", "default", "reports")
-CELERY_TASK_ROUTES = {"telephony.*": {"queue": "calls"}, "reports.*": {"queue": "reports"}}
+CELERY_TASK_ROUTES = {
+    "webhooks.notify_disabled": {"queue": "mail"},
+    "webhooks.*": {"queue": "webhooks"},
+    "telephony.*": {"queue": "calls"},
+    "reports.*": {"queue": "reports"},
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_TRACK_STARTED = True
@@ -326,6 +358,8 @@ CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# However long the broker is away: a worker that gave up would have to be started by hand.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # Publishing happens in requests too: one try, and the sweep finds what was not published.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = TIME_ZONE
@@ -342,6 +376,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    # every second: deliver what is due again, and what no message was sent for
+    "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
+    # every 10 seconds: go on with resends whose message or worker was lost
+    "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
+    # at 2:41 every night: forget events that are 90 days old, and what is left of removed webhooks
+    "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # once an hour: forget answers kept for retried writes, 24 hours old

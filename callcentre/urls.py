@@ -15,6 +15,7 @@ api: list[URLPattern | URLResolver] = [
     route("ping", PingViewSet, get="ping"),
     re_path(r"^schema/?\Z", SchemaView.as_view(), name="schema"),
     re_path(r"^docs/?\Z", DocsView.as_view(), name="docs"),
+    path("", include("webhooks.api.urls")),
     path("", include("telephony.api.urls")),
     path("", include("campaigns.api.urls")),
     re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),

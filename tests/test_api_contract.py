@@ -24,6 +24,7 @@ from tests.campaigns.factories import (
 )
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory, AgentGroupFactory
+from tests.webhooks.factories import EventFactory, WebhookFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -83,6 +84,15 @@ AGENT = {
     "group_id": INTEGER_OR_NULL,
 }
 GROUP = {"id": int, "name": str}
+WEBHOOK = {
+    "id": int,
+    "actions": [str],
+    "subscription_url": str,
+    "http_auth_user": str,
+    "http_auth_password": str,
+}
+PAYLOAD_VALUE = frozenset({str, int, type(None)})
+EVENT = {"id": int, "event_id": str, "action": str, "date": str, "payload": Each(PAYLOAD_VALUE)}
 
 
 @dataclass(frozen=True)
@@ -120,15 +130,18 @@ def ours(*args: Any, **kwargs: Any) -> Operation:
 
 
 READ, WRITE, AGENTS = "campaigns:read", "campaigns:write", "agents:read"
+WEBHOOKS, WEBHOOKS_WRITE = "webhooks:read", "webhooks:write"
+# A literal address: nobody is asked for a name.
+NEW_WEBHOOK = {"actions": ["OUTBOUND_CREATED"], "subscription_url": "https://[2606:4700::1111]/hook"}
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2030-01-01 10:00"} for n in range(1, 3)]}
 ADDITIONS = {"records": [{"phone_number": "+48 22 200 00 01"}, {"phone_number": "+48 22 200 00 02"}]}
 
 OPERATIONS = [
     # INTERFACE 4.1
-    Operation("POST", "/outbounds", WRITE, 201, {"id": str, "outbound_id": str}, 6, NEW_CAMPAIGN),
+    Operation("POST", "/outbounds", WRITE, 201, {"id": str, "outbound_id": str}, 7, NEW_CAMPAIGN),
     Operation(
-        "POST", "/outbounds/WORLD/clone", WRITE, 201, {"id": str}, 11, {"name": "Copy"}, "/outbounds/XXXXX/clone"
+        "POST", "/outbounds/WORLD/clone", WRITE, 201, {"id": str}, 12, {"name": "Copy"}, "/outbounds/XXXXX/clone"
     ),
     Operation(
         "POST", "/outbounds/WORLD/add_agents", WRITE, 204, None, 5, {"logins": ["free"]}, "/outbounds/XXXXX/add_agents"
@@ -141,7 +154,7 @@ OPERATIONS = [
         WRITE,
         201,
         {"record_id": str},
-        3,
+        4,
         {"phone_number": "+48 22 300 00 01"},
         "/outbounds/XXXXX/records",
     ),
@@ -175,6 +188,26 @@ OPERATIONS = [
         None,
         "/outbounds/WORLD/records_by_identifier/ID-X",
     ),
+    # INTERFACE 4.6
+    Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
+    Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
+    Operation("DELETE", "/webhooks/77001", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999"),
+    # DECISIONS 9: webhooks
+    ours(
+        "GET",
+        "/webhooks/77001/secret",
+        WEBHOOKS,
+        200,
+        {"id": int, "secret": str},
+        2,
+        None,
+        "/webhooks/999999999/secret",
+    ),
+    ours("POST", "/webhooks/77001/enable", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999/enable"),
+    ours("POST", "/webhooks/77001/disable", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999/disable"),
+    ours("POST", "/webhooks/77001/test", WEBHOOKS_WRITE, 204, None, 5, None, "/webhooks/999999999/test"),
+    ours("GET", "/webhooks/actions", WEBHOOKS, 200, [{"action": str, "example": Each(PAYLOAD_VALUE)}], 1),
+    ours("GET", "/events", WEBHOOKS, 200, {"count": int, "result": [EVENT]}, 4),
     # DECISIONS 9: campaigns
     ours("GET", "/ping", "", 204, None, 1),
     ours("GET", "/outbounds", READ, 200, [CAMPAIGN], 3),
@@ -237,7 +270,7 @@ OPERATIONS = [
         WRITE,
         201,
         Each({"status": str, "record_id": str}),
-        3,
+        4,
         ADDITIONS,
         "/batch/outbounds/XXXXX/records",
     ),
@@ -267,6 +300,8 @@ def world(db: None) -> Callable[[int], None]:
     """Fills the database: a campaign WORLD with so many of everything that an answer may hold."""
 
     def fill(size: int) -> None:
+        # Before anything is recorded: what a transaction has recorded is out of the feed until it ends.
+        EventFactory.create_batch(size)
         agents = [*AgentFactory.create_batch(size, grouped=True), AgentFactory(login="free")]
         CampaignGroupFactory.create_batch(size)
         DictionaryStatusFactory.create_batch(size)
@@ -281,6 +316,8 @@ def world(db: None) -> Callable[[int], None]:
                 campaign=campaign, phone_number=f"+48 22 100 {n:04}", identifier=f"ID-{n}", agent=agents[0]
             )
             AdditionalNumberFactory(record=record)
+        WebhookFactory.create_batch(size, actions=["OUTBOUND_CREATED", "OUTBOUND_RECORD_CREATED"])
+        WebhookFactory(pk=77_001)
 
     return fill
 

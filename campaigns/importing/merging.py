@@ -17,6 +17,7 @@ from psycopg import sql
 
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault
+from campaigns import events
 from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import showable
 from campaigns.importing.reading import Rows
@@ -143,8 +144,14 @@ SELECT count(*) FILTER (WHERE message IS NULL AND is_number_taken), count(*) FRO
 """
 
 
+# Those rows of a slice that became records, as they stand in the file.
+_BECAME_RECORDS = """
+SELECT r.id, r.line FROM import_row r JOIN campaigns_record x ON x.id = r.id WHERE {slice}
+"""
+
+
 class Merge:
-    """One file into one campaign. `stage`, then `merge`, then `refusals`, inside one transaction."""
+    """One file into one campaign. `stage`, `merge`, `refusals`, `record_events`, inside one transaction."""
 
     def __init__(self, campaign: CampaignFacts, actor: Actor, *, is_skipping: bool, progress: Progress) -> None:
         self._campaign = campaign
@@ -158,6 +165,7 @@ class Merge:
             "is_skipping": sql.Literal(is_skipping),
         }
         self._staged = 0
+        self._merged: list[tuple[str, str]] = []
 
     def stage(self, rows: Rows, reader: RowReader) -> None:
         """Read the whole file into the temporary table, faulty rows too."""
@@ -183,14 +191,22 @@ class Merge:
         """Make records of the staged rows, and refusals of those that cannot become one."""
         added = 0
         with connection.cursor() as cursor:
-            slices = [*self._slices(cursor)]
-            self._progress.slices = len(slices)
-            for first, last in slices:
+            self._merged = [*self._slices(cursor)]
+            self._progress.slices = len(self._merged)
+            for first, last in self._merged:
                 added += self._merge_slice(cursor, first, last)
                 self._progress.slices_merged += 1
             cursor.execute(_COUNT_REFUSED)
             duplicates, refused = cursor.fetchone()
         return Totals(self._staged, added, duplicates, refused - duplicates)
+
+    def record_events(self) -> None:
+        """One event for each record that was added. The last thing before the commit: see outbox.record_from_query."""
+        for first, last in self._merged:
+            parts = _slice(first, last)
+            with connection.cursor() as cursor:
+                records = sql.SQL(_BECAME_RECORDS).format(**parts).as_string(cursor.connection)
+            events.records_created_in_bulk(records)
 
     @contextmanager
     def refusals(self) -> Iterator[Iterator[Refusal]]:
@@ -212,11 +228,9 @@ class Merge:
     def _merge_slice(self, cursor: Any, first: str, last: str) -> int:
         parts: dict[str, sql.Composable] = {
             **self._constants,
-            "first": sql.SQL("{}::tid").format(first),
-            "last": sql.SQL("{}::tid").format(last),
+            **_slice(first, last),
             "not_added": sql.SQL("NOT EXISTS (SELECT FROM campaigns_record x WHERE x.id = r.id)"),
         }
-        parts["slice"] = sql.SQL("r.ctid >= {first} AND r.ctid < {last}").format(**parts)
 
         def compose(statement: str) -> sql.Composable:
             return sql.SQL(statement).format(**parts)
@@ -240,6 +254,15 @@ class Merge:
                 added += insert(_LEFT_OVER, is_primary=False)[1]
         execute(_REFUSE)
         return added
+
+
+def _slice(first: str, last: str) -> dict[str, sql.Composable]:
+    """A range of pages of the temporary table."""
+    ends: dict[str, sql.Composable] = {
+        "first": sql.SQL("{}::tid").format(first),
+        "last": sql.SQL("{}::tid").format(last),
+    }
+    return {**ends, "slice": sql.SQL("r.ctid >= {first} AND r.ctid < {last}").format(**ends)}
 
 
 def _reason(message: str | None, is_number_taken: bool, is_identifier_taken: bool) -> str:

@@ -127,6 +127,8 @@ def _import(
         stored = ""
         if totals.refused:
             stored = _keep_errors(given, file, merge, errors)
+    if given.records_events:
+        merge.record_events()
     lease.stop()
     given.finish(
         lease.attempt,

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault
 from callcentre.phone import PhoneError, normalise
+from campaigns import events
 from campaigns.models.rules import CampaignFacts, Draft, check
 from telephony.models import Agent
 
@@ -79,8 +80,23 @@ def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]
         ids = _insert(actor, campaign, faultless) if faultless else {}
         for record in faultless:
             record.id = ids.get(record.number)
+        events.records_created(_facts(campaign, record) for record in faultless if record.id is not None)
     if refused := [record for record in records if record.id is None]:
         _find_taken(campaign, refused)
+
+
+def _facts(campaign: CampaignFacts, record: NewRecord) -> events.RecordFacts:
+    assert record.id is not None
+    draft = record.draft
+    return events.RecordFacts(
+        record.id,
+        campaign.code,
+        record.values["phone_number"],
+        draft.status.system_status,
+        draft.status.id,
+        draft.next_call_at,
+        draft.agent_login,
+    )
 
 
 def _read_numbers(record: NewRecord) -> None:

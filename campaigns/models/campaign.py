@@ -13,6 +13,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
+from campaigns import events
 from campaigns.models.status import DictionaryStatus, RecordStatus
 from telephony.models import Agent
 
@@ -180,6 +181,7 @@ class Campaign(TimestampedModel):
                 )
                 for entry in DictionaryStatus.objects.all()
             )
+            events.campaign_created(campaign.code, campaign.name)
         return campaign
 
     def clone(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> "Campaign":
@@ -202,6 +204,7 @@ class Campaign(TimestampedModel):
                 for status in self.statuses.all()
             )
             campaign._link(self.agents.values_list("pk", flat=True))
+            events.campaign_created(campaign.code, campaign.name)
         return campaign
 
     def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:

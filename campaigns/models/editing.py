@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault
 from callcentre.phone import PhoneError, normalise
+from campaigns import events
 from campaigns.models.adding import phone_fault, read_additional
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
 from telephony.models import Agent
@@ -30,6 +31,8 @@ class Edit:
     number: str = ""
     additional: list[tuple[str, str]] = field(default_factory=list)
     record_id: int | None = None
+    # As the record has it, which may be spelled otherwise.
+    stored_number: str = ""
     before: Draft = field(default_factory=Draft)
     after: Draft = field(default_factory=Draft)
     # [old, new] where the additional numbers are others than before.
@@ -45,7 +48,7 @@ SELECT number, record_id FROM campaigns_additionalnumber WHERE campaign_id = %s 
 # In the order of ids, so that two batches that meet wait for each other and never for ever.
 _LOCK = """
 SELECT r.id, r.number, r.is_primary, r.status_id, r.system_status, r.agent_id, a.login, r.next_call_at,
-       r.identifier, r."order", r.last_note, r.fields::text, COALESCE(r.leased_until > now(), false)
+       r.identifier, r."order", r.last_note, r.fields::text, r.phone_number, COALESCE(r.leased_until > now(), false)
 FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
 WHERE r.campaign_id = %s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
 """
@@ -111,6 +114,9 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
         _replace_additional(cursor, campaign, made)
         if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
             _write(cursor, actor, changed)
+            events.statuses_changed(
+                _facts(campaign, edit) for edit in changed if edit.after.status != edit.before.status
+            )
 
 
 def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
@@ -121,11 +127,11 @@ def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> 
     rows = {row[0]: row for row in cursor.fetchall()}
     for edit in edits:
         row = rows.get(edit.record_id)
-        if row is None or row[12]:
+        if row is None or row[-1]:
             edit.record_id = None
             edit.faults.append(Fault(ErrorCode.RECORD_BUSY if row else ErrorCode.RECORD_NOT_FOUND))
         else:
-            edit.before = _draft(row, campaign)
+            edit.before, edit.stored_number = _draft(row, campaign), row[-2]
             edit.additional = [pair for pair in edit.additional if pair[1] != row[1]]
 
 
@@ -174,11 +180,11 @@ def _take(edit: Edit, row: Sequence[Any], campaign: CampaignFacts) -> None:
     if is_leased:
         edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
     else:
-        edit.record_id, edit.before = row[0], _draft(row, campaign)
+        edit.record_id, edit.before, edit.stored_number = row[0], _draft(row, campaign), row[-2]
 
 
 def _draft(row: Sequence[Any], campaign: CampaignFacts) -> Draft:
-    _, _, _, status_id, system_status, agent_id, login, next_call_at, identifier, order, note, fields, _ = row
+    _, _, _, status_id, system_status, agent_id, login, next_call_at, identifier, order, note, fields, *_ = row
     known = campaign.statuses.get(status_id, NO_STATUS)
     status = known if known.system_status == system_status else StatusFact(status_id, known.name, system_status, None)
     return Draft(status, agent_id, login or "", next_call_at, identifier, order, note, orjson.loads(fields))
@@ -203,6 +209,20 @@ def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
     rows = orjson.dumps([_row(edit) for edit in edits]).decode()
     cursor.execute(_UPDATE, [rows])
     cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], rows])
+
+
+def _facts(campaign: CampaignFacts, edit: Edit) -> events.RecordFacts:
+    assert edit.record_id is not None
+    after = edit.after
+    return events.RecordFacts(
+        edit.record_id,
+        campaign.code,
+        edit.stored_number,
+        after.status.system_status,
+        after.status.id,
+        after.next_call_at,
+        after.agent_login,
+    )
 
 
 def _row(edit: Edit) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode
 from callcentre.models import Change, actor_columns
+from campaigns import events
 from campaigns.models.adding import NewRecord, add_many
 from campaigns.models.campaign import Campaign
 from campaigns.models.editing import Edit, edit_many
@@ -168,6 +169,20 @@ class Record(models.Model):
             from_system_status=before.system_status,
             to_system_status=system_status,
             **actor_columns(actor),
+        )
+        if (before.status_id, before.system_status) != (self.status_id, system_status):
+            events.statuses_changed([self._facts])
+
+    @property
+    def _facts(self) -> events.RecordFacts:
+        return events.RecordFacts(
+            self.pk,
+            self.campaign.code,
+            self.phone_number,
+            self.system_status,
+            self.status_id,
+            self.next_call_at,
+            self.agent.login if self.agent else "",
         )
 
 

@@ -16,6 +16,7 @@ from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
+from tests.webhooks.factories import AttemptFactory, ResendFactory
 
 CHROMIUM = shutil.which("chromium") or ""
 SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -83,6 +84,9 @@ def paths() -> list[str]:
         *("campaigns_dictionarystatus", "telephony_agent", "telephony_agentgroup", "auth_group"),
         *(f"callcentre_{name}" for name in ("apiuser", "apiuserchange", "user", "lockout")),
     ]
+    attempt = AttemptFactory(failed=True, answer="<h1>" + "no spaces" * 200)
+    webhook, sent = attempt.webhook, (attempt, attempt.delivery, attempt.delivery.event, ResendFactory())
+    models += ["webhooks_webhook", "webhooks_webhookchange", *(f"webhooks_{row._meta.model_name}" for row in sent)]
     return [
         reverse("admin:index"),
         *(reverse(f"admin:{model}_changelist") for model in models),
@@ -97,6 +101,12 @@ def paths() -> list[str]:
             reverse(f"admin:callcentre_apiuser_{page}", args=[api_user.pk])
             for page in ("change", "rotate_secret", "set_password")
         ),
+        reverse("admin:webhooks_webhook_add"),
+        *(
+            reverse(f"admin:webhooks_webhook_{page}", args=[webhook.pk])
+            for page in ("change", "delete", "send_test", "disable", "show_secret", "rotate_secret", "resend_failed")
+        ),
+        *(reverse(f"admin:webhooks_{row._meta.model_name}_change", args=[row.pk]) for row in sent),
         reverse("admin:callcentre_user_add"),
         reverse("admin:password_change"),
     ]

@@ -163,7 +163,7 @@ class Command(BaseCommand):
         elif totals.refused:
             self.stdout.write("--errors FILE writes the rows that would not be imported, and why.")
         if given.records_events and not options["dry_run"]:
-            self.stdout.write("Events are wished for and noted; there are no webhooks yet that could hear them.")
+            self.stdout.write("An event was recorded for each record.")
 
 
 def _user() -> str:

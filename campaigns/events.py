@@ -1,0 +1,65 @@
+"""What others may hear of campaigns and their records: the payload and the recording of each event."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from callcentre.api.fields import minute, zone
+from webhooks import outbox
+from webhooks.event_types import EventType
+
+
+class RecordFacts(NamedTuple):
+    """A record as an event tells of it."""
+
+    id: int
+    campaign_code: str
+    phone_number: str
+    system_status: str
+    status_id: int | None
+    next_call_at: datetime | None
+    agent_login: str
+
+    @property
+    def event(self) -> tuple[str, dict[str, Any]]:
+        return f"record:{self.id}", {
+            "record_id": self.id,
+            "outbound_id": self.campaign_code,
+            "phone_number": self.phone_number,
+            "system_status": self.system_status,
+            "status_id": self.status_id,
+            "next_call_date": minute(self.next_call_at) or None,
+            "agent_login": self.agent_login or None,
+        }
+
+
+# The facts of RecordFacts.event, made where the records are. {records}: a query of ids, and the order of the events.
+_CREATED = """
+SELECT 'record:' || r.id, jsonb_build_object(
+  'record_id', r.id, 'outbound_id', c.code, 'phone_number', r.phone_number, 'system_status', r.system_status,
+  'status_id', r.status_id, 'next_call_date', to_char(r.next_call_at AT TIME ZONE %s, 'YYYY-MM-DD HH24:MI'),
+  'agent_login', a.login)
+FROM ({records}) AS given(id, position)
+JOIN campaigns_record r ON r.id = given.id
+JOIN campaigns_campaign c ON c.id = r.campaign_id
+LEFT JOIN telephony_agent a ON a.id = r.agent_id
+ORDER BY given.position
+"""
+
+
+def campaign_created(code: str, name: str) -> None:
+    outbox.record(EventType.OUTBOUND_CREATED, f"outbound:{code}", {"outbound_id": code, "name": name})
+
+
+def records_created(records: Iterable[RecordFacts]) -> None:
+    outbox.record_many(EventType.OUTBOUND_RECORD_CREATED, [record.event for record in records])
+
+
+def records_created_in_bulk(records: str) -> None:
+    """For each record of a query, which gives ids and the order of their events."""
+    query = _CREATED.format(records=records)
+    outbox.record_from_query(EventType.OUTBOUND_RECORD_CREATED, query, [zone().key])
+
+
+def statuses_changed(records: Iterable[RecordFacts]) -> None:
+    outbox.record_many(EventType.OUTBOUND_RECORD_STATUS_CHANGED, [record.event for record in records])

@@ -1,0 +1,138 @@
+"""Events of imported records: one for each, when they are asked for, in the transaction that adds them."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from campaigns.importing import merging
+from campaigns.models import Campaign, Record, RecordImport
+from tests.campaigns.factories import CampaignFactory
+from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory
+from tests.webhooks.factories import WebhookFactory
+from webhooks import outbox
+from webhooks.event_types import EventType
+from webhooks.models import Event, Webhook
+
+CREATED = EventType.OUTBOUND_RECORD_CREATED
+
+
+@pytest.fixture
+def campaign(committed_db: None) -> Campaign:
+    return CampaignFactory(code="EVENT")
+
+
+@pytest.fixture
+def webhook(campaign: Campaign) -> Webhook:
+    """A receiver that wants to be told of new records."""
+    webhook: Webhook = WebhookFactory(actions=[CREATED])
+    return webhook
+
+
+def run(tmp_path: Path, content: str, *arguments: str) -> str:
+    (tmp_path / "records.csv").write_text(content)
+    output = StringIO()
+    call_command("import_records", "EVENT", str(tmp_path / "records.csv"), *arguments, stdout=output)
+    return output.getvalue()
+
+
+def told() -> list[Event]:
+    return list(Event.objects.filter(action=CREATED).order_by("id"))
+
+
+def test_without_the_wish_an_import_records_nothing(webhook: Webhook, tmp_path: Path) -> None:
+    run(tmp_path, "phone\n225550101\n")
+
+    assert Record.objects.count() == 1
+    assert told() == []
+    assert webhook.deliveries.count() == 0
+
+
+def test_with_it_each_record_that_was_added_has_one_event_in_the_order_of_the_file(
+    webhook: Webhook, tmp_path: Path
+) -> None:
+    printed = run(tmp_path, "phone\n225550103\nnonsense\n225550101\n225550103\n225550102\n", "--events")
+
+    assert [event.payload["phone_number"] for event in told()] == ["225550103", "225550101", "225550102"]
+    records = {record.phone_number: record.pk for record in Record.objects.all()}
+    assert [event.subject for event in told()] == [
+        f"record:{records[number]}" for number in ("225550103", "225550101", "225550102")
+    ]
+    assert webhook.deliveries.waiting().count() == 3
+    assert "An event was recorded for each record." in printed
+
+
+def test_an_imported_record_is_told_of_as_one_that_was_added_by_the_api(
+    webhook: Webhook, tmp_path: Path, credential: str
+) -> None:
+    AgentFactory(login="agent1")
+    login, _, secret = credential.partition(":")
+    added = {"phone_number": "22 555 01 01", "system_status": "MY_RECORD", "agent_login": "agent1"}
+    added["next_call_date"] = "2030-07-01 10:05"
+    response = ApiClient(login, secret).post("/api/outbounds/EVENT/records", added)
+    assert response.status_code == 201, response.content
+    run(
+        tmp_path,
+        "phone,system_status,agent_login,next_call_date\n22 555 01 02,MY_RECORD,agent1,2030-07-01 10:05\n"
+        "22 555 01 03,,,\n",
+        "--events",
+    )
+
+    by_api, imported, plain = (event.payload for event in told())
+    assert imported | {"record_id": 0, "phone_number": ""} == by_api | {"record_id": 0, "phone_number": ""}
+    assert {name: type(value) for name, value in imported.items()} == {
+        name: type(value) for name, value in by_api.items()
+    }
+    assert imported["next_call_date"] == "2030-07-01 10:05"
+    assert (plain["next_call_date"], plain["agent_login"]) == (None, None)
+    assert plain["phone_number"] == "22 555 01 03"
+
+
+def test_a_rehearsal_records_nothing(webhook: Webhook, tmp_path: Path) -> None:
+    run(tmp_path, "phone\n225550101\n", "--events", "--dry-run")
+
+    assert told() == []
+
+
+def test_an_import_that_fails_at_its_end_has_told_of_nothing(
+    webhook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any) -> None:
+        raise RuntimeError("at the last moment")
+
+    monkeypatch.setattr(RecordImport, "finish", fail)
+
+    with pytest.raises(Exception, match="The service failed"):
+        run(tmp_path, "phone\n225550101\n", "--events")
+
+    assert (Record.objects.count(), told(), webhook.deliveries.count()) == (0, [], 0)
+
+
+def test_slices_are_a_statement_each_whatever_they_hold(
+    webhook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No loop over the records: a million of them cost fifty statements."""
+    monkeypatch.setattr(merging, "_SLICE_ROWS", 1_000)
+    statements = []
+    record_from_query = outbox.record_from_query
+
+    def count(*args: Any) -> None:
+        statements.append(args)
+        record_from_query(*args)
+
+    monkeypatch.setattr(outbox, "record_from_query", count)
+    run(tmp_path, "phone\n" + "".join(f"22{number:07}\n" for number in range(3_000)), "--events")
+
+    assert len(told()) == webhook.deliveries.count() == 3_000
+    assert 1 < len(statements) <= 4
+    assert [event.payload["phone_number"] for event in told()] == [f"22{number:07}" for number in range(3_000)]
+
+
+def test_duplicates_that_are_allowed_are_told_of_as_well(webhook: Webhook, tmp_path: Path) -> None:
+    run(tmp_path, "phone\n225550101\n225550101\n", "--events", "--allow-duplicates")
+
+    assert sorted(event.subject for event in told()) == sorted(f"record:{record.pk}" for record in Record.objects.all())
+    assert len(told()) == 2

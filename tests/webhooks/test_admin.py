@@ -1,0 +1,296 @@
+"""Webhooks in the admin: is the receiver healthy, how is it edited, and nothing secret on any page."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.backoffice import errors_of, staff, superuser
+from tests.conftest import ACTOR
+from tests.webhooks.factories import (
+    AttemptFactory,
+    DeliveryFactory,
+    EventFactory,
+    WebhookChangeFactory,
+    WebhookFactory,
+)
+from webhooks.models import Webhook
+
+LIST = reverse("admin:webhooks_webhook_changelist")
+ADD = reverse("admin:webhooks_webhook_add")
+DELIVERIES = reverse("admin:webhooks_delivery_changelist")
+ATTEMPTS = reverse("admin:webhooks_attempt_changelist")
+INDEX = reverse("admin:index")
+
+# A page of a webhook: session, user, webhook twice, hours (3), queue (2), failures (2), history, resends.
+QUERIES_OF_PAGE = 13
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+@pytest.fixture(autouse=True)
+def _quiet(settings):
+    """No messages leave, and receivers may be here."""
+    settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    cache.clear()
+
+
+def page_of(obj, page="change"):
+    return reverse(f"admin:webhooks_{obj._meta.model_name}_{page}", args=[obj.pk])
+
+
+def of(webhook, name):
+    """The address of one of the actions of its page."""
+    return f"{LIST}{webhook.pk}/{name}/"
+
+
+def history(webhook):
+    return list(webhook.history.order_by("id").values_list("action", "actor_name", "changes"))
+
+
+# Is it healthy?
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({}, "Nothing has been delivered yet."),
+        ({"healthy": True}, "Healthy: last success"),
+        ({"failing": True}, "Failing since"),
+        ({"paused": True}, "After 4 failures in a row it is left alone until"),
+        ({"given_up": True}, "nothing but failures for five days"),
+        (
+            {"is_active": False, "disabled_because": "gone", "disabled_at": timezone.now()},
+            "the receiver answered 410: it wants no more",
+        ),
+    ],
+)
+def test_the_page_of_a_webhook_begins_with_its_state(values, sentence):
+    webhook = WebhookFactory(**values)
+
+    assert sentence in superuser().page(page_of(webhook))
+
+
+def test_the_page_counts_what_became_of_the_last_day_hour_by_hour(time_machine):
+    time_machine.move_to("2026-11-21 12:30:00+00:00", tick=False)
+    webhook = WebhookFactory()
+    now = timezone.now()
+    for hours, count, values in (
+        (0, 2, {"status": 200}),
+        (0, 1, {"status": 500}),
+        (3, 1, {"status": None, "error": "timeout"}),
+        (25, 5, {"status": 200}),
+    ):
+        AttemptFactory.create_batch(count, delivery__webhook=webhook, started_at=now - timedelta(hours=hours), **values)
+    DeliveryFactory(webhook=webhook, failed=True, finished_at=now - timedelta(hours=3))
+    AttemptFactory(status=204)
+
+    response = superuser().get(page_of(webhook))
+
+    health = response.context["health"]
+    assert (health.delivered, health.tried_again, health.given_up) == (2, 1, 1)
+    busy = [(f"{hour.starts_at:%H}", hour.delivered, hour.tried_again, hour.given_up) for hour in health.busy_hours]
+    assert busy == [
+        ("12", 2, 1, 0),
+        ("09", 0, 0, 1),
+    ]
+    assert len(health.hours) == 24
+    assert 'data-type="bar"' in response.content.decode()
+
+
+def test_the_page_says_how_many_wait_for_how_long_and_when_the_next_is_tried():
+    webhook = WebhookFactory(paused=True)
+    old = EventFactory(created_at=timezone.now() - timedelta(hours=2, minutes=5))
+    DeliveryFactory(webhook=webhook, event=old)
+    DeliveryFactory.create_batch(2, webhook=webhook)
+    DeliveryFactory()
+
+    response = superuser().get(page_of(webhook))
+
+    queue = response.context["health"].queue
+    assert (queue.count, queue.next_attempt_at) == (3, webhook.open_until)
+    assert "waiting, the oldest for 2 hours, 5 minutes" in response.content.decode().replace("\xa0", " ")
+
+
+def test_the_page_shows_the_last_failures_with_the_answer_escaped():
+    webhook = WebhookFactory()
+    delivery = DeliveryFactory(webhook=webhook, put_off=True, event__subject="ticket:77")
+    AttemptFactory(delivery=delivery, status=503, milliseconds=1234, answer="<script>alert(1)</script>")
+    AttemptFactory(delivery=delivery, status=None, error="timeout")
+    AttemptFactory(delivery=delivery, status=200, answer="fine")
+    AttemptFactory(failed=True, answer="of another")
+
+    page = superuser().page(page_of(webhook))
+
+    assert all(part in page for part in ("503", "timeout", "1,234 ms", "ticket:77", "next attempt"))
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script>alert(1)" not in page
+    assert "of another" not in page
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_page_takes_the_same_queries_however_much_happened(count, django_assert_num_queries):
+    webhook = WebhookFactory(failing=True)
+    for _ in range(count):
+        AttemptFactory(delivery__webhook=webhook, status=500)
+        DeliveryFactory(webhook=webhook)
+        WebhookChangeFactory(webhook=webhook)
+    client = superuser()
+
+    with django_assert_num_queries(QUERIES_OF_PAGE):
+        client.page(page_of(webhook))
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_list_takes_the_same_queries_however_many_webhooks_there_are(count, django_assert_num_queries):
+    for webhook in WebhookFactory.create_batch(count):
+        DeliveryFactory(webhook=webhook)
+    client = superuser()
+
+    with django_assert_num_queries(5):
+        client.page(LIST)
+
+
+def test_the_list_is_filtered_by_state():
+    healthy, failing, disabled = (
+        WebhookFactory(healthy=True),
+        WebhookFactory(failing=True),
+        WebhookFactory(given_up=True),
+    )
+    client = superuser()
+
+    found = []
+    for state in ("healthy", "failing", "disabled"):
+        page = client.page(LIST, health=state)
+        found.append([webhook for webhook in (healthy, failing, disabled) if page_of(webhook) in page])
+
+    assert found == [[healthy], [failing], [disabled]]
+
+
+# Adding and editing
+
+
+def test_a_webhook_is_added_by_the_verb():
+    superuser().submit(
+        ADD,
+        subscription_url="http://127.0.0.1:9/hook",
+        actions=["TICKET_CREATED", "AGENT_FREE"],
+        format="form",
+        new_user="crm",
+        new_password=" with spaces ",
+    )
+
+    webhook = Webhook.objects.get()
+    assert (webhook.subscription_url, webhook.actions, webhook.format) == (
+        "http://127.0.0.1:9/hook",
+        ["TICKET_CREATED", "AGENT_FREE"],
+        "form",
+    )
+    assert (webhook.http_auth_user, webhook.http_auth_password) == ("crm", " with spaces ")
+    assert [action for action, *_ in history(webhook)] == ["create"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "errors"),
+    [
+        ({"subscription_url": "http://10.0.0.1/"}, {"subscription_url": ["Webhooks are not sent to this network."]}),
+        (
+            {"subscription_url": "ftp://crm.invalid/"},
+            {"subscription_url": ["The address must start with http:// or https://."]},
+        ),
+        (
+            {"subscription_url": "http://user:pass@crm.invalid/"},
+            {"subscription_url": ["The address cannot hold a login: write it into the fields below."]},
+        ),
+        ({"actions": []}, {"actions": ["This field is required."]}),
+        ({"new_user": "a:b"}, {"new_user": ["The user of Basic authentication has no colon."]}),
+    ],
+)
+def test_the_form_refuses_what_the_api_refuses(changes, errors):
+    webhook = WebhookFactory(subscription_url="http://crm.invalid/")
+
+    response = superuser().submit(page_of(webhook), expected=200, **changes)
+
+    assert errors_of(response) == errors
+    assert history(Webhook.objects.get())[1:] == []
+
+
+def test_an_edit_is_kept_in_the_history_without_what_is_secret():
+    webhook = WebhookFactory(http_auth_user="old-user", http_auth_password="old-pass")
+
+    superuser().submit(page_of(webhook), actions=["AGENT_FREE"], new_password="new-pass")
+
+    webhook.refresh_from_db()
+    assert (webhook.http_auth_user, webhook.http_auth_password) == ("old-user", "new-pass")
+    assert history(webhook)[-1][2] == {
+        "actions": [["TICKET_CREATED"], ["AGENT_FREE"]],
+        "http_auth_password": ["***", "***"],
+    }
+    page = superuser().page(page_of(webhook))
+    assert "password of Basic authentication" in page
+
+
+def test_credentials_are_removed_by_ticking_a_box_and_stay_otherwise():
+    webhook = WebhookFactory(http_auth_user="old-user", http_auth_password="old-pass")
+    client = superuser()
+
+    client.submit(page_of(webhook), format="form")
+    stayed = Webhook.objects.get(pk=webhook.pk)
+    client.submit(page_of(webhook), forget_credentials="on")
+
+    removed = Webhook.objects.get(pk=webhook.pk)
+    assert (stayed.http_auth_user, stayed.http_auth_password, stayed.format) == ("old-user", "old-pass", "form")
+    assert (removed.http_auth_user, removed.http_auth_password) == ("", "")
+
+
+def test_nothing_secret_is_on_any_page():
+    webhook = WebhookFactory(http_auth_user="the-user", http_auth_password="the-pass")
+    webhook.rotate_secret(ACTOR)
+    webhook.edit(ACTOR, http_auth_user="the-user2")
+    delivery = AttemptFactory(delivery__webhook=webhook).delivery
+    client = superuser()
+
+    paths = [INDEX, LIST, DELIVERIES, ATTEMPTS, page_of(webhook), page_of(delivery), of(webhook, "secret")]
+    pages = "".join(client.page(path) for path in [*paths, reverse("admin:webhooks_webhookchange_changelist")])
+
+    for text in (webhook.secret, webhook.previous_secret, "the-user", "the-pass"):
+        assert text not in pages
+
+
+def test_a_new_address_is_as_good_as_untried():
+    webhook = WebhookFactory(paused=True)
+
+    webhook.edit(ACTOR, subscription_url="https://elsewhere.invalid/")
+
+    webhook.refresh_from_db()
+    assert (webhook.failing_since, webhook.open_until, webhook.failures_in_a_row) == (None, None, 0)
+
+
+# The front page
+
+
+def test_the_front_page_names_receivers_that_get_nothing_first():
+    WebhookFactory(healthy=True, subscription_url="https://well.invalid/")
+    WebhookFactory(failing=True, subscription_url="https://ill.invalid/")
+    WebhookFactory(given_up=True, subscription_url="https://dead.invalid/")
+
+    page = superuser().page(INDEX)
+
+    assert "https://well.invalid/" not in page
+    assert page.index("https://ill.invalid/") < page.index("https://dead.invalid/") < page.index("Active campaigns")
+
+
+def test_the_front_page_says_that_all_is_well_below_the_rest():
+    WebhookFactory(healthy=True)
+
+    page = superuser().page(INDEX)
+
+    assert page.index("Active campaigns") < page.index("All receivers are healthy.")
+
+
+def test_the_front_page_says_nothing_of_webhooks_to_those_who_may_not_see_them():
+    WebhookFactory(failing=True, subscription_url="https://ill.invalid/")
+
+    assert "https://ill.invalid/" not in staff("view_campaign").page(INDEX)

@@ -1,0 +1,276 @@
+"""What the admin does with a webhook, and with what failed: test, rotate, disable, send again."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.db import IntegrityError
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.backoffice import errors_of, inputs_of, messages_of, staff, superuser
+from tests.conftest import ACTOR
+from tests.webhooks.factories import (
+    DeliveryFactory,
+    ResendFactory,
+    WebhookFactory,
+)
+from webhooks import tasks
+from webhooks.models import Delivery, Resend, Webhook, resend
+
+LIST = reverse("admin:webhooks_webhook_changelist")
+DELIVERIES = reverse("admin:webhooks_delivery_changelist")
+ACTIONS = ["test", "enable", "disable", "secret", "rotate-secret", "resend-failed"]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+@pytest.fixture(autouse=True)
+def _quiet(settings):
+    """No messages leave, and receivers may be here."""
+    settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    cache.clear()
+
+
+def page_of(obj, page="change"):
+    return reverse(f"admin:webhooks_{obj._meta.model_name}_{page}", args=[obj.pk])
+
+
+def of(webhook, name):
+    """The address of one of the actions of its page."""
+    return f"{LIST}{webhook.pk}/{name}/"
+
+
+def history(webhook):
+    return list(webhook.history.order_by("id").values_list("action", "actor_name", "changes"))
+
+
+# What can be done with one
+
+
+def test_the_secret_is_shown_on_request_to_no_cache_and_that_is_kept():
+    webhook = WebhookFactory()
+
+    response = superuser().post(of(webhook, "secret"))
+
+    assert webhook.secret in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+    assert [action for action, *_ in history(webhook)] == ["create", "show_secret"]
+
+
+def test_a_new_secret_signs_along_with_the_old_one_for_the_hours_that_were_asked():
+    webhook = WebhookFactory()
+    old = webhook.secret
+
+    response = superuser().submit(of(webhook, "rotate-secret"), expected=200, overlap_hours="48")
+
+    webhook.refresh_from_db()
+    assert webhook.signing_secrets == [webhook.secret, old]
+    assert webhook.secret in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+    assert webhook.previous_secret_expires_at > timezone.now() + timedelta(hours=47)
+
+
+def test_a_page_for_a_new_secret_that_is_sent_twice_makes_one():
+    webhook = WebhookFactory()
+    client = superuser()
+    form = inputs_of(client.page(of(webhook, "rotate-secret")))
+
+    client.post(of(webhook, "rotate-secret"), form)
+    webhook.refresh_from_db()
+    secret = webhook.secret
+    client.post(of(webhook, "rotate-secret"), form)
+
+    webhook.refresh_from_db()
+    assert webhook.secret == secret
+
+
+def test_a_test_event_is_sent_to_this_webhook_alone_and_at_once():
+    webhook, _other = WebhookFactory(paused=True), WebhookFactory()
+
+    superuser().submit(of(webhook, "test"))
+
+    delivery = Delivery.objects.get()
+    webhook.refresh_from_db()
+    assert (delivery.webhook, delivery.event.action) == (webhook, "TEST")
+    assert not webhook.is_paused
+
+
+def test_a_webhook_is_disabled_and_enabled_on_its_page_and_in_the_list():
+    webhook = WebhookFactory()
+    client = superuser()
+
+    states = []
+    for act in (
+        lambda: client.submit(of(webhook, "disable")),
+        lambda: client.submit(of(webhook, "enable")),
+        lambda: client.act(LIST, "disable_selected", webhook),
+        lambda: client.act(LIST, "enable_selected", webhook),
+    ):
+        act()
+        states.append(Webhook.objects.get().is_active)
+
+    assert states == [False, True, False, True]
+    assert [action for action, *_ in history(webhook)][1:] == ["disable: person", "enable"] * 2
+
+
+def test_the_page_offers_only_what_makes_a_difference():
+    on, off = WebhookFactory(), WebhookFactory(is_active=False)
+    client = superuser()
+
+    offered = [[name for name in ("enable", "disable") if of(w, name) in client.page(page_of(w))] for w in (on, off)]
+
+    assert offered == [["disable"], ["enable"]]
+
+
+def test_a_webhook_is_removed_by_its_verb():
+    webhook = WebhookFactory(http_auth_password="pass")
+
+    superuser().submit(page_of(webhook, "delete"), post="yes")
+
+    webhook.refresh_from_db()
+    assert webhook.deleted_at is not None
+    assert webhook.http_auth_password == ""
+    assert superuser().get(page_of(webhook)).status_code == 302
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_whoever_only_looks_does_nothing(name):
+    webhook = WebhookFactory(http_auth_password="pass")
+    client = staff("view_webhook", "view_delivery")
+    before = history(webhook)
+
+    page = client.page(page_of(webhook))
+    response = client.post(of(webhook, name), {})
+
+    assert response.status_code == 403
+    assert of(webhook, name) not in page
+    assert "new_password" not in page
+    assert history(webhook) == before
+
+
+def test_whoever_only_looks_sends_nothing_again():
+    delivery = DeliveryFactory(failed=True)
+    client = staff("view_delivery")
+
+    client.act(DELIVERIES, "resend_selected", delivery)
+    response = client.post(f"{DELIVERIES}{delivery.pk}/resend/")
+
+    delivery.refresh_from_db()
+    assert (response.status_code, delivery.state) == (403, "failed")
+
+
+# Sending again
+
+
+@pytest.mark.parametrize("state", ["failed", "succeeded", "put_off"])
+def test_one_delivery_is_sent_again_with_all_attempts_before_it(state):
+    delivery = DeliveryFactory(**{state: True})
+
+    superuser().submit(f"{DELIVERIES}{delivery.pk}/resend/")
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempt_count, delivery.finished_at) == ("waiting", 0, None)
+    assert delivery.next_attempt_at <= timezone.now()
+    assert history(delivery.webhook)[-1][::2] == ("resend", {"deliveries": [None, 1]})
+
+
+def test_what_a_worker_may_hold_is_not_sent_again():
+    held = DeliveryFactory(attempt_count=1, next_attempt_at=timezone.now() + timedelta(seconds=50))
+    of_removed = DeliveryFactory(failed=True, webhook__deleted_at=timezone.now())
+    failed = DeliveryFactory(failed=True)
+
+    response = superuser().act(DELIVERIES, "resend_selected", held, of_removed, failed)
+
+    assert messages_of(response) == [
+        "1 delivery is sent again.",
+        "2 deliveries are about to be sent anyway, or their webhook was removed.",
+    ]
+    held.refresh_from_db()
+    assert held.attempt_count == 1
+
+
+def test_all_that_failed_since_a_time_is_sent_again_in_the_background():
+    webhook = WebhookFactory()
+    now = timezone.localtime()
+    new = DeliveryFactory(webhook=webhook, failed=True)
+    old = DeliveryFactory(webhook=webhook, failed=True, finished_at=now - timedelta(days=3))
+    later = DeliveryFactory(webhook=webhook, put_off=True)
+    other = DeliveryFactory(failed=True)
+    since = now - timedelta(days=2)
+
+    response = superuser().submit(
+        of(webhook, "resend-failed"), since_0=f"{since:%Y-%m-%d}", since_1=f"{since:%H:%M}", includes_waiting=None
+    )
+    job = Resend.objects.get()
+    before = superuser().page(response["Location"])
+    tasks.resend(job.pk)
+    after = superuser().page(response["Location"])
+
+    states = [Delivery.objects.get(pk=delivery.pk).state for delivery in (new, old, other)]
+    assert states == ["waiting", "failed", "failed"]
+    assert Delivery.objects.get(pk=later.pk).next_attempt_at == later.next_attempt_at
+    assert "It begins in a moment." in before
+    assert "1 delivery was made due." in after
+
+
+def test_what_waits_for_a_later_attempt_is_sent_too_where_that_is_asked():
+    webhook = WebhookFactory()
+    later = DeliveryFactory(webhook=webhook, put_off=True)
+    DeliveryFactory(webhook=webhook, failed=True)
+
+    tasks.resend(Resend.start(ACTOR, webhook, timezone.now() - timedelta(days=1), includes_waiting=True).pk)
+
+    later.refresh_from_db()
+    assert later.next_attempt_at <= timezone.now()
+    assert Resend.objects.get().done_count == 2
+
+
+def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
+    monkeypatch.setattr(resend, "PIECE", 2)
+    webhook = WebhookFactory()
+    DeliveryFactory.create_batch(5, webhook=webhook, failed=True)
+    job = Resend.start(ACTOR, webhook, timezone.now() - timedelta(days=1))
+
+    # given a worker that makes two pieces due and is gone
+    job.step()
+    job.step()
+    assert (job.done_count, job.total_count, job.percent, job.state) == (4, 5, 80, "running")
+    Resend.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    woken = []
+    monkeypatch.setattr(tasks, "wake", lambda *call: woken.append(call))
+
+    # when the sweep finds it
+    tasks.sweep_resends()
+    for _name, pk in woken:
+        tasks.resend(pk)
+
+    # then each has been made due once
+    job.refresh_from_db()
+    assert (job.done_count, job.state) == (5, "finished")
+    assert Delivery.objects.waiting().count() == 5
+    assert woken == [("webhooks.resend", job.pk)]
+
+
+def test_a_resend_leaves_alone_what_fails_after_it_was_asked_for():
+    webhook = WebhookFactory()
+    job = Resend.start(ACTOR, webhook, timezone.now() - timedelta(days=1))
+    after = DeliveryFactory(webhook=webhook, failed=True, finished_at=timezone.now() + timedelta(seconds=1))
+
+    tasks.resend(job.pk)
+
+    after.refresh_from_db()
+    assert after.state == "failed"
+
+
+def test_a_webhook_has_one_resend_at_a_time(committed_db):
+    job = ResendFactory()
+
+    with pytest.raises(IntegrityError):
+        Resend.start(ACTOR, job.webhook, timezone.now())
+
+    since = timezone.localtime() - timedelta(hours=1)
+    response = superuser().submit(
+        of(job.webhook, "resend-failed"), expected=200, since_0=f"{since:%Y-%m-%d}", since_1=f"{since:%H:%M}"
+    )
+    assert errors_of(response) == {"": ["What failed is being sent again already."]}

@@ -1,0 +1,359 @@
+"""Registrations and the feed of events over the API."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from callcentre.errors import ErrorCode
+from tests.conftest import ACTOR, ApiClient
+from tests.serving import WebServer
+from tests.webhooks.factories import DeliveryFactory, EventFactory, WebhookFactory
+from tests.webhooks.sending import Resolve
+from webhooks import outbox
+from webhooks.event_types import EventType
+from webhooks.models import Event, Webhook
+
+pytestmark = [pytest.mark.django_db]
+
+# A literal address, so that no name is looked up.
+URL = "https://[2606:4700::1111]/hook"
+BODY = {"actions": ["CHAT_CONVERSATION_CREATED", "CHAT_AGENT_ASSIGNED"], "subscription_url": URL}
+
+
+def faults(response: Any) -> list[tuple[str, int]]:
+    assert response.status_code == 400, response.content
+    return [(error.get("field", ""), error["code"]) for error in response.json()["errors"]]
+
+
+# Registration
+
+
+def test_a_webhook_is_answered_as_the_interface_shows_it(api: ApiClient) -> None:
+    response = api.post("/api/webhooks", BODY | {"http_auth_user": "anna", "http_auth_password": " geheim "})
+
+    webhook = Webhook.objects.get()
+    assert response.status_code == 201
+    assert response.json() == {
+        "id": webhook.pk,
+        "actions": ["CHAT_CONVERSATION_CREATED", "CHAT_AGENT_ASSIGNED"],
+        "subscription_url": URL,
+        "http_auth_user": "anna",
+        "http_auth_password": " geheim ",
+    }
+    assert api.get("/api/webhooks").json() == [response.json()]
+    assert webhook.history.get().actor_name == "all"
+
+
+def test_unset_credentials_are_empty_strings(api: ApiClient) -> None:
+    body = api.post("/api/webhooks", BODY | {"http_auth_user": None}).json()
+
+    assert (body["http_auth_user"], body["http_auth_password"]) == ("", "")
+
+
+def test_an_action_named_twice_is_one(api: ApiClient) -> None:
+    body = api.post("/api/webhooks", BODY | {"actions": ["AGENT_FREE", "TICKET_CREATED", "AGENT_FREE"]}).json()
+
+    assert body["actions"] == ["AGENT_FREE", "TICKET_CREATED"]
+
+
+@pytest.mark.parametrize(("sent", "kept"), [({}, "json"), ({"format": "form"}, "form"), ({"format": None}, "json")])
+def test_the_format_is_json_unless_form_is_asked_for(sent: dict[str, Any], kept: str, api: ApiClient) -> None:
+    assert api.post("/api/webhooks", BODY | sent).status_code == 201
+
+    assert Webhook.objects.get().format == kept
+
+
+def test_a_setting_changes_the_format_of_those_that_name_none(api: ApiClient, settings: Any) -> None:
+    settings.WEBHOOK_DEFAULT_FORMAT = "form"
+
+    api.post("/api/webhooks", BODY)
+
+    assert Webhook.objects.get().format == "form"
+
+
+MALFORMED, SCHEME, FORBIDDEN, CREDENTIALS = (
+    ErrorCode.TARGET_MALFORMED,
+    ErrorCode.TARGET_SCHEME,
+    ErrorCode.TARGET_FORBIDDEN,
+    ErrorCode.TARGET_CREDENTIALS,
+)
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "code"),
+    [
+        ({"actions": ["NO_SUCH_ACTION"]}, "actions.0", ErrorCode.ACTION_UNKNOWN),
+        ({"actions": ["TEST"]}, "actions.0", ErrorCode.ACTION_UNKNOWN),
+        ({"actions": ["agent_free"]}, "actions.0", ErrorCode.ACTION_UNKNOWN),
+        ({"actions": ["AGENT_FREE", "NO"]}, "actions.1", ErrorCode.ACTION_UNKNOWN),
+        ({"actions": []}, "actions", ErrorCode.EMPTY),
+        ({"actions": None}, "actions", ErrorCode.EMPTY),
+        ({"actions": "AGENT_FREE"}, "actions", ErrorCode.NOT_LIST),
+        ({"actions": [["AGENT_FREE"]]}, "actions.0", ErrorCode.NOT_TEXT),
+        ({"actions": ["AGENT_FREE"] * 101}, "actions", ErrorCode.TOO_MANY),
+        ({"subscription_url": ""}, "subscription_url", ErrorCode.EMPTY),
+        ({"subscription_url": [URL]}, "subscription_url", ErrorCode.NOT_TEXT),
+        ({"subscription_url": "nonsense"}, "subscription_url", MALFORMED),
+        ({"subscription_url": "https://"}, "subscription_url", MALFORMED),
+        ({"subscription_url": "ftp://crm.client.example/"}, "subscription_url", SCHEME),
+        ({"subscription_url": "https://a:b@crm.client.example/"}, "subscription_url", CREDENTIALS),
+        ({"subscription_url": "http://127.0.0.1/"}, "subscription_url", FORBIDDEN),
+        ({"subscription_url": "http://[::1]/"}, "subscription_url", FORBIDDEN),
+        ({"subscription_url": "http://10.1.2.3/"}, "subscription_url", FORBIDDEN),
+        ({"subscription_url": "http://169.254.169.254/latest/meta-data"}, "subscription_url", FORBIDDEN),
+        ({"subscription_url": "http://2130706433/"}, "subscription_url", FORBIDDEN),
+        ({"subscription_url": "https://crm.client.example/" + "x" * 2000}, "subscription_url", ErrorCode.TOO_LONG),
+        ({"http_auth_user": "an:na"}, "http_auth_user", ErrorCode.USER_HAS_COLON),
+        ({"http_auth_user": "x" * 256}, "http_auth_user", ErrorCode.TOO_LONG),
+        ({"http_auth_password": ["x"]}, "http_auth_password", ErrorCode.NOT_TEXT),
+        ({"format": "xml"}, "format", ErrorCode.NOT_CHOICE),
+    ],
+)
+def test_what_is_wrong_names_its_field_and_registers_nothing(
+    sent: dict[str, Any], field: str, code: ErrorCode, api: ApiClient, settings: Any
+) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = []
+
+    response = api.post("/api/webhooks", BODY | sent)
+
+    assert faults(response) == [(field, code.number)]
+    assert Webhook.objects.count() == 0
+
+
+def test_all_faults_come_at_once(api: ApiClient) -> None:
+    response = api.post("/api/webhooks", {"actions": ["NO"], "http_auth_user": "a:b", "format": "xml"})
+
+    assert {field for field, _ in faults(response)} == {"actions.0", "subscription_url", "http_auth_user", "format"}
+
+
+def test_a_name_that_means_a_private_address_is_refused_and_one_that_means_nothing_yet_is_not(
+    api: ApiClient, settings: Any, resolve: Resolve
+) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = []
+    resolve("intranet.client.example", ["192.168.1.7"])
+    resolve("not-yet.client.example", [])
+
+    refused = api.post("/api/webhooks", BODY | {"subscription_url": "https://intranet.client.example/"})
+    accepted = api.post("/api/webhooks", BODY | {"subscription_url": "https://not-yet.client.example/"})
+
+    assert faults(refused) == [("subscription_url", FORBIDDEN.number)]
+    assert accepted.status_code == 201
+
+
+def test_a_network_that_the_setting_allows_is_accepted(api: ApiClient, local_receivers: None) -> None:
+    assert api.post("/api/webhooks", BODY | {"subscription_url": "http://127.0.0.1:9/"}).status_code == 201
+
+
+def test_the_same_registration_sent_again_with_its_key_is_one_webhook(api: ApiClient) -> None:
+    first = api.post("/api/webhooks", BODY, HTTP_IDEMPOTENCY_KEY="k1")
+    again = api.post("/api/webhooks", BODY, HTTP_IDEMPOTENCY_KEY="k1")
+
+    assert first.json() == again.json()
+    assert Webhook.objects.count() == 1
+
+
+# Of one webhook
+
+
+def test_a_removed_webhook_vanishes_at_once(api: ApiClient, woken: list[Any]) -> None:
+    webhook, kept = WebhookFactory.create_batch(2)
+
+    assert api.delete(f"/api/webhooks/{webhook.pk}").status_code == 204
+
+    assert [one["id"] for one in api.get("/api/webhooks").json()] == [kept.pk]
+    assert api.delete(f"/api/webhooks/{webhook.pk}").status_code == 404
+    assert api.get(f"/api/webhooks/{webhook.pk}/secret").status_code == 404
+    for path in ("enable", "disable", "test"):
+        assert api.post(f"/api/webhooks/{webhook.pk}/{path}").status_code == 404
+    assert woken == [("webhooks.purge", webhook.pk)]
+
+
+@pytest.mark.parametrize("webhook_id", ["0", "-1", "1.5", "abc", "٣", "9" * 18, "9" * 400, "1e3"])
+def test_an_id_that_is_none_is_404(webhook_id: str, api: ApiClient) -> None:
+    assert api.delete(f"/api/webhooks/{webhook_id}").status_code == 404
+
+
+def test_a_program_reads_the_secret_that_signs(api: ApiClient) -> None:
+    webhook = WebhookFactory()
+
+    assert api.get(f"/api/webhooks/{webhook.pk}/secret").json() == {"id": webhook.pk, "secret": webhook.secret}
+
+
+def test_a_program_disables_and_enables(api: ApiClient, woken: list[Any]) -> None:
+    webhook = WebhookFactory()
+    DeliveryFactory(webhook=webhook)
+
+    assert api.post(f"/api/webhooks/{webhook.pk}/disable").status_code == 204
+    webhook.refresh_from_db()
+    assert (webhook.is_active, webhook.disabled_because) == (False, "person")
+    # Still registered.
+    assert len(api.get("/api/webhooks").json()) == 1
+
+    assert api.post(f"/api/webhooks/{webhook.pk}/enable").status_code == 204
+    webhook.refresh_from_db()
+    assert webhook.is_active
+    assert woken == [("webhooks.deliver", webhook.pk)]
+    assert [change.actor_name for change in webhook.history.order_by("-id")[:2]] == ["all", "all"]
+
+
+def test_a_program_sends_a_test_event(api: ApiClient, woken: list[Any]) -> None:
+    webhook = WebhookFactory()
+
+    assert api.post(f"/api/webhooks/{webhook.pk}/test").status_code == 204
+
+    assert webhook.deliveries.get().event.payload == {"webhook_id": webhook.pk, "requested_by": "all"}
+    assert woken == [("webhooks.deliver", webhook.pk)]
+
+
+def test_the_actions_are_those_that_can_be_asked_for_each_with_an_example(api: ApiClient) -> None:
+    actions = api.get("/api/webhooks/actions").json()
+
+    assert [one["action"] for one in actions] == EventType.values
+    for one in actions:
+        example = one["example"]
+        assert example["action"] == one["action"]
+        assert {"action", "date", "event_id", "sequence"} < example.keys()
+
+
+# The feed
+
+
+def ids(response: Any) -> list[int]:
+    assert response.status_code == 200, response.content
+    return [event["id"] for event in response.json()["result"]]
+
+
+def test_the_feed_is_oldest_first_and_goes_on_after_an_id(api: ApiClient) -> None:
+    events = EventFactory.create_batch(5)
+
+    assert ids(api.get("/api/events")) == [event.pk for event in events]
+    assert ids(api.get("/api/events", {"after": events[2].pk})) == [events[3].pk, events[4].pk]
+    assert ids(api.get("/api/events", {"after": events[4].pk})) == []
+
+
+def test_an_event_of_the_feed_says_what_a_receiver_is_told(api: ApiClient) -> None:
+    event = EventFactory(payload={"ticket_id": "5012", "customer_id": None})
+
+    (answered,) = api.get("/api/events").json()["result"]
+
+    assert answered == {
+        "id": event.pk,
+        "event_id": str(event.event_id),
+        "action": "TICKET_CREATED",
+        "date": event.message["date"],
+        "payload": event.message,
+    }
+    assert answered["payload"]["customer_id"] is None
+
+
+def test_the_feed_is_narrowed_to_actions(api: ApiClient) -> None:
+    EventFactory(action="AGENT_FREE")
+    paused, created = EventFactory(action="AGENT_PAUSED"), EventFactory(action="TICKET_CREATED")
+
+    response = api.get("/api/events?actions[]=AGENT_PAUSED&actions[]=TICKET_CREATED")
+
+    assert ids(response) == [paused.pk, created.pk]
+    assert response.json()["count"] == 2
+
+
+def test_pages_hold_limit_events_and_count_those_after_the_id(api: ApiClient) -> None:
+    events = EventFactory.create_batch(7)
+
+    first = api.get("/api/events", {"limit": 3})
+    second = api.get("/api/events", {"limit": 3, "after": events[2].pk})
+    third = api.get("/api/events", {"limit": 3, "after": events[5].pk})
+
+    assert [ids(page) for page in (first, second, third)] == [
+        [event.pk for event in events[:3]],
+        [event.pk for event in events[3:6]],
+        [events[6].pk],
+    ]
+    assert [page.json()["count"] for page in (first, second, third)] == [7, 4, 1]
+
+
+@pytest.mark.parametrize(("offset", "shown"), [(0, 3), (3, 3), (6, 1), (7, 0), (50, 0)])
+def test_an_offset_pages_as_everywhere_else(offset: int, shown: int, api: ApiClient) -> None:
+    events = EventFactory.create_batch(7)
+
+    response = api.get("/api/events", {"limit": 3, "offset": offset})
+
+    assert ids(response) == [event.pk for event in events[offset : offset + 3]]
+    assert (len(ids(response)), response.json()["count"]) == (shown, 7)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("after=x", "after"),
+        ("after=1.5", "after"),
+        ("limit=0", "limit"),
+        ("limit=-1", "limit"),
+        ("offset=-1", "offset"),
+        ("actions[]=NO", "actions"),
+        ("actions[]=TEST", "actions"),
+    ],
+)
+def test_a_parameter_that_cannot_be_read_is_named(query: str, field: str, api: ApiClient) -> None:
+    assert [name for name, _ in faults(api.get(f"/api/events?{query}"))] == [field]
+
+
+@pytest.mark.parametrize("after", ["0", "-5", "9" * 18])
+def test_an_id_beyond_all_events_is_no_fault(after: str, api: ApiClient) -> None:
+    EventFactory()
+
+    assert len(ids(api.get("/api/events", {"after": after}))) == (1 if after in ("0", "-5") else 0)
+
+
+def test_test_events_are_not_in_the_feed(api: ApiClient, woken: list[Any]) -> None:
+    WebhookFactory().send_test(ACTOR)
+
+    assert ids(api.get("/api/events")) == []
+
+
+def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
+    credential: str, servers: list[WebServer]
+) -> None:
+    """One transaction holds a lower id back while a higher one commits: nobody's `after` may pass it."""
+    recorded, go_on = threading.Event(), threading.Event()
+
+    def hold_back() -> None:
+        try:
+            with transaction.atomic():
+                outbox.record(EventType.AGENT_FREE, "agent:1", {"agent_login": "held back"})
+                recorded.set()
+                go_on.wait(20)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=hold_back)
+    thread.start()
+    assert recorded.wait(10)
+    with transaction.atomic():
+        outbox.record(EventType.AGENT_FREE, "agent:2", {"agent_login": "later"})
+
+    def read(after: int = 0) -> list[dict[str, Any]]:
+        return list(servers[0].request("GET", f"/api/events?after={after}", auth=credential).json()["result"])
+
+    try:
+        early = read()
+    finally:
+        go_on.set()
+        thread.join(20)
+
+    assert early == []
+    assert [event["payload"]["agent_login"] for event in read()] == ["held back", "later"]
+    assert Event.objects.count() == 2
+
+
+def test_only_the_right_to_webhooks_opens_them(api_client: Callable[..., ApiClient]) -> None:
+    webhook = WebhookFactory()
+    reader = api_client("webhooks:read")
+
+    assert reader.get("/api/webhooks").status_code == 200
+    assert reader.post(f"/api/webhooks/{webhook.pk}/disable").status_code == 403
+    assert reader.delete(f"/api/webhooks/{webhook.pk}").status_code == 403
+    webhook.refresh_from_db()
+    assert webhook.is_active

@@ -1,0 +1,269 @@
+"""Connections: to checked addresses only, with a certificate for the host, and used again."""
+
+import ssl
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.webhooks.receivers import Peer, Receiver, Script, always, receiver, tls_for
+from tests.webhooks.sending import Resolve, post
+from webhooks.transport import Sender, check_target
+
+# Addresses are checked and pinned
+
+
+def test_a_name_that_turns_to_this_machine_after_its_registration_is_not_connected_to(
+    resolve: Resolve, settings: Any
+) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = []
+    settings.WEBHOOK_TIMEOUT_SECONDS = 15
+    with receiver(always()) as running:
+        resolve("turning.example", ["93.184.215.14"])
+        check_target(running.at("turning.example"))
+        resolve("turning.example", ["127.0.0.1"])
+        outcome = post(Sender(), running.at("turning.example"))
+
+    assert (outcome.status, outcome.error) == (None, "forbidden address")
+    assert running.connections == 0
+
+
+def test_the_address_that_was_checked_is_the_one_connected_to(sender: Sender, resolve: Resolve) -> None:
+    asked = resolve("once.example", ["127.0.0.1"])
+    with receiver(always()) as running:
+        outcomes = [post(sender, running.at("once.example")) for _ in range(3)]
+
+    assert [outcome.status for outcome in outcomes] == [200] * 3
+    assert asked == ["once.example"]
+    assert running.requests[0].headers["host"] == f"once.example:{running.port}"
+
+
+def test_one_forbidden_address_among_others_stops_the_connection(sender: Sender, resolve: Resolve) -> None:
+    resolve("mixed.example", ["127.0.0.1", "10.0.0.1"])
+    with receiver(always()) as running:
+        outcome = post(sender, running.at("mixed.example"))
+
+    assert (outcome.error, running.connections) == ("forbidden address", 0)
+
+
+# TLS
+
+
+@pytest.mark.parametrize("host", ["receiver.example", "Receiver.Example", "receiver.example."])
+def test_a_certificate_for_the_name_is_trusted(sender: Sender, resolve: Resolve, tmp_path: Path, host: str) -> None:
+    resolve(host.lower(), ["127.0.0.1"])
+    asked_for = []
+    tls = tls_for(tmp_path, "receiver.example")
+    tls.set_servername_callback(lambda _, name, __: asked_for.append(name))
+    with receiver(always(), tls) as running:
+        outcome = post(sender, running.at(host))
+
+    assert (outcome.status, outcome.error) == (200, "")
+    assert asked_for == ["receiver.example"]
+    assert running.requests[0].headers["host"] == f"receiver.example:{running.port}"
+
+
+def test_a_certificate_for_the_address_is_trusted(sender: Sender, tmp_path: Path) -> None:
+    with receiver(always(), tls_for(tmp_path, "127.0.0.1")) as running:
+        assert post(sender, running.url).status == 200
+
+
+@pytest.mark.parametrize("host", ["other.example", "127.0.0.1"])
+def test_a_certificate_for_another_host_is_a_failure(
+    sender: Sender, resolve: Resolve, tmp_path: Path, host: str
+) -> None:
+    resolve("other.example", ["127.0.0.1"])
+    with receiver(always(), tls_for(tmp_path, "receiver.example")) as running:
+        outcome = post(sender, running.at(host))
+
+    assert (outcome.status, outcome.error) == (None, "tls: the certificate is for another host")
+    assert running.requests == []
+
+
+def test_a_certificate_of_an_unknown_authority_is_a_failure(tmp_path: Path) -> None:
+    sender = Sender(timeout=5, allowed_networks=["127.0.0.0/8"])
+    with receiver(always(), tls_for(tmp_path, "127.0.0.1")) as running:
+        outcome = post(sender, running.url)
+
+    assert (outcome.status, outcome.error) == (None, "tls: unable to get local issuer certificate")
+    assert running.requests == []
+
+
+def test_a_receiver_without_tls_is_a_failure(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        peer.sock.recv(10_000)
+        peer.answer(400, b"plain HTTP")
+
+    with receiver(script) as running:
+        outcome = post(sender, running.url.replace("http:", "https:"))
+
+    assert (outcome.status, outcome.error) == (None, "tls: wrong version number")
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
+def test_tls_too_old_is_a_failure(sender: Sender, tmp_path: Path) -> None:
+    tls = tls_for(tmp_path, "127.0.0.1")
+    tls.minimum_version = ssl.TLSVersion.TLSv1
+    tls.maximum_version = ssl.TLSVersion.TLSv1_1
+    with receiver(always(), tls) as running:
+        assert post(sender, running.url).error.startswith("tls: ")
+
+
+# Connections
+
+
+def _post_often(sender: Sender, running: Receiver, count: int = 3) -> list[int | None]:
+    return [post(sender, running.url).status for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        always(),
+        always(204, b""),
+        always(500, b"x" * 2048),
+        always(302, b"moved", Location="http://127.0.0.1:1/"),
+        always(200, b"2\r\nok\r\n0\r\n\r\n", Transfer_Encoding="chunked"),
+    ],
+)
+def test_a_connection_is_used_again(sender: Sender, script: Script) -> None:
+    with receiver(script) as running:
+        _post_often(sender, running)
+
+    assert (running.connections, len(running.requests)) == (1, 3)
+
+
+def test_a_connection_over_tls_is_used_again(sender: Sender, tmp_path: Path) -> None:
+    with receiver(always(), tls_for(tmp_path, "127.0.0.1")) as running:
+        _post_often(sender, running)
+
+    assert (running.connections, len(running.requests)) == (1, 3)
+
+
+def test_a_connection_with_an_answer_left_on_it_is_not_used_again(sender: Sender) -> None:
+    with receiver(always(200, b"x" * 3000)) as running:
+        statuses = _post_often(sender, running)
+
+    assert (statuses, running.connections) == ([200] * 3, 3)
+
+
+def test_a_connection_closed_while_idle_is_replaced_without_a_failure(sender: Sender) -> None:
+    closed = threading.Semaphore(0)
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.answer()
+        peer.sock.close()
+        closed.release()
+
+    with receiver(script) as running:
+        statuses = []
+        for _ in range(3):
+            statuses.append(post(sender, running.url).status)
+            closed.acquire(timeout=5)
+
+    assert (statuses, len(running.requests)) == ([200] * 3, 3)
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_a_used_connection_that_closes_before_a_byte_of_the_answer_is_replaced_once(
+    sender: Sender, tmp_path: Path, is_secure: bool, is_reset: bool
+) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.answer()
+        peer.request()
+        if is_reset:
+            peer.reset()
+
+    with receiver(script, tls_for(tmp_path, "127.0.0.1") if is_secure else None) as running:
+        statuses = _post_often(sender, running, 2)
+
+    assert (statuses, running.connections, len(running.requests)) == ([200, 200], 2, 3)
+
+
+def test_the_replacement_is_not_replaced_again(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        if peer.number == 1:
+            peer.answer()
+            peer.request()
+
+    with receiver(script) as running:
+        first, second = (post(sender, running.url) for _ in range(2))
+
+    assert (first.status, second.status, second.error) == (200, None, "reset")
+    assert running.connections == 2
+
+
+def test_a_used_connection_that_closes_within_the_answer_is_a_failure(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.answer()
+        peer.request()
+        peer.sock.sendall(b"HTTP/1.1 20")
+
+    with receiver(script) as running:
+        first, second = (post(sender, running.url) for _ in range(2))
+
+    assert (first.status, second.status, second.error) == (200, None, "reset")
+    assert (running.connections, len(running.requests)) == (1, 2)
+
+
+def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one(sender: Sender) -> None:
+    said = threading.Semaphore(0)
+
+    def script(peer: Peer) -> None:
+        while peer.request():
+            peer.answer()
+            time.sleep(0.05)
+            with suppress(OSError):
+                peer.answer(408, b"idle for too long")
+            said.release()
+
+    with receiver(script) as running:
+        statuses = []
+        for _ in range(3):
+            statuses.append(post(sender, running.url).status)
+            said.acquire(timeout=5)
+
+    assert (statuses, running.connections) == ([200] * 3, 3)
+
+
+def test_a_connection_is_not_used_after_a_while(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhooks.transport.sender.IDLE_SECONDS", 0.05)
+    with receiver(always()) as running:
+        post(sender, running.url)
+        time.sleep(0.1)
+        post(sender, running.url)
+
+    assert running.connections == 2
+
+
+def test_threads_share_a_sender(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        while request := peer.request():
+            peer.answer(200, request.body)
+
+    with receiver(script) as first, receiver(script) as second, ThreadPoolExecutor(8) as threads:
+        urls = [first.url, second.url] * 200
+        bodies = [f"body {number}".encode() for number in range(len(urls))]
+        outcomes = list(threads.map(lambda url, body: post(sender, url, body), urls, bodies))
+
+    assert [outcome.answer for outcome in outcomes] == bodies
+    assert first.connections <= 8
+    assert len(first.requests) == len(second.requests) == 200
+
+
+def test_old_receivers_make_room_for_new_ones(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhooks.transport.sender.MOST_SESSIONS", 1)
+    with receiver(always()) as first, receiver(always()) as second:
+        for running in (first, second, first):
+            assert post(sender, running.url).status == 200
+
+    assert (first.connections, second.connections) == (2, 1)

@@ -1,0 +1,209 @@
+"""Webhooks and their life: credentials, secrets, disabling, removal."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+from django.utils import timezone
+from standardwebhooks import Webhook as Verifier
+
+from callcentre.actor import SYSTEM
+from callcentre.crypto import decrypt, encrypt
+from callcentre.errors import ErrorCode, Fault, Invalid
+from tests.callcentre.factories import IdempotencyRecordFactory
+from tests.conftest import ACTOR
+from tests.webhooks.factories import DeliveryFactory, WebhookFactory
+from webhooks.models import Event, Webhook, WebhookChange
+from webhooks.signing import SECRET_BYTES
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("woken")]
+
+ENCRYPTED = ("http_auth_user", "http_auth_password", "secret", "previous_secret")
+
+
+def stored(webhook: Webhook) -> dict[str, str]:
+    """What the table holds, without the field that decrypts it."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(ENCRYPTED)} FROM webhooks_webhook WHERE id = %s", [webhook.pk])
+        return dict(zip(ENCRYPTED, cursor.fetchone(), strict=True))
+
+
+def with_everything() -> Webhook:
+    webhook: Webhook = WebhookFactory(http_auth_user="anna", http_auth_password="zażółć")
+    webhook.rotate_secret(ACTOR)
+    return webhook
+
+
+# At rest
+
+
+def test_credentials_and_secrets_are_encrypted_in_the_table_and_read_as_they_were() -> None:
+    webhook = with_everything()
+    plain = {name: getattr(webhook, name) for name in ENCRYPTED}
+
+    for name, value in stored(webhook).items():
+        assert value.startswith("gAAAA")
+        assert plain[name] not in value
+    again = Webhook.objects.get()
+    assert {name: getattr(again, name) for name in ENCRYPTED} == plain
+
+
+def test_what_is_empty_stays_empty_in_the_table() -> None:
+    assert stored(WebhookFactory())["http_auth_password"] == ""
+
+
+def test_with_a_new_key_in_front_old_values_are_read_and_new_ones_written_by_it(settings: Any) -> None:
+    webhook = with_everything()
+    before = Webhook.objects.get().secret
+    new = Fernet.generate_key().decode()
+    settings.FIELD_ENCRYPTION_KEYS = [new, *settings.FIELD_ENCRYPTION_KEYS]
+
+    assert Webhook.objects.get().secret == before
+    webhook.rotate_secret(ACTOR)
+    assert Fernet(new).decrypt(stored(webhook)["secret"].encode()).decode() == webhook.secret
+
+
+def test_after_a_rotation_of_keys_the_old_key_can_be_taken_away(
+    settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = IdempotencyRecordFactory(answer=encrypt(b'{"id": 1}'))
+    webhook, plain = with_everything(), WebhookFactory()
+    values = {name: getattr(webhook, name) for name in ENCRYPTED}
+    updated_at = Webhook.objects.get(pk=webhook.pk).updated_at
+    new = Fernet.generate_key().decode()
+    settings.FIELD_ENCRYPTION_KEYS = [new, *settings.FIELD_ENCRYPTION_KEYS]
+
+    call_command("rotate_field_keys")
+
+    settings.FIELD_ENCRYPTION_KEYS = [new]
+    again = Webhook.objects.get(pk=webhook.pk)
+    assert {name: getattr(again, name) for name in ENCRYPTED} == values
+    assert Webhook.objects.get(pk=plain.pk).http_auth_user == ""
+    assert again.updated_at == updated_at
+    kept.refresh_from_db()
+    assert decrypt(bytes(kept.answer)) == b'{"id": 1}'
+    printed = capsys.readouterr().out
+    assert "webhooks.Webhook: 2" in printed
+    assert not any(value in printed for value in values.values())
+
+
+def test_a_value_that_no_key_fits_stops_the_rotation_and_names_its_row(settings: Any) -> None:
+    webhook = with_everything()
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    before = stored(webhook)
+
+    with pytest.raises(CommandError, match=f"webhooks.Webhook {webhook.pk}"):
+        call_command("rotate_field_keys")
+
+    assert stored(webhook) == before
+
+
+def test_neither_text_of_a_webhook_nor_its_history_shows_anything_secret() -> None:
+    webhook = with_everything()
+    webhook.edit(ACTOR, http_auth_user="berta", http_auth_password="other")
+    webhook.show_secret(ACTOR)
+
+    shown = repr(webhook) + str(webhook)
+    shown += "".join(str(list(WebhookChange.objects.values())))
+    for word in ("anna", "berta", "zażółć", "other", webhook.secret, webhook.previous_secret):
+        assert word not in shown
+
+
+# Secrets
+
+
+def test_each_webhook_has_a_secret_of_its_own_of_the_length_that_the_specification_asks_for() -> None:
+    first, second = WebhookFactory.create_batch(2)
+
+    assert first.secret != second.secret
+    assert first.secret.startswith("whsec_")
+    assert SECRET_BYTES == 32
+    Verifier(first.secret)
+
+
+def test_a_rotated_secret_signs_for_a_day_along_with_its_successor() -> None:
+    webhook = WebhookFactory()
+    old = webhook.secret
+
+    new = webhook.rotate_secret(ACTOR)
+
+    assert webhook.signing_secrets == [new, old]
+    assert webhook.previous_secret_expires_at is not None
+    assert timedelta(hours=23) < webhook.previous_secret_expires_at - timezone.now() < timedelta(hours=25)
+    webhook.previous_secret_expires_at = timezone.now() - timedelta(seconds=1)
+    assert webhook.signing_secrets == [new]
+
+
+def test_a_rotation_from_an_outdated_page_keeps_the_secret_that_was_in_force() -> None:
+    webhook = WebhookFactory()
+    outdated = Webhook.objects.get()
+    in_force = webhook.rotate_secret(ACTOR)
+
+    outdated.rotate_secret(ACTOR)
+
+    assert Webhook.objects.get().previous_secret == in_force
+
+
+# Verbs
+
+
+def test_faults_create_nothing() -> None:
+    with pytest.raises(Invalid):
+        Webhook.create(SYSTEM, [Fault(ErrorCode.EMPTY, "actions")], actions=[], subscription_url="https://a.example")
+
+    assert Webhook.objects.count() == 0
+
+
+def test_disabling_says_who_and_why_and_tells_no_supervisor(woken: list[Any]) -> None:
+    webhook = WebhookFactory()
+
+    webhook.disable(ACTOR)
+
+    assert (webhook.is_active, webhook.disabled_because, webhook.notice_due_at) == (False, "person", None)
+    assert webhook.history.latest("id").actor_name == "tester"
+    assert woken == []
+
+
+def test_enabling_forgets_what_was_bad_and_sends_what_waits(woken: list[Any]) -> None:
+    webhook = WebhookFactory(
+        given_up=True,
+        failures_in_a_row=70,
+        open_until=timezone.now() + timedelta(minutes=5),
+        notice_due_at=timezone.now(),
+    )
+
+    webhook.enable(ACTOR)
+
+    webhook.refresh_from_db()
+    assert webhook.is_active
+    assert (webhook.disabled_because, webhook.disabled_at, webhook.failing_since) == ("", None, None)
+    assert (webhook.failures_in_a_row, webhook.open_until, webhook.notice_due_at) == (0, None, None)
+    assert woken == [("webhooks.deliver", webhook.pk)]
+
+
+def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(woken: list[Any]) -> None:
+    webhook = with_everything()
+    DeliveryFactory(webhook=webhook)
+    woken.clear()
+
+    webhook.remove(ACTOR)
+
+    assert not Webhook.objects.registered().exists()
+    assert not Webhook.objects.active().exists()
+    assert (stored(webhook)["http_auth_password"], stored(webhook)["previous_secret"]) == ("", "")
+    assert woken == [("webhooks.purge", webhook.pk)]
+
+
+def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(woken: list[Any]) -> None:
+    webhook, _ = WebhookFactory.create_batch(2)
+
+    webhook.send_test(ACTOR)
+
+    event = Event.objects.get()
+    assert (event.action, event.payload) == ("TEST", {"webhook_id": webhook.pk, "requested_by": "tester"})
+    assert list(event.deliveries.values_list("webhook", flat=True)) == [webhook.pk]
+    assert woken == [("webhooks.deliver", webhook.pk)]

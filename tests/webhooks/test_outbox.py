@@ -1,0 +1,376 @@
+"""Recording: in the caller's transaction, frozen, numbered, for those who want it."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from callcentre.api.fields import zone
+from campaigns.models import Campaign, Record
+from campaigns.models.editing import Edit, edit_many
+from campaigns.models.rules import CampaignFacts
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.conftest import ACTOR, ApiClient
+from tests.serving import at_once
+from tests.telephony.factories import AgentFactory
+from tests.webhooks.factories import WebhookFactory
+from webhooks import outbox
+from webhooks.event_types import TEST_ACTION, EventType
+from webhooks.models import Delivery, Event, Webhook
+
+FREE = EventType.AGENT_FREE
+
+
+def record(subject: str = "agent:1", **payload: Any) -> None:
+    outbox.record(FREE, subject, payload)
+
+
+def record_and_roll_back(subject: str) -> None:
+    with transaction.atomic():
+        record(subject)
+        transaction.set_rollback(True)
+
+
+def subjects() -> list[str]:
+    return list(Event.objects.order_by("id").values_list("subject", flat=True))
+
+
+# The transaction
+
+
+@pytest.mark.django_db
+def test_what_was_recorded_in_a_transaction_that_rolled_back_never_happened(woken: list[Any]) -> None:
+    WebhookFactory(actions=[FREE])
+
+    record_and_roll_back("agent:1")
+
+    assert (Event.objects.count(), Delivery.objects.count()) == (0, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "call",
+    [
+        record,
+        lambda: outbox.record_many(FREE, []),
+        lambda: outbox.record_from_query(FREE, "SELECT 'agent:1', '{}'::jsonb"),
+    ],
+    ids=["one", "none", "query"],
+)
+def test_recording_outside_a_transaction_is_refused(call: Callable[[], None]) -> None:
+    with pytest.raises(RuntimeError, match="AGENT_FREE is recorded outside"):
+        call()
+
+    assert Event.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_after_a_savepoint_that_rolled_back_recording_goes_on() -> None:
+    record_and_roll_back("agent:1")
+
+    record("agent:2")
+
+    assert subjects() == ["agent:2"]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+        assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.django_db
+def test_one_transaction_holds_one_lock_however_much_it_records() -> None:
+    for number in range(20):
+        record(f"agent:{number}")
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+        assert cursor.fetchone() == (1,)
+
+
+# For whom
+
+
+@pytest.mark.django_db
+def test_those_are_told_who_want_this_action_and_no_others(woken: list[Any]) -> None:
+    wanting = WebhookFactory(actions=[EventType.TICKET_CREATED, FREE])
+    WebhookFactory(actions=[EventType.AGENT_PAUSED])
+    WebhookFactory(actions=[FREE]).disable(ACTOR)
+    WebhookFactory(actions=[FREE]).remove(ACTOR)
+    woken.clear()
+
+    record()
+
+    assert list(Delivery.objects.values_list("webhook", "state", "attempt_count")) == [(wanting.pk, "waiting", 0)]
+    assert woken == [("webhooks.deliver", wanting.pk)]
+
+
+@pytest.mark.django_db
+def test_many_events_are_one_statement_and_one_message_for_each_webhook(
+    woken: list[Any], django_assert_num_queries: Any
+) -> None:
+    first, second = WebhookFactory.create_batch(2, actions=[FREE])
+
+    with django_assert_num_queries(1):
+        outbox.record_many(FREE, [(f"agent:{number}", {"agent_login": f"a{number}"}) for number in range(50)])
+
+    assert subjects() == [f"agent:{number}" for number in range(50)]
+    assert Delivery.objects.count() == 100
+    assert sorted(woken) == [("webhooks.deliver", first.pk), ("webhooks.deliver", second.pk)]
+
+
+@pytest.mark.django_db
+def test_an_event_is_kept_for_the_feed_although_nobody_is_registered(woken: list[Any]) -> None:
+    record(agent_login="agent1")
+
+    assert (Event.objects.count(), Delivery.objects.count(), woken) == (1, 0, [])
+
+
+def test_nobody_can_subscribe_to_the_test_event() -> None:
+    assert TEST_ACTION not in EventType.values
+
+
+# The payload
+
+
+@pytest.mark.django_db
+def test_a_payload_is_frozen_when_it_is_recorded() -> None:
+    payload = {"agent_login": "agent1"}
+    outbox.record(FREE, "agent:1", payload)
+
+    payload["agent_login"] = "agent2"
+
+    assert Event.objects.get().message["agent_login"] == "agent1"
+
+
+@pytest.mark.django_db
+def test_a_payload_tells_of_the_change_although_what_it_tells_of_has_changed_since(api: ApiClient) -> None:
+    campaign = CampaignFactory(code="FROZE")
+    api.post("/api/outbounds/FROZE/records", {"phone_number": "225550101"})
+    Record.objects.update(phone_number="225550102")
+    Campaign.objects.filter(pk=campaign.pk).update(code="OTHER")
+
+    created = Event.objects.get(action=EventType.OUTBOUND_RECORD_CREATED)
+
+    assert created.message["phone_number"] == "225550101"
+
+
+@pytest.mark.django_db
+def test_a_message_is_flat_and_its_date_is_of_our_zone(settings: Any) -> None:
+    settings.TIME_ZONE = "Europe/Warsaw"
+    record(agent_login="agent1", pause_id=None)
+    event = Event.objects.get()
+    Event.objects.update(created_at=datetime.fromisoformat("2026-07-01T22:15:09.7Z"))
+    event.refresh_from_db()
+
+    assert list(event.message.items()) == [
+        ("action", "AGENT_FREE"),
+        ("date", "2026-07-02 00:15:09"),
+        ("pause_id", None),
+        ("agent_login", "agent1"),
+        ("event_id", str(event.event_id)),
+        ("sequence", event.pk),
+    ]
+
+
+@pytest.mark.django_db
+def test_events_of_campaigns_have_the_fields_and_types_of_their_examples(api: ApiClient) -> None:
+    AgentFactory(login="agent1")
+    api.post("/api/outbounds", {"id": "TYPES", "name": "Types", "dialer": "preview", "crm": False})
+    api.post("/api/outbounds/TYPES/records", {"phone_number": "+48 22 555 00 07"})
+    my_record = {"system_status": "MY_RECORD", "agent_login": "agent1", "next_call_date": "2030-01-01 10:00"}
+    changed = api.put("/api/outbounds/TYPES/records/+48225550007", my_record | {"status_id": _status("MY_RECORD")})
+    assert changed.status_code == 204, changed.content
+
+    messages = {event.action: event.message for event in Event.objects.order_by("id")}
+
+    assert set(messages) == {"OUTBOUND_CREATED", "OUTBOUND_RECORD_CREATED", "OUTBOUND_RECORD_STATUS_CHANGED"}
+    for action, message in messages.items():
+        example = EventType(action).example_message
+        assert message.keys() == example.keys()
+        for name, value in message.items():
+            assert value is None or example[name] is None or type(value) is type(example[name]), (action, name)
+    created, moved = messages["OUTBOUND_RECORD_CREATED"], messages["OUTBOUND_RECORD_STATUS_CHANGED"]
+    assert (created["phone_number"], created["next_call_date"], created["agent_login"]) == (
+        "+48 22 555 00 07",
+        None,
+        None,
+    )
+    assert (moved["system_status"], moved["next_call_date"], moved["agent_login"]) == (
+        "MY_RECORD",
+        "2030-01-01 10:00",
+        "agent1",
+    )
+
+
+def _status(system_status: str) -> int:
+    return Record.objects.get().campaign.statuses.filter(system_status=system_status).get().pk
+
+
+@pytest.mark.django_db
+def test_every_action_has_an_example_that_can_be_sent() -> None:
+    for action in EventType:
+        assert action.example_message["action"] == action.value
+        assert action.example
+
+
+# Numbers
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_many_change_it() -> None:
+    record_ = RecordFactory()
+    statuses = record_.campaign.statuses.filter(system_status__in=["TO_CALL", "NO_CALL"])
+    ids = list(statuses.values_list("pk", flat=True))
+    facts = CampaignFacts.read(record_.campaign.code)
+    assert facts is not None
+
+    def change() -> None:
+        for number in range(12):
+            edit_many(ACTOR, facts, [Edit(record_.phone_number, {"status_id": ids[number % 2]})])
+
+    at_once([change] * 4)
+
+    told = Event.objects.filter(subject=f"record:{record_.pk}").order_by("id")
+    changes = record_.history.order_by("id").exclude(from_status="").values_list("to_system_status", flat=True)
+    assert len(told) > 2
+    assert [event.payload["system_status"] for event in told] == list(changes)
+    record_.refresh_from_db()
+    assert told.last().payload["system_status"] == record_.system_status  # type: ignore[union-attr]
+
+
+# From a query
+
+
+@pytest.mark.django_db
+def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
+    woken: list[Any], django_assert_num_queries: Any
+) -> None:
+    webhook = WebhookFactory(actions=[FREE])
+
+    with django_assert_num_queries(1):
+        outbox.record_from_query(
+            FREE,
+            "SELECT 'agent:' || n, jsonb_build_object('agent_login', %s || n) FROM generate_series(1, 500) n"
+            " ORDER BY n",
+            ["a"],
+        )
+
+    assert subjects() == [f"agent:{n}" for n in range(1, 501)]
+    assert Event.objects.values("event_id").distinct().count() == 500
+    assert Event.objects.order_by("id").values_list("payload", flat=True)[0] == {"agent_login": "a1"}
+    assert webhook.deliveries.waiting().count() == 500
+    assert woken == [("webhooks.deliver", webhook.pk)]
+
+
+# What a reader of the feed may see
+
+
+@contextmanager
+def held_transaction(subject: str) -> Iterator[threading.Event]:
+    """Another connection that has recorded an event and not yet committed."""
+    recorded, go_on = threading.Event(), threading.Event()
+
+    def run() -> None:
+        try:
+            with transaction.atomic():
+                record(subject)
+                recorded.set()
+                go_on.wait(10)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert recorded.wait(10)
+    try:
+        yield go_on
+    finally:
+        go_on.set()
+        thread.join(10)
+
+
+def settled() -> list[str]:
+    return [event.subject for event in Event.objects.settled().after(0)]
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_the_feed_does_not_pass_an_event_that_is_not_committed_yet() -> None:
+    with transaction.atomic():
+        record("first")
+
+    with held_transaction("held back") as go_on:
+        with transaction.atomic():
+            record("later")
+        seen_before = settled()
+        go_on.set()
+        wait_for(lambda: len(settled()) == 3)
+
+    assert seen_before == ["first"]
+    assert settled() == ["first", "held back", "later"]
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_a_transaction_that_rolls_back_leaves_a_gap_that_holds_nobody_up() -> None:
+    record_and_roll_back("never")
+    with transaction.atomic():
+        record("after")
+
+    assert settled() == ["after"]
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> None:
+    writers, events_each = 6, 40
+    is_over = threading.Event()
+    read: list[str] = []
+
+    def write(writer: int) -> None:
+        for number in range(events_each):
+            with transaction.atomic():
+                record(f"w{writer}:{number}")
+                # Ids are given out; they commit in another order.
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_sleep(random() * 0.01)")
+                record(f"w{writer}:{number}:b")
+        connection.close()
+
+    def follow() -> None:
+        last = 0
+        while True:
+            was_over = is_over.is_set()
+            page = list(Event.objects.settled().after(last)[:100])
+            read.extend(event.subject for event in page)
+            last = page[-1].pk if page else last
+            if was_over and not page:
+                break
+        connection.close()
+
+    reader = threading.Thread(target=follow)
+    reader.start()
+    at_once([lambda writer=writer: write(writer) for writer in range(writers)])  # type: ignore[misc]
+    is_over.set()
+    reader.join(30)
+
+    assert len(read) == len(set(read)) == 2 * writers * events_each
+    assert set(read) == set(Event.objects.values_list("subject", flat=True))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(200):
+        if condition():
+            return
+        pause.wait(0.05)
+    raise AssertionError("it did not come true within 10 s")
+
+
+@pytest.mark.django_db
+def test_the_zone_of_a_message_is_that_of_the_wire() -> None:
+    record()
+    event = Event.objects.get()
+
+    assert event.message["date"] == event.created_at.astimezone(zone()).strftime("%Y-%m-%d %H:%M:%S")
+    assert Webhook.objects.count() == 0

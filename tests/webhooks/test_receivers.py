@@ -1,0 +1,169 @@
+"""The receivers that docs/webhooks.md shows: each believes what we sign, and nothing else."""
+
+import http.client
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from webhooks.event_types import EventType
+from webhooks.signing import new_secret, sign
+from webhooks.transport import encode
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+OLD, NEW = new_secret(), new_secret()
+LANGUAGES = {
+    "python": (sys.executable, ["receiver.py"]),
+    "javascript": ("node", ["receiver.mjs"]),
+    "php": ("php", ["-S", "127.0.0.1:{port}", "receiver.php"]),
+}
+
+
+class Running:
+    """A receiver in a process of its own."""
+
+    def __init__(self, language: str, secrets: str, folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        program, arguments = LANGUAGES[language]
+        self.output = folder / "output"
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PORT": str(self.port),
+            "WEBHOOK_SECRETS": secrets,
+            "WEBHOOK_SEEN": str(folder / "seen"),
+        }
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [program, *(argument.format(port=self.port) for argument in arguments)],
+                cwd=DOCS / "receivers",
+                env=environment,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+            )
+        self._wait()
+
+    def _wait(self) -> None:
+        ends_at = time.monotonic() + 20
+        while time.monotonic() < ends_at and self.process.poll() is None:
+            with socket.socket() as sock:
+                if not sock.connect_ex(("127.0.0.1", self.port)):
+                    return
+            time.sleep(0.05)
+        raise AssertionError("The receiver did not start.")
+
+    def send(
+        self,
+        secrets: list[str],
+        *,
+        message_id: str = "",
+        body_format: str = "json",
+        age: int = 0,
+        tampered: bool = False,
+    ) -> int:
+        message_id = message_id or str(uuid4())
+        message = {**EventType.TICKET_CREATED.example_message, "event_id": message_id}
+        content_type, body = encode(message, body_format)
+        timestamp = int(time.time()) - age
+        headers = {
+            "Content-Type": content_type,
+            "webhook-id": message_id,
+            "webhook-timestamp": str(timestamp),
+            "webhook-signature": sign(secrets, message_id, timestamp, body),
+        }
+        if tampered:
+            body = body.replace(b"5012", b"5013")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("POST", "/", body, headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    @property
+    def handled(self) -> list[str]:
+        """Ids of the events that it did something with."""
+        return [line.split()[-1] for line in self.output.read_text().splitlines() if "TICKET_CREATED" in line]
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(10)
+
+
+@pytest.fixture(params=LANGUAGES)
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], Running]]:
+    if not shutil.which(LANGUAGES[request.param][0]):
+        pytest.skip(f"there is no {request.param} on this machine")
+    started: list[Running] = []
+
+    def run(secrets: str) -> Running:
+        started.append(Running(request.param, secrets, tmp_path))
+        return started[-1]
+
+    yield run
+    for receiver in started:
+        receiver.stop()
+
+
+@pytest.mark.parametrize("body_format", ["json", "form"])
+def test_a_right_delivery_is_handled_once_however_often_it_comes(start, body_format):
+    receiver = start(NEW)
+    message_id = str(uuid4())
+
+    statuses = [receiver.send([NEW], message_id=message_id, body_format=body_format) for _ in range(2)]
+
+    assert statuses == [204, 204]
+    assert receiver.handled == [message_id]
+
+
+def test_what_others_signed_was_changed_or_is_too_old_is_refused(start):
+    receiver = start(NEW)
+
+    statuses = [
+        receiver.send([OLD]),
+        receiver.send([NEW], tampered=True),
+        receiver.send([NEW], age=600),
+        receiver.send([NEW], age=-600),
+    ]
+
+    assert statuses == [401, 401, 401, 401]
+    assert receiver.handled == []
+
+
+def test_during_a_rotation_a_delivery_signed_with_both_secrets_is_believed_by_either(start):
+    receiver = start(OLD)
+
+    assert receiver.send([NEW, OLD]) == 204
+
+
+def test_a_receiver_may_hold_both_secrets(start):
+    receiver = start(f"{OLD} {NEW}")
+
+    assert [receiver.send([OLD]), receiver.send([NEW])] == [204, 204]
+
+
+@pytest.mark.parametrize("name", ["receiver.py", "receiver.mjs", "receiver.php"])
+def test_the_guide_quotes_the_receivers_as_they_are(name):
+    source = (DOCS / "receivers" / name).read_text()
+
+    assert source.strip() in (DOCS / "webhooks.md").read_text()
+
+
+def test_the_example_of_the_guide_is_signed_rightly():
+    guide = (DOCS / "webhooks.md").read_text()
+    message = EventType.TICKET_CREATED.example_message
+    (timestamp,) = re.findall(r"^webhook-timestamp: (\d+)$", guide, re.MULTILINE)
+    (secret,) = re.findall(r"`(whsec_\w+)`", guide)
+    body, form = (encode(message, body_format)[1] for body_format in ("json", "form"))
+
+    signature = sign([secret], message["event_id"], int(timestamp), body)
+
+    assert all(text in guide for text in (body.decode(), form.decode(), f"webhook-signature: {signature}"))

@@ -1,0 +1,135 @@
+"""Forgetting: what is old, what removed webhooks leave, and nothing else."""
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from tests.conftest import ACTOR
+from tests.serving import at_once
+from tests.webhooks.factories import AttemptFactory, DeliveryFactory, EventFactory, WebhookFactory
+from webhooks import delivering, retention
+from webhooks.models import Attempt, Delivery, Event, Webhook, WebhookChange
+from webhooks.transport import Outcome
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("woken")]
+
+
+def aged(days: float) -> Event:
+    """An event of so many days ago that was delivered."""
+    attempt = AttemptFactory()
+    event: Event = attempt.delivery.event
+    Event.objects.filter(pk=event.pk).update(created_at=timezone.now() - timedelta(days=days))
+    return event
+
+
+def counts() -> tuple[int, int, int]:
+    return Event.objects.count(), Delivery.objects.count(), Attempt.objects.count()
+
+
+def test_events_older_than_90_days_go_with_their_deliveries_and_attempts() -> None:
+    for days in (91, 90.01):
+        aged(days)
+    kept = [aged(89.99), aged(1)]
+
+    retention.prune(timezone.now())
+
+    assert list(Event.objects.order_by("id")) == kept
+    assert counts() == (2, 2, 2)
+    assert timedelta(days=90) == settings.EVENT_RETENTION
+
+
+def test_what_was_never_delivered_goes_as_well() -> None:
+    waiting = DeliveryFactory()
+    Event.objects.filter(pk=waiting.event_id).update(created_at=timezone.now() - timedelta(days=100))
+
+    retention.prune(timezone.now())
+
+    assert counts() == (0, 0, 0)
+
+
+def test_with_nothing_old_nothing_happens() -> None:
+    aged(3)
+
+    retention.prune(timezone.now())
+
+    assert counts() == (1, 1, 1)
+
+
+def test_a_lot_goes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PIECE", 3)
+    for _ in range(10):
+        aged(100)
+    kept = EventFactory()
+
+    retention.prune(timezone.now())
+
+    assert list(Event.objects.all()) == [kept]
+    assert counts() == (1, 0, 0)
+
+
+def test_finding_what_is_old_reads_no_more_than_an_index() -> None:
+    EventFactory.create_batch(300)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE webhooks_event")
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(
+            "EXPLAIN SELECT id FROM webhooks_event WHERE created_at < now() - interval '90 days'"
+            " ORDER BY created_at DESC, id DESC LIMIT 1"
+        )
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "event_created_at" in plan
+
+
+def test_a_removed_webhook_is_cleared_away_with_all_it_has_left_and_others_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(retention, "PIECE", 2)
+    removed = WebhookFactory()
+    for _ in range(5):
+        AttemptFactory(delivery=DeliveryFactory(webhook=removed, succeeded=True))
+    other = AttemptFactory()
+    removed.remove(ACTOR)
+
+    retention.purge(removed.pk)
+
+    assert list(Webhook.objects.all()) == [other.webhook]
+    assert (list(Delivery.objects.all()), list(Attempt.objects.all())) == ([other.delivery], [other])
+    assert not WebhookChange.objects.filter(webhook_id=removed.pk).exists()
+    # What happened stays for the feed.
+    assert Event.objects.count() == 6
+
+
+def test_a_webhook_that_was_not_removed_is_never_purged() -> None:
+    attempt = AttemptFactory()
+
+    retention.purge(attempt.webhook.pk)
+
+    assert counts() == (1, 1, 1)
+    assert Webhook.objects.count() == 1
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_an_attempt_that_is_stored_while_its_webhook_is_purged_does_not_stay_behind() -> None:
+    webhook = WebhookFactory(healthy=True)
+    DeliveryFactory.create_batch(40, webhook=webhook, next_attempt_at=timezone.now() - timedelta(minutes=1))
+    claimed = delivering._claim(webhook)
+    outcome = Outcome(200, "", b"", 0.1, None)
+    Webhook.objects.get().remove(ACTOR)
+
+    def store() -> None:
+        for delivery in claimed:
+            delivering._store(webhook, [delivering.Result(delivery, timezone.now(), outcome)], [], 0)
+
+    def purge() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(0.01)")
+        retention.purge(webhook.pk)
+
+    at_once([store, purge])
+    retention.purge(webhook.pk)
+
+    assert (Delivery.objects.count(), Attempt.objects.count(), Webhook.objects.count()) == (0, 0, 0)

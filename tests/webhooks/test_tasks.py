@@ -1,0 +1,188 @@
+"""Tasks: what the sweep finds, and how supervisors are told."""
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from tests.conftest import ACTOR
+from tests.webhooks.factories import DeliveryFactory, WebhookFactory
+from webhooks import tasks
+from webhooks.models import Delivery, Webhook
+
+pytestmark = pytest.mark.django_db
+
+GONE = Webhook.Reason.GONE
+
+
+def swept(woken: list[Any]) -> list[tuple[str, int]]:
+    woken.clear()
+    tasks.sweep()
+    return sorted(woken)
+
+
+def overdue() -> Any:
+    return timezone.now() - timedelta(seconds=1)
+
+
+# The sweep
+
+
+def test_the_sweep_wakes_once_for_each_webhook_that_something_is_due_for(woken: list[Any]) -> None:
+    due, later, done = WebhookFactory.create_batch(3)
+    DeliveryFactory.create_batch(3, webhook=due, next_attempt_at=overdue())
+    DeliveryFactory(webhook=later, next_attempt_at=timezone.now() + timedelta(minutes=5))
+    DeliveryFactory(webhook=done, succeeded=True)
+
+    assert swept(woken) == [("webhooks.deliver", due.pk)]
+
+
+@pytest.mark.parametrize("state", ["disabled", "removed", "paused"])
+def test_the_sweep_leaves_alone_what_must_not_be_sent_to(state: str, woken: list[Any]) -> None:
+    webhook = WebhookFactory(open_until=timezone.now() + timedelta(minutes=1) if state == "paused" else None)
+    DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
+    if state == "disabled":
+        webhook.disable(ACTOR)
+    elif state == "removed":
+        webhook.remove(ACTOR)
+
+    assert swept(woken) == []
+
+
+def test_the_sweep_costs_two_statements_however_much_is_due(woken: list[Any], django_assert_num_queries: Any) -> None:
+    for webhook in WebhookFactory.create_batch(20):
+        DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
+
+    with django_assert_num_queries(2):
+        tasks.sweep()
+
+    assert len(woken) == 20
+
+
+def test_a_turn_that_ends_before_its_queue_is_followed_by_another(
+    woken: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhooks.delivering.deliver", lambda pk: pk == 1)
+
+    tasks.deliver(1)
+    tasks.deliver(2)
+
+    assert woken == [("webhooks.deliver", 1)]
+
+
+def test_deliveries_of_a_webhook_that_is_gone_disturb_nobody(woken: list[Any]) -> None:
+    DeliveryFactory(next_attempt_at=overdue())
+    Webhook.objects.all().delete()
+
+    tasks.deliver(Delivery.objects.get().webhook_id)
+
+    assert swept(woken) == []
+
+
+# Supervisors
+
+
+@pytest.fixture
+def given_up(woken: list[Any]) -> Webhook:
+    """A webhook whose receiver answered 410."""
+    url = "https://crm.client.example/hook?token=abc123"
+    webhook: Webhook = WebhookFactory(subscription_url=url, http_auth_password="geheim")
+    DeliveryFactory.create_batch(3, webhook=webhook)
+    webhook.disable(ACTOR, GONE)
+    Webhook.objects.update(notice_due_at=overdue())
+    return webhook
+
+
+def test_supervisors_are_told_by_mail_in_the_log_and_once(
+    given_up: Webhook, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.SUPERVISOR_EMAILS = ["chief@callcentre.example", "night@callcentre.example"]
+
+    tasks.notify_disabled(given_up.pk)
+    tasks.notify_disabled(given_up.pk)
+
+    (message,) = mail.outbox
+    assert message.to == ["chief@callcentre.example", "night@callcentre.example"]
+    assert message.subject == f"Webhook {given_up.pk} was disabled"
+    assert "https://crm.client.example/hook" in message.body
+    assert "answered 410" in message.body
+    assert "3 deliveries wait" in message.body
+    errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [record.message for record in errors] == ["webhook disabled"]
+    assert "geheim" not in message.body + caplog.text
+    assert given_up.secret not in message.body + caplog.text
+    assert "abc123" not in caplog.text
+    given_up.refresh_from_db()
+    assert given_up.notice_due_at is None
+
+
+def test_without_addresses_the_log_tells(given_up: Webhook, caplog: pytest.LogCaptureFixture) -> None:
+    tasks.notify_disabled(given_up.pk)
+
+    assert mail.outbox == []
+    assert "webhook disabled" in caplog.text
+
+
+def test_a_notice_whose_message_was_lost_is_found_by_the_sweep(given_up: Webhook, woken: list[Any]) -> None:
+    assert swept(woken) == [("webhooks.notify_disabled", given_up.pk)]
+
+
+def test_a_mail_server_that_is_down_is_tried_again(
+    given_up: Webhook, settings: Any, monkeypatch: pytest.MonkeyPatch, woken: list[Any]
+) -> None:
+    settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise ConnectionRefusedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("webhooks.notices.send_mail", refuse)
+        with pytest.raises(ConnectionRefusedError):
+            tasks.notify_disabled(given_up.pk)
+    assert swept(woken) == []
+    Webhook.objects.update(notice_due_at=overdue())
+    assert swept(woken) == [("webhooks.notify_disabled", given_up.pk)]
+
+    tasks.notify_disabled(given_up.pk)
+
+    assert len(mail.outbox) == 1
+
+
+def test_nobody_is_told_of_what_was_enabled_meanwhile(given_up: Webhook, settings: Any) -> None:
+    settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
+    given_up.enable(ACTOR)
+
+    tasks.notify_disabled(given_up.pk)
+
+    assert mail.outbox == []
+
+
+def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
+    given_up: Webhook, settings: Any, tmp_path: Path
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_FILE_PATH = tmp_path / "mail"
+    settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
+
+    tasks.notify_disabled(given_up.pk)
+
+    (file,) = (tmp_path / "mail").iterdir()
+    assert f"Subject: Webhook {given_up.pk} was disabled" in file.read_text()
+
+
+# Clearing away
+
+
+def test_the_nightly_task_finishes_purges_whose_message_was_lost(woken: list[Any]) -> None:
+    removed, kept = WebhookFactory.create_batch(2)
+    DeliveryFactory(webhook=removed)
+    removed.remove(ACTOR)
+
+    tasks.prune()
+
+    assert list(Webhook.objects.all()) == [kept]
+    assert Delivery.objects.count() == 0

@@ -1,0 +1,264 @@
+"""What a delivery sends, and what its receiver may answer."""
+
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.webhooks.receivers import Peer, always, receiver, says
+from tests.webhooks.sending import BODY, HEADERS, outcome_of, post
+from webhooks.transport import Sender
+
+# What is sent
+
+
+def test_a_request_has_the_headers_and_the_body_it_was_given(sender: Sender) -> None:
+    with receiver(always()) as running:
+        sender.send(running.at("127.0.0.1", "/hook?a=b#c"), HEADERS, BODY, ("łucja", "zażółć:gęślą"))
+
+    request = running.requests[0]
+    assert request.line == "POST /hook?a=b HTTP/1.1"
+    assert request.body == BODY
+    assert request.headers == {
+        "host": f"127.0.0.1:{running.port}",
+        "user-agent": "callcentre-webhooks/1",
+        "accept-encoding": "identity",
+        "content-length": str(len(BODY)),
+        "content-type": "application/json",
+        "webhook-id": "7b1c8c3e",
+        "webhook-signature": "v1,c2ln",
+        "authorization": "Basic xYJ1Y2phOnphxbzDs8WCxIc6Z8SZxZtsxIU=",
+    }
+
+
+def test_an_empty_body_is_sent(sender: Sender) -> None:
+    with receiver(always()) as running:
+        assert post(sender, running.url, b"").status == 200
+
+    assert running.requests[0].headers["content-length"] == "0"
+
+
+def test_a_large_body_arrives_whole(sender: Sender) -> None:
+    body = bytes(range(256)) * 20_000
+    with receiver(always()) as running:
+        post(sender, running.url, body)
+
+    assert running.requests[0].body == body
+
+
+def test_nothing_is_taken_from_the_environment(sender: Sender, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login of-the-machine password secret\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    with receiver(always(502)) as proxy, receiver(always(Set_Cookie="a=b")) as running:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        post(sender, running.url)
+        post(sender, running.url)
+
+    assert proxy.connections == 0
+    assert all({"authorization", "cookie"}.isdisjoint(request.headers) for request in running.requests)
+
+
+# What is answered
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 400, 404, 410, 500, 503])
+def test_an_answer_is_given_back(sender: Sender, status: int) -> None:
+    body = b"" if status == 204 else "żółw".encode()
+
+    outcome = outcome_of(sender, always(status, body))
+
+    assert (outcome.status, outcome.error, outcome.answer, outcome.retry_after) == (status, "", body, None)
+    assert 0 < outcome.seconds < 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("location", ["{other}", "http://[bad", "http://127.0.0.1:1/", "file:///etc/passwd"])
+def test_a_redirect_is_not_followed(sender: Sender, status: int, location: str) -> None:
+    with receiver(always()) as other:
+        outcome = outcome_of(sender, always(status, b"moved", Location=location.format(other=other.url)))
+
+    assert (outcome.status, outcome.error, outcome.answer) == (status, "", b"moved")
+    assert other.connections == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("120", 120.0),
+        ("0", 0.0),
+        ("86401", 86_400.0),
+        ("9" * 5000, 86_400.0),
+        ("Thu, 01 Jan 2015 00:00:00 GMT", 0.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400.0),
+        ("-1", None),
+        ("1.5", None),
+        ("soon", None),
+        ("²", None),
+        ("", None),
+        ("Fri, 99 Foo 99999 99:99:99 GMT", None),
+    ],
+)
+def test_a_receiver_may_ask_to_be_left_alone(sender: Sender, text: str, seconds: float | None) -> None:
+    outcome = outcome_of(sender, always(429, Retry_After=text))
+
+    assert (outcome.status, outcome.retry_after) == (429, seconds)
+
+
+def test_a_receiver_may_ask_to_be_left_alone_until_a_time(sender: Sender) -> None:
+    until = datetime.now(UTC) + timedelta(minutes=10)
+
+    outcome = outcome_of(sender, always(503, Retry_After=format_datetime(until, usegmt=True)))
+
+    assert outcome.retry_after == pytest.approx(600, abs=3)
+
+
+def test_of_a_gigabyte_two_kilobytes_are_read_and_the_connection_is_closed(sender: Sender) -> None:
+    sent = []
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        for _ in range(1000):
+            peer.sock.sendall(b"x" * 1_000_000)
+            sent.append(1)
+
+    outcome = outcome_of(sender, script)
+
+    assert (outcome.status, outcome.error, outcome.answer) == (200, "", b"x" * 2048)
+    assert outcome.seconds < 3
+    assert len(sent) < 50
+
+
+def test_a_gigabyte_in_chunks_is_left_alone_too(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.sock.sendall(b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n40000000\r\n")
+        while True:
+            peer.sock.sendall(b"x" * 1_000_000)
+
+    outcome = outcome_of(sender, script)
+
+    assert (outcome.status, outcome.error, outcome.answer) == (500, "", b"x" * 2048)
+
+
+def test_a_compressed_answer_is_not_unpacked(sender: Sender) -> None:
+    outcome = outcome_of(sender, always(200, b"\x1f\x8b\x08bomb", Content_Encoding="gzip"))
+
+    assert outcome.answer == b"\x1f\x8b\x08bomb"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end", (200, "", b"until the end")),
+        (b"HTTP/1.0 200 OK\r\n\r\nold", (200, "", b"old")),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", (200, "", b"ok")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", (200, "", b"ok")),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\ncut", (200, "reset", b"cut")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", (200, "reset", b"ok")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n", (200, "protocol", b"")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nok\r\n", (200, "reset", b"")),
+        (b"", (None, "reset", b"")),
+        (b"HTTP/1.1 20", (None, "reset", b"")),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", (None, "reset", b"")),
+        (b"HTTP/1.1 200 OK\r\nX: y\r\n", (None, "reset", b"")),
+        (b"SSH-2.0-OpenSSH_9.2p1\r\n", (None, "protocol", b"")),
+        (b"HTTP/2 200\r\n\r\n", (None, "protocol", b"")),
+        (b"HTTP/1.1 two OK\r\n\r\n", (None, "protocol", b"")),
+        (b"HTTP/1.1 101 Switching\r\n\r\n", (None, "protocol", b"")),
+        (b"\x00\xff\r\n" * 100, (None, "protocol", b"")),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", (None, "protocol", b"")),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", (None, "protocol", b"")),
+        (b"HTTP/1.1 200 OK\r\n" + (b"X: " + b"y" * 60_000 + b"\r\n") * 90 + b"\r\n", (None, "protocol", b"")),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, (None, "protocol", b"")),
+    ],
+)
+def test_whatever_is_answered_has_an_outcome(
+    sender: Sender, answer: bytes, expected: tuple[int | None, str, bytes]
+) -> None:
+    outcome = outcome_of(sender, says(answer))
+
+    status, error, body = expected
+    assert (outcome.status, outcome.error, outcome.answer[: len(body)]) == (status, error, body)
+
+
+def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun")
+        time.sleep(0.1)
+        peer.reset()
+
+    outcome = outcome_of(sender, script)
+
+    assert (outcome.status, outcome.error, outcome.answer) == (200, "reset", b"begun")
+
+
+def test_an_answer_before_the_whole_body_was_taken_counts(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        peer.sock.recv(1000)
+        peer.sock.sendall(b"HTTP/1.1 413 Too large\r\nContent-Length: 3\r\n\r\nbig")
+        peer.sock.shutdown(socket.SHUT_WR)
+        with suppress(OSError):
+            while peer.sock.recv(1_000_000):
+                pass
+
+    with receiver(script) as running:
+        outcome = post(sender, running.url, b"x" * 10_000_000)
+
+    assert (outcome.status, outcome.answer) == (413, b"big")
+
+
+# Failures
+
+
+def test_a_closed_port_is_refused(sender: Sender) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    assert post(sender, f"http://127.0.0.1:{port}/").error == "refused"
+
+
+def test_a_name_without_address_is_a_failure(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+
+    assert post(sender, "http://nowhere.example/").error == "dns"
+
+
+def test_a_reset_before_the_answer_is_a_failure(sender: Sender) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.reset()
+
+    with receiver(script) as running:
+        outcome = post(sender, running.url)
+
+    assert (outcome.status, outcome.error) == (None, "reset")
+    assert running.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("ftp://receiver.example/", "bad url"),
+        ("http://user:hunter2@receiver.example/", "bad url"),
+        ("http://10.0.0.1/", "forbidden address"),
+        ("http://0x7f000001/", "forbidden address"),
+        ("http://[::1]:1/", "forbidden address"),
+    ],
+)
+def test_a_url_that_would_not_be_registered_is_not_sent_to(sender: Sender, url: str, error: str) -> None:
+    outcome = post(sender, url)
+
+    assert (outcome.status, outcome.error) == (None, error)

@@ -1,0 +1,53 @@
+"""The service's own Celery app with short waits, for workers that tests start: `celery -A tests.webhooks.worker`."""
+
+import os
+import socket
+from datetime import timedelta
+from typing import Any
+
+from celery.signals import celeryd_after_setup
+
+from callcentre.celery import app
+
+__all__ = ["app"]
+
+# What a worker of the tests waits for: seconds instead of minutes and hours.
+BATCH_SECONDS = 1.0
+LEASE_SECONDS = 5
+DELAYS = (timedelta(seconds=0.2), timedelta(seconds=0.2))
+TIMEOUT_SECONDS = 1
+
+
+@celeryd_after_setup.connect
+def shorten(**kwargs: Any) -> None:
+    from webhooks import delivering
+    from webhooks.transport import Sender
+
+    settings: dict[str, Any] = {
+        "BATCH_SECONDS": BATCH_SECONDS,
+        "LEASE_SECONDS": LEASE_SECONDS,
+        "DELAYS": DELAYS,
+        "LONGEST_PAUSE_SECONDS": 0.2,
+        "sender": Sender(authorities=os.environ.get("TEST_AUTHORITIES")),
+    }
+    for name, value in settings.items():
+        assert hasattr(delivering, name), name
+        setattr(delivering, name, value)
+
+
+@celeryd_after_setup.connect
+def change_answers_of_dns(**kwargs: Any) -> None:
+    """`TEST_REBINDING=name=first,then`: the first look-up of the name gives one address, all others the second."""
+    name, _, addresses = os.environ.get("TEST_REBINDING", "").partition("=")
+    if not name:
+        return
+    answers = addresses.split(",")
+    real = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, port: Any, *args: Any, **rest: Any) -> Any:
+        if host != name:
+            return real(host, port, *args, **rest)
+        address = answers.pop(0) if len(answers) > 1 else answers[0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    socket.getaddrinfo = getaddrinfo

@@ -1,0 +1,72 @@
+"""What the history of a webhook says."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.formats import localize
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
+from callcentre.admin.history import action_label
+from webhooks.models import Webhook, WebhookChange
+
+ACTIONS = {
+    "enable": _("enabled"),
+    "disable: person": _("disabled"),
+    "disable: gone": _("disabled: the receiver answered 410"),
+    "disable: failing": _("disabled: nothing but failures for five days"),
+    "show_secret": _("secret shown"),
+    "resend": _("failed deliveries sent again"),
+    "remove": _("removed"),
+}
+NAMES = {
+    "since": _("failed since"),
+    "deliveries": _("deliveries"),
+    "http_auth_user": _("user of Basic authentication"),
+    "http_auth_password": _("password of Basic authentication"),
+}
+
+
+def label_of(action: str) -> str:
+    return str(ACTIONS.get(action) or action_label(action))
+
+
+def changes_of(change: WebhookChange) -> list[tuple[Any, Any, Any]]:
+    """Name, before, after, as people write it."""
+    return [(_name(name), _plain(name, old), _plain(name, new)) for name, (old, new) in sorted(change.changes.items())]
+
+
+def _name(name: str) -> Any:
+    return NAMES.get(name) or {field.name: field.verbose_name for field in Webhook._meta.fields}.get(name, name)
+
+
+def _plain(name: str, value: Any) -> str:
+    if name == "since" and value and (instant := parse_datetime(value)):
+        return str(localize(timezone.localtime(instant)))
+    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
+@admin.register(WebhookChange)
+class WebhookChangeAdmin(UncountedMixin, ReadOnlyAdmin):
+    """Who changed where events go, and who has seen a secret?"""
+
+    list_display = ("at", "webhook", "what", "who", "details")
+    list_display_links = ("at",)
+    list_filter = ("actor_kind",)
+    list_select_related = ("webhook",)
+    fields = ("at", "webhook", "what", "who", "details")
+    readonly_fields = fields
+
+    @display(description=_("action"))
+    def what(self, change: WebhookChange) -> str:
+        return label_of(change.action)
+
+    @display(description=_("by"))
+    def who(self, change: WebhookChange) -> str:
+        return f"{change.actor_name} ({change.get_actor_kind_display()})"
+
+    @display(description=_("changes"))
+    def details(self, change: WebhookChange) -> str:
+        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in changes_of(change))

@@ -1,0 +1,119 @@
+from collections import defaultdict
+from typing import Any
+
+from django import forms
+from django.forms.models import construct_instance
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminPasswordWidget,
+    UnfoldAdminSplitDateTimeWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+
+from callcentre.admin.base import MinuteField
+from webhooks.event_types import EventType
+from webhooks.models import Webhook
+
+FIELDS = ("subscription_url", "actions", "format")
+GROUPS = {
+    "CHAT": _("Chats"),
+    "CUSTOMER": _("Customers"),
+    "TICKET": _("Tickets"),
+    "AGENT": _("Agents"),
+    "CONNECTION": _("Calls"),
+    "RECORDING": _("Calls"),
+    "TRANSCRIPTION": _("Calls"),
+    "OUTBOUND": _("Campaigns"),
+}
+
+
+class ActionBoxes(forms.CheckboxSelectMultiple):
+    """Boxes in groups: what can happen to chats, to calls, …"""
+
+    template_name = "admin/webhooks/action_boxes.html"
+
+
+def _choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    grouped = defaultdict(list)
+    for action in EventType:
+        grouped[str(GROUPS[action.value.partition("_")[0]])].append((action.value, action.value))
+    return list(grouped.items())
+
+
+class ActionsField(forms.MultipleChoiceField):
+    widget = ActionBoxes
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return set(initial or ()) != set(data or ())
+
+
+class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Credentials go in and never come out again: what is typed replaces, what is left empty stays."""
+
+    actions = ActionsField(label=_("Actions"), choices=_choices)
+    new_user = forms.CharField(
+        label=_("User"),
+        required=False,
+        max_length=255,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+    new_password = forms.CharField(
+        label=_("Password"),
+        required=False,
+        strip=False,
+        max_length=255,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+    )
+    forget_credentials = forms.BooleanField(
+        label=_("Remove user and password"), required=False, widget=UnfoldBooleanWidget()
+    )
+
+    class Meta:
+        model = Webhook
+        fields = FIELDS
+
+    def _post_clean(self) -> None:
+        """Nothing: the rule that the API has too says what is wrong, and the verb refuses it."""
+        self.instance = construct_instance(self, self.instance, FIELDS)
+
+    def values(self) -> dict[str, Any]:
+        """What was changed, as the verb takes it."""
+        given = self.cleaned_data
+        values = {name: given[name] for name in FIELDS if name in self.changed_data}
+        if given.get("forget_credentials"):
+            return {**values, "http_auth_user": "", "http_auth_password": ""}
+        credentials = {"http_auth_user": given.get("new_user"), "http_auth_password": given.get("new_password")}
+        return {**values, **{name: text for name, text in credentials.items() if text}}
+
+
+class RotateForm(forms.Form):
+    overlap_hours = forms.IntegerField(
+        label=_("Hours for which the old secret signs as well"),
+        min_value=0,
+        max_value=30 * 24,
+        initial=24,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text=_("0 ends it at once. Long enough to change it in the receiver."),
+    )
+    # A page sent twice would end the secret that the receiver has just been given.
+    version = forms.CharField(widget=forms.HiddenInput)
+
+
+class ResendForm(forms.Form):
+    since = MinuteField(
+        label=_("Failed since"),
+        widget=UnfoldAdminSplitDateTimeWidget(),
+        help_text=_("Deliveries that were given up at that time or later."),
+    )
+    includes_waiting = forms.BooleanField(
+        label=_("Also those that wait for a later attempt"), required=False, initial=True, widget=UnfoldBooleanWidget()
+    )
+
+    def clean_since(self) -> Any:
+        since = self.cleaned_data["since"]
+        if since > timezone.now():
+            raise forms.ValidationError(_("This is in the future."))
+        return since

@@ -1,0 +1,158 @@
+"""What the documents of the API say of webhooks and of the feed of events."""
+
+from callcentre.api.openapi import Operation, array, describe, document, integer, mapping, page, path, shape, text
+from callcentre.errors import ErrorCode
+from webhooks.api.filters import EventFilterSet
+from webhooks.api.serializers import WebhookInput
+from webhooks.api.views import EventViewSet, WebhookViewSet
+from webhooks.event_types import EventType
+
+ID = {"webhook_id": path("id", "Id of the webhook.", "17")}
+ACTIONS = [action.value for action in EventType]
+EXAMPLE = EventType.OUTBOUND_RECORD_STATUS_CHANGED
+DELIVERY = """
+Each event of one of the actions is sent to `subscription_url` by POST, at least once: any 2xx is a success, nothing
+else is, and no redirect is followed. An attempt takes 15 seconds at most; after a failure the next ones follow 5 s,
+5 min, 30 min, 2 h, 5 h, 10 h and 10 h later, or when `Retry-After` says. 410 disables the webhook at once; so do five
+days of nothing but failures.
+
+The body is the payload, as JSON or (`format`: `form`) as a form in which unset values are the word `null`. It has
+`action`, `date`, the fields of the action, `event_id`, which tells two deliveries of one event, and `sequence`, which
+only grows per subject: events may arrive out of order. Headers are those of the Standard Webhooks specification,
+`webhook-id` (the `event_id`), `webhook-timestamp` and `webhook-signature`, by the secret of `GET /webhooks/:id/secret`.
+""".strip()
+
+describe(
+    WebhookInput,
+    actions={
+        "description": "Actions to be told of; see `GET /webhooks/actions`.",
+        "example": ["CHAT_CONVERSATION_CREATED", "CHAT_AGENT_ASSIGNED"],
+        "minItems": 1,
+    },
+    subscription_url=(
+        "Where to send them, http or https. Private, loopback and link-local addresses are refused; a name that does"
+        " not resolve yet is not."
+    ),
+    http_auth_user="Login of Basic authentication at the receiver.",
+    http_auth_password="Its password.",  # noqa: S106  (a description)
+    format="How the payload is sent: `json`, unless the service is configured otherwise, or `form`. Ours.",
+)
+
+WEBHOOK = shape(
+    "Webhook",
+    "A registration of a receiver.",
+    id=integer("The webhook's id.", 17),
+    actions=array({"type": "string", "enum": ACTIONS, "example": EXAMPLE.value}, "Actions that it is told of."),
+    subscription_url=text("Where they are sent.", "https://crm.client.example/callcentre"),
+    http_auth_user=text("Login of Basic authentication at the receiver; an empty string when unset.", "callcentre"),
+    http_auth_password=text("Its password; an empty string when unset.", "correct horse"),
+)
+SECRET = shape(
+    "WebhookSecret",
+    "What deliveries of one webhook are signed with.",
+    id=integer("The webhook's id.", 17),
+    secret=text(
+        "`whsec_` and the key in Base64. After a rotation the old one signs as well for 24 hours.",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    ),
+)
+PAYLOAD = mapping("What a receiver is told.", {}, EXAMPLE.example_message)
+ACTION = shape(
+    "WebhookAction",
+    "Something that can happen.",
+    action=text("Its name.", EXAMPLE.value, enum=ACTIONS),
+    example=PAYLOAD,
+)
+EVENT = shape(
+    "Event",
+    "Something that has happened.",
+    id=integer("Grows from event to event: give the last one as `after`.", 48210),
+    event_id=text("The `webhook-id` of its deliveries.", EXAMPLE.example_message["event_id"], format="uuid"),
+    action=text("What has happened.", EXAMPLE.value, enum=ACTIONS),
+    date=text("When, `YYYY-MM-DD hh:mm:ss`.", EXAMPLE.example_message["date"]),
+    payload=PAYLOAD,
+)
+TARGET_RULES = {
+    ErrorCode.TARGET_MALFORMED: "subscription_url",
+    ErrorCode.TARGET_SCHEME: "subscription_url",
+    ErrorCode.TARGET_FORBIDDEN: "subscription_url",
+    ErrorCode.TARGET_CREDENTIALS: "subscription_url",
+}
+
+document(
+    WebhookViewSet,
+    ID,
+    list=Operation(
+        id="list_webhooks",
+        summary="List the webhooks",
+        description="All of them, ordered by id, disabled ones too.",
+        answer=array(WEBHOOK),
+    ),
+    create=Operation(
+        id="create_webhook",
+        summary="Register a receiver",
+        description=DELIVERY,
+        body=WebhookInput,
+        request_example={
+            "actions": ["OUTBOUND_RECORD_CREATED", "OUTBOUND_RECORD_STATUS_CHANGED"],
+            "subscription_url": "https://crm.client.example/callcentre",
+            "http_auth_user": "callcentre",
+            "http_auth_password": "correct horse",
+        },
+        answer=WEBHOOK,
+        errors={ErrorCode.ACTION_UNKNOWN: "actions", ErrorCode.USER_HAS_COLON: "http_auth_user"} | TARGET_RULES,
+    ),
+    destroy=Operation(
+        id="delete_webhook",
+        summary="Remove a webhook",
+        description="Nothing more is sent, also of what was waiting.",
+    ),
+    secret=Operation(
+        id="read_webhook_secret",
+        summary="Read the secret that signs",
+        is_extension=True,
+        answer=SECRET,
+    ),
+    enable=Operation(
+        id="enable_webhook",
+        summary="Send to a webhook again",
+        description="What waits is sent first. A webhook that is enabled already is tried at once.",
+        is_extension=True,
+    ),
+    disable=Operation(
+        id="disable_webhook",
+        summary="Send nothing to a webhook for now",
+        description="What is due waits. Events that happen meanwhile are not kept for it; `GET /events` has them.",
+        is_extension=True,
+    ),
+    test=Operation(
+        id="test_webhook",
+        summary="Send a test event",
+        description="To this webhook alone, with the action `TEST`, whatever its actions are; not to a disabled one.",
+        is_extension=True,
+    ),
+    actions=Operation(
+        id="list_webhook_actions",
+        summary="List the actions",
+        description="Each with an example of what a receiver is told.",
+        is_extension=True,
+        answer=array(ACTION),
+        answer_example=[{"action": action.value, "example": action.example_message} for action in EventType],
+    ),
+)
+document(
+    EventViewSet,
+    list=Operation(
+        id="list_events",
+        summary="Read what has happened",
+        description=(
+            "Oldest first, for receivers that were away: read with `after=0`, then with the `id` of the last event of"
+            " each answer. Whoever does so misses none: an event shows only once no earlier one can still come. Events"
+            " are kept for 90 days."
+        ),
+        is_extension=True,
+        filter_set=EventFilterSet,
+        is_paged=True,
+        answer=page(EVENT),
+    ),
+)

@@ -1,0 +1,13 @@
+from callcentre.api.routers import route
+from webhooks.api.views import EventViewSet, WebhookViewSet
+
+urlpatterns = [
+    route("webhooks", WebhookViewSet, get="list", post="create"),
+    route("webhooks/actions", WebhookViewSet, get="actions"),
+    route("webhooks/:webhook_id", WebhookViewSet, delete="destroy"),
+    route("webhooks/:webhook_id/secret", WebhookViewSet, get="secret"),
+    route("webhooks/:webhook_id/enable", WebhookViewSet, post="enable"),
+    route("webhooks/:webhook_id/disable", WebhookViewSet, post="disable"),
+    route("webhooks/:webhook_id/test", WebhookViewSet, post="test"),
+    route("events", EventViewSet, get="list"),
+]

@@ -1,0 +1,75 @@
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.pagination import limit_and_offset
+from callcentre.api.viewsets import ApiViewSet
+from callcentre.errors import Fault, Invalid
+from webhooks.api.filters import EventFilterSet
+from webhooks.api.serializers import WebhookInput, event_data, webhook_data
+from webhooks.event_types import TEST_ACTION, EventType
+from webhooks.models import Event, Webhook
+
+
+class WebhookViewSet(ApiViewSet):
+    """Registrations of receivers."""
+
+    area = "webhooks"
+
+    def list(self, request: Request) -> Response:
+        return Response([webhook_data(webhook) for webhook in Webhook.objects.registered()])
+
+    def create(self, request: Request) -> Response:
+        values, faults = self.read(WebhookInput)
+        return Response(webhook_data(Webhook.create(self.actor, faults, **values)), status=201)
+
+    def destroy(self, request: Request, webhook_id: str) -> Response:
+        webhook_or_404(webhook_id).remove(self.actor)
+        return Response(status=204)
+
+    def secret(self, request: Request, webhook_id: str) -> Response:
+        webhook = webhook_or_404(webhook_id)
+        return Response({"id": webhook.pk, "secret": webhook.secret})
+
+    def enable(self, request: Request, webhook_id: str) -> Response:
+        webhook_or_404(webhook_id).enable(self.actor)
+        return Response(status=204)
+
+    def disable(self, request: Request, webhook_id: str) -> Response:
+        webhook_or_404(webhook_id).disable(self.actor)
+        return Response(status=204)
+
+    def test(self, request: Request, webhook_id: str) -> Response:
+        webhook_or_404(webhook_id).send_test(self.actor)
+        return Response(status=204)
+
+    def actions(self, request: Request) -> Response:
+        return Response([{"action": action.value, "example": action.example_message} for action in EventType])
+
+
+class EventViewSet(ApiViewSet):
+    """What happened, in order: for receivers that were away."""
+
+    area = "webhooks"
+
+    def list(self, request: Request) -> Response:
+        faults: list[Fault] = []
+        limit, offset = limit_and_offset(request.query_params, faults)
+        # `after` moves the window; the count is of what it holds, up to the end of what is settled.
+        events = EventFilterSet.filtered(request, Event.objects.settled().exclude(action=TEST_ACTION), faults)
+        if faults:
+            raise Invalid(faults)
+        events = events.order_by("id")
+        result = [event_data(event) for event in events[offset : offset + limit]]
+        # The last page says how many there are; only another one makes it worth counting them.
+        is_last = 0 < len(result) < limit or (not result and not offset)
+        count = offset + len(result) if is_last else events.count()
+        return Response({"count": count, "result": result})
+
+
+def webhook_or_404(webhook_id: str) -> Webhook:
+    found = webhook_id.isascii() and webhook_id.isdecimal() and len(webhook_id) < 19
+    webhook = Webhook.objects.registered().filter(pk=int(webhook_id)).first() if found else None
+    if webhook is None:
+        raise Http404
+    return webhook

@@ -1,0 +1,322 @@
+"""Delivering what is due to one webhook: claim a batch, send it, store what came of it."""
+
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from celery.worker import state
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from callcentre.actor import SYSTEM
+from webhooks.models.delivery import DELAYS, LEASE_SECONDS
+from webhooks.models.event import message
+from webhooks.models.webhook import Webhook
+from webhooks.transport import Outcome, Sender, encode, sign
+
+BATCH = 100
+# A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
+BATCH_SECONDS = 5.0
+TURN_SECONDS = 30.0
+# Failures in a row, whatever their kind, after which a receiver is left alone for a while.
+FAILURES_TO_OPEN = 5
+LONGEST_PAUSE_SECONDS = 300
+GONE = 410
+# What `Retry-After` says with these holds for all requests; with others for the one that was answered.
+TOO_MUCH = (429, 503)
+
+_CLAIM = """
+WITH due AS MATERIALIZED (
+  SELECT id FROM webhooks_delivery
+  WHERE webhook_id = %s AND state = 'waiting' AND next_attempt_at <= now()
+  ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED
+), claimed AS (
+  UPDATE webhooks_delivery d
+  SET next_attempt_at = now() + %s * interval '1 second', attempt_count = attempt_count + 1
+  FROM due WHERE d.id = due.id
+  RETURNING d.id, d.event_id, d.attempt_count, d.next_attempt_at
+)
+SELECT c.id, c.attempt_count, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
+FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY e.id
+"""
+# Of those who find a failing receiver's pause over, one gets to try.
+_TRY = """
+UPDATE webhooks_webhook SET open_until = now() + %s * interval '1 second'
+WHERE id = %s AND COALESCE(open_until <= now(), true)
+"""
+# The end of the lease says whether a delivery is still ours: a worker that was held up for longer finds that another
+# one has claimed it since, or is done with it.
+_GIVE_BACK = """
+UPDATE webhooks_delivery d SET next_attempt_at = now(), attempt_count = attempt_count - 1
+FROM json_to_recordset(%s::json) AS g(id bigint, leased_until timestamptz)
+WHERE d.id = g.id AND d.next_attempt_at = g.leased_until AND d.state = 'waiting'
+"""
+# Deliveries that were cleared away meanwhile leave no attempts behind. What a receiver has taken, it has, whoever sent
+# it; that it did not take it says only who still holds the delivery.
+_STORE = """
+WITH given AS MATERIALIZED (
+  SELECT g.*, d.next_attempt_at AS held_until, d.state AS current_state
+  FROM json_to_recordset(%s::json)
+    AS g(id bigint, leased_until timestamptz, state text, next_attempt_at timestamptz, finished_at timestamptz,
+         started_at timestamptz, milliseconds int, status smallint, error text, answer text)
+  JOIN webhooks_delivery d ON d.id = g.id ORDER BY d.id FOR NO KEY UPDATE OF d
+), attempts AS (
+  INSERT INTO webhooks_attempt (delivery_id, webhook_id, started_at, milliseconds, status, error, answer)
+  SELECT id, %s, started_at, milliseconds, status, error, answer FROM given
+)
+UPDATE webhooks_delivery d SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at
+FROM given g
+WHERE d.id = g.id AND g.current_state = 'waiting'
+AND (g.state = 'succeeded' OR g.leased_until = g.held_until)
+"""
+_SUCCEEDED = """
+UPDATE webhooks_webhook SET last_success_at = now(), failing_since = NULL, open_until = NULL, failures_in_a_row = 0
+WHERE id = %s
+"""
+_FAILED = """
+UPDATE webhooks_webhook SET
+  last_success_at = CASE WHEN g.has_succeeded THEN now() ELSE last_success_at END,
+  failing_since = CASE WHEN g.has_succeeded THEN now() ELSE COALESCE(failing_since, now()) END,
+  failures_in_a_row = g.failures,
+  open_until = CASE WHEN g.pause > 0 THEN now() + g.pause * interval '1 second' END
+FROM (SELECT %s::boolean AS has_succeeded, %s::int AS failures, %s::float AS pause) AS g
+WHERE id = %s
+"""
+
+sender = Sender()
+
+
+class Claimed(NamedTuple):
+    id: int
+    attempt_count: int
+    leased_until: datetime
+    event_id: UUID
+    sequence: int
+    action: str
+    fields: str
+    created_at: datetime
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        return message(self.action, self.created_at, orjson.loads(self.fields), self.event_id, self.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    delivery: Claimed
+    started_at: datetime
+    outcome: Outcome
+
+    @property
+    def is_success(self) -> bool:
+        return self.outcome.status is not None and 200 <= self.outcome.status < 300
+
+    @property
+    def is_last(self) -> bool:
+        return self.outcome.status == GONE or self.delivery.attempt_count > len(DELAYS)
+
+    @property
+    def wants_quiet(self) -> bool:
+        """Whether this failure alone says that the receiver is to be sent nothing more for now."""
+        return self.outcome.status is None or self.outcome.status == GONE or self.outcome.status in TOO_MUCH
+
+    @property
+    def row(self) -> dict[str, Any]:
+        now = datetime.now(UTC)
+        is_over = self.is_success or self.is_last
+        state = "succeeded" if self.is_success else "failed" if self.is_last else "waiting"
+        return {
+            "id": self.delivery.id,
+            "leased_until": self.delivery.leased_until,
+            "state": state,
+            "next_attempt_at": None if is_over else now + self._delay,
+            "finished_at": now if is_over else None,
+            "started_at": self.started_at,
+            "milliseconds": round(self.outcome.seconds * 1000),
+            "status": self.outcome.status,
+            "error": self.outcome.error[:200],
+            "answer": self.outcome.answer.decode(errors="replace").replace("\0", "\ufffd"),
+        }
+
+    @property
+    def _delay(self) -> timedelta:
+        planned = DELAYS[self.delivery.attempt_count - 1] * random.uniform(1, 1.1)  # noqa: S311  (jitter)
+        return max(planned, timedelta(seconds=self.outcome.retry_after or 0))
+
+
+class Turns:
+    """How many threads of this process work for one receiver, and for all those that fail or were never reached.
+
+    A receiver that hangs must not take the threads of the others. Whoever finds no place leaves a note for those who
+    have one: they look once more before they go, so that nothing committed meanwhile waits for the sweep.
+    """
+
+    def __init__(self, per_webhook: int, for_suspects: int) -> None:
+        self._per_webhook = per_webhook
+        self._suspects_left = for_suspects
+        self._lock = threading.Lock()
+        self._working: dict[int, int] = defaultdict(int)
+        self._notes: set[int] = set()
+
+    @contextmanager
+    def taken(self, webhook_id: int, *, is_suspect: bool) -> Iterator[bool]:
+        with self._lock:
+            is_free = self._working[webhook_id] < (1 if is_suspect else self._per_webhook)
+            is_free = is_free and (not is_suspect or self._suspects_left > 0)
+            if is_free:
+                self._working[webhook_id] += 1
+                self._suspects_left -= is_suspect
+            else:
+                self._notes.add(webhook_id)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                with self._lock:
+                    self._working[webhook_id] -= 1
+                    self._suspects_left += is_suspect
+                    if not self._working[webhook_id]:
+                        del self._working[webhook_id]
+
+    def has_note(self, webhook_id: int) -> bool:
+        with self._lock:
+            if webhook_id not in self._notes:
+                return False
+            self._notes.discard(webhook_id)
+            return True
+
+
+turns = Turns(per_webhook=2, for_suspects=6)
+
+
+def deliver(webhook_id: int) -> bool:
+    """Send what is due to this webhook, for one turn. Whether there may be more."""
+    webhook = _sendable(webhook_id)
+    if webhook is None:
+        return False
+    with turns.taken(webhook_id, is_suspect=webhook.is_suspect) as is_free:
+        if not is_free:
+            return False
+        may_be_more = _take_turn(webhook)
+    # A note that came between the last look and the end of the turn.
+    return may_be_more or turns.has_note(webhook_id)
+
+
+def _take_turn(webhook: Webhook) -> bool:
+    """Batch after batch. Whether the turn ended before the queue did."""
+    current: Webhook | None = webhook
+    ends_at = time.monotonic() + TURN_SECONDS
+    while time.monotonic() < ends_at and not _is_stopping():
+        # Read anew for each batch: it may have been disabled, removed, or given another secret.
+        if current is None:
+            return False
+        if not _deliver_batch(current) and not turns.has_note(webhook.pk):
+            return False
+        current = _sendable(webhook.pk)
+    return True
+
+
+def _sendable(webhook_id: int) -> Webhook | None:
+    webhook = Webhook.objects.active().filter(pk=webhook_id).first()
+    return None if webhook is None or webhook.is_paused else webhook
+
+
+def _is_stopping() -> bool:
+    """Whether this worker was asked to end: what it has not sent is then given back, not left to its lease."""
+    return state.should_stop is not None or state.should_terminate is not None
+
+
+def _deliver_batch(webhook: Webhook) -> bool:
+    """Whether anything was due."""
+    batch = _claim(webhook)
+    results: list[Result] = []
+    left = list(batch)
+    ends_at = time.monotonic() + BATCH_SECONDS
+    failures = webhook.failures_in_a_row
+    while left and time.monotonic() < ends_at and not _is_stopping():
+        result = _send(webhook, left.pop(0))
+        results.append(result)
+        failures = 0 if result.is_success else failures + 1
+        if failures and (result.wants_quiet or failures >= FAILURES_TO_OPEN):
+            break
+    if batch:
+        _store_surely(webhook, results, left, failures)
+    return bool(batch)
+
+
+def _claim(webhook: Webhook) -> list[Claimed]:
+    with connection.cursor() as cursor:
+        if not webhook.failures_in_a_row:
+            cursor.execute(_CLAIM, [webhook.pk, BATCH, LEASE_SECONDS])
+            return [Claimed._make(row) for row in cursor.fetchall()]
+        with transaction.atomic():
+            cursor.execute(_TRY, [settings.WEBHOOK_TIMEOUT_SECONDS + 5, webhook.pk])
+            if not cursor.rowcount:
+                return []
+            cursor.execute(_CLAIM, [webhook.pk, 1, LEASE_SECONDS])
+            claimed = [Claimed._make(row) for row in cursor.fetchall()]
+            # With nothing to try, the receiver is not kept waiting for it.
+            transaction.set_rollback(not claimed)
+        return claimed
+
+
+def _send(webhook: Webhook, delivery: Claimed) -> Result:
+    content_type, body = encode(delivery.payload, webhook.format)
+    now = datetime.now(UTC)
+    timestamp = int(now.timestamp())
+    message_id = str(delivery.event_id)
+    headers = {
+        "Content-Type": content_type,
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign(webhook.signing_secrets, message_id, timestamp, body),
+    }
+    auth = (webhook.http_auth_user, webhook.http_auth_password) if webhook.http_auth_user else None
+    return Result(delivery, now, sender.send(webhook.subscription_url, headers, body, auth))
+
+
+def _store_surely(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
+    """Wait for a database that restarts, while the deliveries are ours: without their results they go out twice."""
+    ends_at = time.monotonic() + LEASE_SECONDS / 2
+    while True:
+        try:
+            return _store(webhook, results, left, failures)
+        except (OperationalError, InterfaceError):
+            connection.close()
+            if time.monotonic() > ends_at or connection.in_atomic_block:
+                raise
+            time.sleep(0.5)
+
+
+def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
+    """Attempts, deliveries and the receiver's health, in one transaction; what was not sent is due again."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        if left:
+            rows = [{"id": delivery.id, "leased_until": delivery.leased_until} for delivery in left]
+            cursor.execute(_GIVE_BACK, [orjson.dumps(rows).decode()])
+        if not results:
+            return
+        cursor.execute(_STORE, [orjson.dumps([result.row for result in results]).decode(), webhook.pk])
+        if not failures:
+            cursor.execute(_SUCCEEDED, [webhook.pk])
+        else:
+            has_succeeded = any(result.is_success for result in results)
+            cursor.execute(_FAILED, [has_succeeded, failures, _pause(results[-1], failures), webhook.pk])
+            webhook.give_up_if(SYSTEM, is_gone=results[-1].outcome.status == GONE)
+
+
+def _pause(last: Result, failures: int) -> float:
+    """Seconds to leave the receiver alone: at once when it did not answer, after a few failures when it did."""
+    asked = (last.outcome.retry_after or 0.0) if last.outcome.status in TOO_MUCH else 0.0
+    if last.outcome.status is not None and failures < FAILURES_TO_OPEN:
+        return asked
+    beyond = failures - (FAILURES_TO_OPEN if last.outcome.status is not None else 1)
+    return max(asked, float(min(5 * 2 ** min(beyond, 10), LONGEST_PAUSE_SECONDS)))

@@ -1,0 +1,103 @@
+"""Every action name that a webhook may ask for, with an example of its payload."""
+
+from typing import Any
+
+from django.db import models
+
+
+class EventType(models.TextChoices):
+    """What can happen. Names are the interface's: published, never changed."""
+
+    CHAT_CONVERSATION_CREATED = "CHAT_CONVERSATION_CREATED"
+    CHAT_AGENT_ASSIGNED = "CHAT_AGENT_ASSIGNED"
+    CHAT_CONVERSATION_CLOSED = "CHAT_CONVERSATION_CLOSED"
+    CUSTOMER_CREATED = "CUSTOMER_CREATED"
+    CUSTOMER_UPDATED = "CUSTOMER_UPDATED"
+    CUSTOMER_NOTE_ADDED = "CUSTOMER_NOTE_ADDED"
+    TICKET_CREATED = "TICKET_CREATED"
+    TICKET_UPDATED = "TICKET_UPDATED"
+    TICKET_MESSAGE_RECEIVED = "TICKET_MESSAGE_RECEIVED"
+    TICKET_AGENT_RESPONDED = "TICKET_AGENT_RESPONDED"
+    TICKET_COMMENTED = "TICKET_COMMENTED"
+    AGENT_RINGING = "AGENT_RINGING"
+    CONNECTION_STARTED = "CONNECTION_STARTED"
+    CONNECTION_ANSWERED = "CONNECTION_ANSWERED"
+    CONNECTION_ENDED = "CONNECTION_ENDED"
+    RECORDING_READY = "RECORDING_READY"
+    TRANSCRIPTION_READY = "TRANSCRIPTION_READY"
+    AGENT_LOGGED_IN = "AGENT_LOGGED_IN"
+    AGENT_LOGGED_OUT = "AGENT_LOGGED_OUT"
+    AGENT_FREE = "AGENT_FREE"
+    AGENT_PAUSED = "AGENT_PAUSED"
+    OUTBOUND_CREATED = "OUTBOUND_CREATED"
+    OUTBOUND_RECORD_CREATED = "OUTBOUND_RECORD_CREATED"
+    OUTBOUND_RECORD_STATUS_CHANGED = "OUTBOUND_RECORD_STATUS_CHANGED"
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """The fields of its payload beside those that every payload has."""
+        return EXAMPLES[self]
+
+    @property
+    def example_message(self) -> dict[str, Any]:
+        """A whole message, as a receiver gets it."""
+        return {
+            "action": self.value,
+            "date": "2026-11-21 09:30:00",
+            **self.example,
+            "event_id": "0198c2b1-6a0e-7c55-9a52-0d6b2f6f8a11",
+            "sequence": 48210,
+        }
+
+
+# Sent on request of a person, to one webhook, whatever it has subscribed to; nobody can subscribe to it.
+TEST_ACTION = "TEST"
+
+_CHAT = {"conversation_id": "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", "chat_queue_id": 3}
+_TICKET = {"ticket_id": "5012", "customer_id": 77, "agent_login": "agent1"}
+_CALL = {
+    "connection_id": "1416225570.341",
+    "queue_id": 3,
+    "agent_login": "agent1",
+    "source_number": "+48225550107",
+    "destination_number": "+48225550100",
+}
+_RECORD = {
+    "record_id": 1204,
+    "outbound_id": "DEMO1",
+    "phone_number": "+48 22 555 0007",
+    "system_status": "TO_CALL",
+    "status_id": 9,
+    "next_call_date": None,
+    "agent_login": None,
+}
+EXAMPLES: dict[EventType, dict[str, Any]] = {
+    EventType.CHAT_CONVERSATION_CREATED: {
+        **_CHAT,
+        "client_name": "Jan Kowal",
+        "client_email": "jan.kowal@client.example",
+    },
+    EventType.CHAT_AGENT_ASSIGNED: {**_CHAT, "agent_login": "agent1"},
+    EventType.CHAT_CONVERSATION_CLOSED: _CHAT,
+    EventType.CUSTOMER_CREATED: {"customer_id": 77, "company_id": None},
+    EventType.CUSTOMER_UPDATED: {"customer_id": 77, "company_id": 4},
+    EventType.CUSTOMER_NOTE_ADDED: {"customer_id": 77, "note_id": 310, "agent_login": "agent1"},
+    EventType.TICKET_CREATED: {**_TICKET, "direction": "in"},
+    EventType.TICKET_UPDATED: {**_TICKET, "status_id": "2", "substatus_id": None},
+    EventType.TICKET_MESSAGE_RECEIVED: {**_TICKET, "message_id": 9001},
+    EventType.TICKET_AGENT_RESPONDED: {**_TICKET, "message_id": 9002},
+    EventType.TICKET_COMMENTED: {**_TICKET, "message_id": 9003},
+    EventType.AGENT_RINGING: _CALL,
+    EventType.CONNECTION_STARTED: _CALL,
+    EventType.CONNECTION_ANSWERED: _CALL,
+    EventType.CONNECTION_ENDED: {**_CALL, "duration": 65, "billsec": 58, "disposition": "ANSWERED"},
+    EventType.RECORDING_READY: {"connection_id": "1416225570.341", "filename": "1416225570.341.wav"},
+    EventType.TRANSCRIPTION_READY: {"connection_id": "1416225570.341", "status": "SUCCESS"},
+    EventType.AGENT_LOGGED_IN: {"agent_login": "agent1"},
+    EventType.AGENT_LOGGED_OUT: {"agent_login": "agent1"},
+    EventType.AGENT_FREE: {"agent_login": "agent1"},
+    EventType.AGENT_PAUSED: {"agent_login": "agent1", "pause_id": 2, "previous_pause_id": None},
+    EventType.OUTBOUND_CREATED: {"outbound_id": "DEMO1", "name": "Demonstration: file"},
+    EventType.OUTBOUND_RECORD_CREATED: _RECORD,
+    EventType.OUTBOUND_RECORD_STATUS_CHANGED: {**_RECORD, "system_status": "NO_CALL", "status_id": 13},
+}

@@ -1,0 +1,63 @@
+"""The app's one door for others: record what happened, in the transaction of the change itself."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+import orjson
+from django.db import connection
+
+from callcentre.wake import wake
+from webhooks.event_types import EventType
+from webhooks.models.event import LOCK_SPACE
+
+# The lock (once a transaction) names an id that the transaction's events will not be below: see Event.settled().
+_STATEMENT = """
+WITH lock AS MATERIALIZED (
+  SELECT pg_advisory_xact_lock_shared(%s | last_value), set_config('callcentre.recording', '1', true)
+  FROM webhooks_event_id_seq WHERE COALESCE(current_setting('callcentre.recording', true), '') <> '1'
+), events AS (
+  INSERT INTO webhooks_event (event_id, action, subject, payload)
+  SELECT e.event_id, %s, e.subject, e.payload
+  FROM (SELECT count(*) FROM lock) AS locked, {source} AS e(event_id{uuid}, subject{text}, payload{jsonb})
+  RETURNING id
+), deliveries AS (
+  INSERT INTO webhooks_delivery (event_id, webhook_id, state, attempt_count, next_attempt_at)
+  SELECT events.id, w.id, 'waiting', 0, now()
+  FROM events, webhooks_webhook w WHERE w.is_active AND w.deleted_at IS NULL AND w.actions @> ARRAY[%s]::varchar[]
+  RETURNING webhook_id
+)
+SELECT DISTINCT webhook_id FROM deliveries
+"""
+_RECORD = _STATEMENT.format(source="json_to_recordset(%s::json)", uuid=" uuid", text=" text", jsonb=" jsonb")
+
+
+def record(action: EventType, subject: str, payload: Mapping[str, Any]) -> None:
+    """Record one event. The caller's transaction has locked the subject's row, so that its events keep their order."""
+    record_many(action, [(subject, payload)])
+
+
+def record_many(action: EventType, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """Record events of one kind, each with its subject, in one statement; wake the workers of those who want them."""
+    rows = [{"event_id": str(uuid4()), "subject": subject, "payload": payload} for subject, payload in events]
+    if rows or not connection.in_atomic_block:
+        _execute(action, _RECORD, [orjson.dumps(rows).decode()])
+
+
+def record_from_query(action: EventType, query: str, parameters: Sequence[Any] = ()) -> None:
+    """Record an event for each row of a query, which gives subject and payload (jsonb) in the order of the events.
+
+    For as many as there are: nothing of them passes through Python. Others' events are out of the feed's sight until
+    the transaction ends, so this is the last that a long one does.
+    """
+    source = f"(SELECT gen_random_uuid(), q.* FROM ({query}) AS q)"  # noqa: S608  (of the caller's code)
+    _execute(action, _STATEMENT.format(source=source, uuid="", text="", jsonb=""), parameters)
+
+
+def _execute(action: EventType, statement: str, parameters: Sequence[Any]) -> None:
+    if not connection.in_atomic_block:
+        raise RuntimeError(f"{action} is recorded outside the transaction of its change")
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [LOCK_SPACE, action, *parameters, action])
+        for (webhook_id,) in cursor.fetchall():
+            wake("webhooks.deliver", webhook_id)

@@ -1,0 +1,33 @@
+"""What a registration must be, whoever enters it: one rule for the API and the admin."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from callcentre.errors import ErrorCode, Fault
+from webhooks.transport import TargetError, check_target
+
+TARGET_FAULTS = {
+    "length": ErrorCode.TARGET_MALFORMED,
+    "url": ErrorCode.TARGET_MALFORMED,
+    "scheme": ErrorCode.TARGET_SCHEME,
+    "credentials": ErrorCode.TARGET_CREDENTIALS,
+    "address": ErrorCode.TARGET_FORBIDDEN,
+}
+
+
+def faults_of(values: Mapping[str, Any]) -> list[Fault]:
+    """What is wrong with these values of a webhook. Those that are missing are not looked at.
+
+    Asks a name server for the host of the address, for three seconds at most.
+    """
+    faults = []
+    if "actions" in values and not values["actions"]:
+        faults.append(Fault(ErrorCode.EMPTY, "actions"))
+    if ":" in values.get("http_auth_user", ""):
+        faults.append(Fault(ErrorCode.USER_HAS_COLON, "http_auth_user"))
+    if url := values.get("subscription_url"):
+        try:
+            check_target(url)
+        except TargetError as error:
+            faults.append(Fault(TARGET_FAULTS[error.code], "subscription_url"))
+    return faults
