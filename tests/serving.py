@@ -25,6 +25,8 @@ from callcentre.servers import is_free
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[1]
+# How the database tells the connections of these servers from those of the tests.
+APPLICATION = "web-server-of-tests"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class WebServer:
 def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
     """Servers of the test database, each a process with 16 threads."""
     database = {**connection.settings_dict}
-    url = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**database)
+    url = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}?application_name=".format(**database) + APPLICATION
     environment = {
         **os.environ,
         "DATABASE_URL": url,

@@ -14,7 +14,7 @@ from django.utils import timezone
 from callcentre.actor import SYSTEM, Actor
 from callcentre.models import ApiUser, ApiUserChange
 from tests.conftest import ACTOR, ApiClient
-from tests.serving import WebServer
+from tests.serving import APPLICATION, WebServer
 
 
 def ping(login: str, secret: str, **extra: Any) -> int:
@@ -347,7 +347,8 @@ def test_a_connection_that_the_database_has_cut_costs_no_request(servers: list[W
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND application_name = %s",
+            [APPLICATION],
         )
         assert cursor.fetchone()[0] >= 1
 
