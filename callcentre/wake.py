@@ -4,6 +4,7 @@ import logging
 import os
 import queue
 import threading
+import time
 from typing import NamedTuple
 
 import structlog
@@ -12,6 +13,9 @@ from django.db import transaction
 
 logger = logging.getLogger(__name__)
 
+# Between equal calls of one process.
+APART_SECONDS = 0.02
+
 
 class _Call(NamedTuple):
     task: str
@@ -19,7 +23,11 @@ class _Call(NamedTuple):
 
 
 class _Publisher:
-    """A thread that sends tasks, so that a request does not wait for the broker. Equal calls in the queue are one."""
+    """A thread that sends tasks, so that a request does not wait for the broker.
+
+    The first call goes out at once; an equal one that follows within APART_SECONDS waits until those are over, and all
+    that come until then are one with it. So a burst of changes costs its workers a message in a while, not each.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,13 +53,27 @@ class _Publisher:
         self._queue.put((call, request_id))
 
     def _run(self) -> None:
+        sent_at: dict[_Call, float] = {}
+        held: dict[_Call, str] = {}
         while True:
-            call, request_id = self._queue.get()
-            with self._lock:
-                # From here on an equal call is another one: what it is about may be committed after we were read.
-                self._waiting.discard(call)
-            with structlog.contextvars.bound_contextvars(request_id=request_id):
-                _send(call)
+            next_due = min((sent_at[call] + APART_SECONDS for call in held), default=None)
+            try:
+                timeout = None if next_due is None else max(next_due - time.monotonic(), 0)
+                call, request_id = self._queue.get(timeout=timeout)
+                held[call] = request_id
+            except queue.Empty:
+                pass
+            now = time.monotonic()
+            for call in [call for call in held if now - sent_at.get(call, 0) >= APART_SECONDS]:
+                request_id = held.pop(call)
+                with self._lock:
+                    # From here on an equal call is another one: what it is about may be committed after we were read.
+                    self._waiting.discard(call)
+                sent_at[call] = now
+                with structlog.contextvars.bound_contextvars(request_id=request_id):
+                    _send(call)
+            if len(sent_at) > 1000:
+                sent_at = {call: at for call, at in sent_at.items() if call in held}
 
 
 _publisher = _Publisher()

@@ -405,7 +405,7 @@ def test_setting_a_status_takes_the_same_queries_for_one_record_and_for_many(cou
     status = status_of(records[0], SystemStatus.NO_CALL)
     client = superuser()
 
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         client.act(LIST, "set_status", *records, status=status.pk, apply="1")
 
 

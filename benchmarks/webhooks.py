@@ -1,0 +1,185 @@
+"""Delivering webhooks: rate against a plain loop, latency, a long queue, a receiver that hangs, cost of recording.
+
+python -m benchmarks.webhooks
+"""
+
+import http.client
+import itertools
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import requests
+from celery import Celery
+
+from benchmarks.harness import ROOT, Service, Table, medians, service
+from callcentre.servers import Ports
+
+FILL = """
+WITH events AS (
+  INSERT INTO webhooks_event (event_id, action, subject, payload)
+  SELECT gen_random_uuid(), 'OUTBOUND_RECORD_CREATED', 'record:' || n,
+         jsonb_build_object('record_id', n, 'outbound_id', 'B0001', 'phone_number', '+48500000000',
+                            'system_status', 'TO_CALL', 'status_id', 1, 'next_call_date', NULL, 'agent_login', NULL)
+  FROM generate_series(1, %s) n RETURNING id
+)
+INSERT INTO webhooks_delivery (event_id, webhook_id, state, attempt_count, next_attempt_at)
+SELECT id, %s, 'waiting', 0, now() FROM events
+"""
+
+
+class Receiver:
+    def __init__(self, running: Service, folder: Path, name: str, *, hangs: bool = False) -> None:
+        self.port = Ports(folder / "ports.json").choose(name)
+        arguments = ["HANG"] if hangs else []
+        command = [sys.executable, "-m", "benchmarks.receiver", str(self.port), *arguments]
+        self._process = subprocess.Popen(command, cwd=ROOT, env=running.environment)
+        self.url = f"http://127.0.0.1:{self.port}/"
+        for _ in range(100):
+            try:
+                self.times()
+            except OSError:
+                time.sleep(0.05)
+            else:
+                break
+
+    def times(self) -> list[float]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection.request("GET", "/times")
+        answer: list[float] = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+@contextmanager
+def worker(running: Service) -> Iterator[None]:
+    """The worker as `make run` starts it, and beat, which sweeps."""
+    celery = [sys.executable, "-m", "celery", "-q", "-A", "callcentre"]
+    quiet: dict[str, Any] = {"cwd": ROOT, "env": running.environment, "stdout": subprocess.DEVNULL}
+    processes = [
+        subprocess.Popen(
+            [*celery, *["worker", "--without-gossip", "--without-mingle", "-Q", "calls,webhooks,mail", "-P", "threads", "-c", "16"]],
+            stderr=subprocess.DEVNULL,
+            **quiet,
+        ),
+        subprocess.Popen([*celery, "beat", "--pidfile="], stderr=subprocess.DEVNULL, **quiet),
+    ]
+    try:
+        time.sleep(5)
+        yield
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(30)
+
+
+def register(running: Service, url: str, action: str = "OUTBOUND_RECORD_CREATED") -> int:
+    body = {"actions": [action], "subscription_url": url}
+    answer = json.loads(running.client().send("POST", "/api/webhooks", body, expect=201))
+    return int(answer["id"])
+
+
+def drain(running: Service, webhook_id: int, waiting: int, measured: int) -> float:
+    """Deliveries a second, over the first `measured` of those waiting, from the wake to their results in the table."""
+    app = Celery(broker=running.environment["REDIS_URL"])
+    app.conf.broker_transport_options = {"global_keyprefix": "cc:"}
+    with running.connect() as connection:
+        connection.execute("UPDATE webhooks_webhook SET is_active = false WHERE id = %s", [webhook_id])
+        connection.execute("DELETE FROM webhooks_delivery WHERE webhook_id = %s", [webhook_id])
+        connection.execute(FILL, [waiting, webhook_id])
+        connection.execute("VACUUM ANALYZE webhooks_delivery")
+        connection.execute("VACUUM ANALYZE webhooks_event")
+        connection.execute("UPDATE webhooks_webhook SET is_active = true WHERE id = %s", [webhook_id])
+        started = time.perf_counter()
+        app.send_task("webhooks.deliver", args=[webhook_id], queue="webhooks")
+        while True:
+            row = connection.execute(
+                "SELECT count(*) FROM webhooks_delivery WHERE webhook_id = %s AND state = 'succeeded'", [webhook_id]
+            ).fetchone()
+            assert row is not None
+            if row[0] >= measured:
+                seconds = time.perf_counter() - started
+                connection.execute("DELETE FROM webhooks_delivery WHERE webhook_id = %s", [webhook_id])
+                return float(row[0]) / seconds
+            time.sleep(0.02)
+
+
+def plain_loop(url: str, count: int) -> float:
+    body = json.dumps({"action": "OUTBOUND_RECORD_CREATED", "filler": "x" * 220}).encode()
+    session = requests.Session()
+    started = time.perf_counter()
+    for _ in range(count):
+        session.post(url, data=body, headers={"Content-Type": "application/json"}, timeout=15)
+    return count / (time.perf_counter() - started)
+
+
+numbers = (f"+48{number}" for number in itertools.count(700_000_000))
+
+
+def latency(running: Service, receiver: Receiver, turns: int) -> float:
+    """Median seconds from the answer of the request that made the change (committed by then) to the receiver."""
+    client = running.client()
+    receiver.times()
+    committed = []
+    for _ in range(turns):
+        client.send("POST", "/api/outbounds/B0001/records", {"phone_number": next(numbers)}, expect=201)
+        committed.append(time.time())
+        time.sleep(0.06)
+    time.sleep(1)
+    arrived = receiver.times()
+    assert len(arrived) == turns, f"{len(arrived)} of {turns} arrived"
+    return statistics.median(there - here for here, there in zip(committed, arrived, strict=True))
+
+
+def measure(running: Service, folder: Path) -> None:
+    table = Table("Webhooks")
+    table.head()
+    client = running.client()
+
+    def post() -> None:
+        client.send("POST", "/api/outbounds/B0001/records", {"phone_number": next(numbers)}, expect=201)
+
+    receiver, hanging = Receiver(running, folder, "receiver"), Receiver(running, folder, "hanging", hangs=True)
+    try:
+        (without,) = medians(600, post)
+        webhook_id = register(running, receiver.url)
+        with worker(running):
+            rates = [(plain_loop(receiver.url, 5000), drain(running, webhook_id, 5000, 5000)) for _ in range(3)]
+            loop, ours = (statistics.median(column) for column in zip(*rates, strict=True))
+            table.add_rate("draining 5,000 deliveries; bound: a plain loop", loop, ours, 0.5)
+            few = statistics.median(drain(running, webhook_id, 1000, 1000) for _ in range(3))
+            many = drain(running, webhook_id, 100_000, 5000)
+            table.add_rate("the rate with 100,000 waiting; compared with 1,000", few, many, 0.8)
+            receiver.times()
+            idle = latency(running, receiver, 200)
+            table.add("committed to received, idle; bound: 15 ms", 0.015, idle, 1)
+            client = running.client()  # the server has closed one that was idle for so long
+            (recording,) = medians(600, post)
+            table.add("POST record with an event and a delivery; bound: with no webhook", without, recording, 1.2)
+            time.sleep(5)
+            receiver.times()
+            register(running, hanging.url)
+            table.add("the same while another receiver hangs", idle, latency(running, receiver, 400), 2)
+    finally:
+        receiver.stop()
+        hanging.stop()
+
+
+def main() -> None:
+    with service(20_000) as running:
+        measure(running, Path(running.environment["CALLCENTRE_VAR"]) / "run")
+
+
+if __name__ == "__main__":
+    main()
