@@ -43,7 +43,7 @@ class Input(serializers.Serializer[Any]):
                 value = field.to_internal_value(raw)
             except Reject as reject:
                 faults += [fault.under(field.source) for fault in reject.faults]
-                if isinstance(reject, RejectEntries):  # the rules see what could be read
+                if isinstance(reject, RejectEntries) and reject.readable:  # the rules see what could be read
                     values[field.source] = reject.readable
                 continue
             if field.required and value in ("", None):
