@@ -72,7 +72,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["subject", "id"], name="event_subject"),
             models.Index(fields=["action", "id"], name="event_action"),
-            # Retention: old rows lie together, a block range says where.
+            # Retention: finds the last event that is old enough.
             models.Index(fields=["created_at"], name="event_created_at"),
         ]
 
