@@ -143,6 +143,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "webhooks",
     "telephony",
+    "tickets",
     "campaigns",
 ]
 

@@ -1,0 +1,65 @@
+from uuid import uuid4
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from telephony.models import Agent, Queue
+
+
+class Chat(models.Model):
+    """A written conversation with a client of the website, in a queue: from its start until somebody closes it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    client_name = models.CharField(_("client"), max_length=200)
+    client_email = models.CharField(_("client's e-mail"), max_length=320, blank=True)
+    queue = models.ForeignKey(Queue, models.PROTECT, related_name="chats", db_index=False, verbose_name=_("queue"))
+    # Who has it now; kept when it is closed.
+    agent = models.ForeignKey(
+        Agent, models.PROTECT, null=True, blank=True, related_name="chats", db_index=False, verbose_name=_("agent")
+    )
+    created_at = models.DateTimeField(_("started"), default=timezone.now)
+    assigned_at = models.DateTimeField(_("assigned"), null=True)
+    # An agent's first words.
+    answered_at = models.DateTimeField(_("answered"), null=True)
+    closed_at = models.DateTimeField(_("closed"), null=True)
+
+    class Meta:
+        verbose_name = _("chat")
+        verbose_name_plural = _("chats")
+        ordering = ["-created_at", "-id"]
+        indexes = [
+            models.Index(fields=["-created_at", "-id"], name="chat_newest"),
+            models.Index(fields=["agent", "closed_at"], condition=Q(closed_at__isnull=False), name="chat_closed"),
+            models.Index(fields=["queue", "created_at"], condition=Q(closed_at=None), name="chat_open"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.client_name} {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class ChatMessage(models.Model):
+    """What the client, or an agent, wrote in a chat."""
+
+    chat = models.ForeignKey(Chat, models.CASCADE, related_name="messages", db_index=False, verbose_name=_("chat"))
+    # NULL: the client.
+    agent = models.ForeignKey(
+        Agent, models.PROTECT, null=True, related_name="chat_messages", db_index=False, verbose_name=_("agent")
+    )
+    body = models.TextField(_("text"))
+    created_at = models.DateTimeField(_("time"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("chat message")
+        verbose_name_plural = _("chat messages")
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["chat", "id"], name="chatmessage_of_chat"),
+            models.Index(
+                fields=["agent", "created_at", "chat"], condition=Q(agent__isnull=False), name="chatmessage_of_agent"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.body[:50]

@@ -1,0 +1,47 @@
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.models import ApiUser, User
+from tickets.models.message import Message
+
+
+class StoredFileQuerySet(models.QuerySet["StoredFile"]):
+    def unused_since(self, instant: datetime) -> "StoredFileQuerySet":
+        return self.filter(message=None, created_at__lt=instant)
+
+
+class StoredFile(models.Model):
+    """A file of a ticket's message, or one that was uploaded to become that: temporary until a message uses it, once.
+
+    The token (256 random bits) is its name for programs; a temporary one is bound to who uploaded it.
+    """
+
+    token = models.CharField(max_length=64, unique=True)
+    filename = models.CharField(_("name"), max_length=255)
+    content_type = models.CharField(_("type"), max_length=100)
+    size = models.BigIntegerField(_("size in bytes"))
+    sha256 = models.CharField(max_length=64)
+    # Within the storage.
+    path = models.CharField(max_length=200)
+    # NULL while it is temporary.
+    message = models.ForeignKey(Message, models.CASCADE, null=True, related_name="files", verbose_name=_("message"))
+    # Of an image inside the HTML of a mail: how the HTML names it.
+    content_id = models.CharField(max_length=255, blank=True)
+    api_user = models.ForeignKey(ApiUser, models.SET_NULL, null=True, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("uploaded"), default=timezone.now)
+
+    objects = StoredFileQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("file")
+        verbose_name_plural = _("files")
+        ordering = ["id"]
+        indexes = [models.Index(fields=["created_at"], condition=Q(message=None), name="storedfile_temporary")]
+
+    def __str__(self) -> str:
+        return self.filename

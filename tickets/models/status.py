@@ -1,0 +1,68 @@
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class TicketStatus(models.Model):
+    """A status that tickets can have. What the service does with them goes by `kind`; a kind may have several.
+
+    Of a kind's statuses the one with the lowest order is what a ticket gets when it moves by itself.
+    """
+
+    class Kind(models.TextChoices):
+        NEW = "new", _("new")
+        WAITING_FOR_CUSTOMER = "waiting_for_customer", _("waiting for customer")
+        POSTPONED = "postponed", _("postponed")
+        MERGED = "merged", _("merged")
+        IN_PROGRESS = "in_progress", _("in progress")
+        CLOSED = "closed", _("closed")
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    kind = models.CharField(_("kind"), max_length=25, choices=Kind)
+    order = models.PositiveIntegerField(_("order"), default=50)
+
+    class Meta:
+        verbose_name = _("status")
+        verbose_name_plural = _("statuses")
+        ordering = ["order", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a ticket of this status is done with: closed, or merged into another."""
+        return self.kind in (self.Kind.CLOSED, self.Kind.MERGED)
+
+
+class TicketSubstatus(models.Model):
+    """A finer word for a status: "Closed - Refused". Cleared when the ticket moves to another status."""
+
+    status = models.ForeignKey(
+        TicketStatus, models.CASCADE, related_name="substatuses", verbose_name=_("status"), db_index=False
+    )
+    name = models.CharField(_("name"), max_length=100)
+    order = models.PositiveIntegerField(_("order"), default=50)
+
+    class Meta:
+        verbose_name = _("sub-status")
+        verbose_name_plural = _("sub-statuses")
+        ordering = ["order", "id"]
+        constraints = [models.UniqueConstraint(fields=["status", "name"], name="ticketsubstatus_name_is_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.status} - {self.name}"
+
+
+class TicketCategory(models.Model):
+    """What tickets are about, in the words of the company."""
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    is_active = models.BooleanField(_("active"), default=True)
+
+    class Meta:
+        verbose_name = _("category")
+        verbose_name_plural = _("categories")
+        ordering = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,168 @@
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.models import Change
+from telephony.models import Agent
+from tickets.models.customer import Customer
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models.ticket_queue import TicketQueue
+
+
+class Source(models.TextChoices):
+    """By which way tickets come; replies go back by it."""
+
+    EMAIL = "email", _("e-mail")
+    PHONE = "phone", _("phone")
+    SMS = "sms", _("SMS")
+    CHAT = "chat", _("chat")
+    WWW = "www", _("web form")
+    MARKETPLACE_MESSAGE = "marketplace_message", _("marketplace: message")
+    MARKETPLACE_DISPUTE = "marketplace_dispute", _("marketplace: dispute")
+
+
+class TicketQuerySet(models.QuerySet["Ticket"]):
+    def unassigned(self) -> "TicketQuerySet":
+        return self.filter(agent=None)
+
+    def unfinished(self) -> "TicketQuerySet":
+        return self.filter(closed_at=None)
+
+
+class Ticket(models.Model):
+    """A matter of a customer, from the first message until it is closed; a reply of his opens it again.
+
+    Only the verbs change a ticket; each of them touches `updated_at`, writes history and records its event in one
+    transaction. A ticket merged into another has no messages of its own any more and leads to that one.
+    """
+
+    subject = models.CharField(_("subject"), max_length=500)
+    source = models.CharField(_("source"), max_length=20, choices=Source)
+    queue = models.ForeignKey(
+        TicketQueue, models.PROTECT, related_name="tickets", db_index=False, verbose_name=_("ticket queue")
+    )
+    category = models.ForeignKey(
+        TicketCategory,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="tickets",
+        db_index=False,
+        verbose_name=_("category"),
+    )
+    status = models.ForeignKey(
+        TicketStatus, models.PROTECT, related_name="tickets", db_index=False, verbose_name=_("status")
+    )
+    substatus = models.ForeignKey(
+        TicketSubstatus,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="tickets",
+        db_index=False,
+        verbose_name=_("sub-status"),
+    )
+    # Who works on it.
+    agent = models.ForeignKey(
+        Agent, models.PROTECT, null=True, blank=True, related_name="tickets", db_index=False, verbose_name=_("agent")
+    )
+    customer = models.ForeignKey(
+        Customer,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="tickets",
+        db_index=False,
+        verbose_name=_("customer"),
+    )
+    # The address or name that the first message came from.
+    sender = models.CharField(_("from"), max_length=320, blank=True)
+    sender_name = models.CharField(_("sender's name"), max_length=200, blank=True)
+    tags = ArrayField(models.CharField(max_length=100), default=list, blank=True, verbose_name=_("tags"))
+    # CustomField id, as a string -> value. Fields without a value are absent.
+    custom_fields = models.JSONField(_("custom fields"), default=dict, blank=True)
+    # Both sides of a connection hold the other's id.
+    connected_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, editable=False)
+    merged_into = models.ForeignKey("self", models.PROTECT, null=True, related_name="merged", editable=False)
+
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(_("changed"), default=timezone.now, editable=False)
+    closed_at = models.DateTimeField(_("closed"), null=True, editable=False)
+    # Its assignee when it was closed.
+    closed_by = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", db_index=False, editable=False)
+    first_agent_responded_at = models.DateTimeField(_("first response"), null=True, editable=False)
+    # Until when the queue's targets want the first response and the end.
+    response_due_at = models.DateTimeField(_("first response due"), null=True, editable=False)
+    resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
+
+    objects = TicketQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("ticket")
+        verbose_name_plural = _("tickets")
+        ordering = ["-updated_at", "-id"]
+        constraints = [
+            models.CheckConstraint(name="ticket_source_is_known", condition=Q(source__in=Source.values)),
+        ]
+        indexes = [
+            models.Index(fields=["-updated_at", "-id"], name="ticket_updated"),
+            models.Index(fields=["-created_at", "-id"], name="ticket_created"),
+            models.Index(fields=["queue", "-updated_at", "-id"], name="ticket_of_queue"),
+            models.Index(fields=["status", "-updated_at", "-id"], name="ticket_of_status"),
+            models.Index(fields=["agent", "-updated_at", "-id"], name="ticket_of_agent"),
+            models.Index(fields=["customer", "-updated_at", "-id"], name="ticket_of_customer"),
+            models.Index(fields=["category", "-updated_at", "-id"], name="ticket_of_category"),
+            models.Index(fields=["source", "-updated_at", "-id"], name="ticket_of_source"),
+            models.Index(
+                fields=["closed_by", "closed_at"], condition=Q(closed_by__isnull=False), name="ticket_closed_by"
+            ),
+            models.Index(
+                fields=["response_due_at"],
+                condition=Q(first_agent_responded_at=None, closed_at=None, response_due_at__isnull=False),
+                name="ticket_response_due",
+            ),
+            models.Index(
+                fields=["resolution_due_at"],
+                condition=Q(closed_at=None, resolution_due_at__isnull=False),
+                name="ticket_resolution_due",
+            ),
+            GinIndex(fields=["custom_fields"], opclasses=["jsonb_path_ops"], name="ticket_custom_fields"),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.pk} {self.subject}"
+
+
+class TicketCount(models.Model):
+    """How many tickets there are, in parts: their sum is exact for every transaction. Kept by a trigger, see 0001.
+
+    A part belongs to the database sessions with its number, so that those who write at once seldom wait for each other.
+    """
+
+    slot = models.PositiveSmallIntegerField(primary_key=True)
+    count = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("number of tickets")
+        verbose_name_plural = _("numbers of tickets")
+        ordering = ["slot"]
+
+    def __str__(self) -> str:
+        return f"{self.slot}: {self.count}"
+
+
+class TicketChange(Change):
+    """What happened to a ticket: who did what, when."""
+
+    ticket = models.ForeignKey(
+        Ticket, models.CASCADE, related_name="history", db_constraint=False, db_index=False, verbose_name=_("ticket")
+    )
+
+    class Meta:
+        verbose_name = _("change of a ticket")
+        verbose_name_plural = _("changes of tickets")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["ticket", "id"], name="ticketchange_ticket")]

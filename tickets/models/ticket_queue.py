@@ -1,0 +1,117 @@
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F, Func, Q, Value
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.crypto import EncryptedTextField
+from callcentre.models import TimestampedModel
+
+
+class _NextQueueId(Func):
+    """Queues of calls and of tickets share one sequence, so that a report's `queues_ids[]` can name either."""
+
+    function = "nextval"
+    output_field = models.BigIntegerField()
+
+    def __init__(self) -> None:
+        super().__init__(Value("telephony_queue_id_seq"))
+
+
+class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
+    def active(self) -> "TicketQueueQuerySet":
+        return self.filter(is_active=True)
+
+    def polled(self) -> "TicketQueueQuerySet":
+        """Those with a mailbox to read."""
+        return self.active().exclude(imap_host="")
+
+
+class TicketQueue(TimestampedModel):
+    """Where tickets of one kind come in and are worked on: with its mail address, mailbox, signature and targets.
+
+    Mail to `address` (read from the IMAP mailbox, or handed in) becomes tickets of it; replies go out from that
+    address. A queue that is no longer wanted is made inactive, never deleted: tickets are in it.
+    """
+
+    id = models.BigIntegerField(primary_key=True, db_default=_NextQueueId(), editable=False)
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    is_active = models.BooleanField(_("active"), default=True)
+
+    address = models.EmailField(_("e-mail address"), blank=True, help_text=_("Replies are sent from it."))
+    sender_name = models.CharField(_("sender's name"), max_length=100, blank=True)
+    signature = models.TextField(_("signature"), blank=True, help_text=_("HTML that ends every reply."))
+    template = models.TextField(
+        _("template"), blank=True, help_text=_("HTML around a reply; {{ body }} and {{ signature }} stand in it.")
+    )
+    acknowledges = models.BooleanField(_("acknowledges new mail"), default=False)
+    acknowledgement = models.TextField(_("acknowledgement"), blank=True, help_text=_("HTML of that mail."))
+
+    imap_host = models.CharField(_("IMAP server"), max_length=200, blank=True)
+    imap_port = models.PositiveIntegerField(
+        _("IMAP port"), default=993, validators=[MinValueValidator(1), MaxValueValidator(65535)]
+    )
+    imap_uses_tls = models.BooleanField(_("TLS"), default=True)
+    imap_user = models.CharField(_("IMAP user"), max_length=200, blank=True)
+    imap_password = EncryptedTextField(_("IMAP password"), blank=True)
+    imap_folder = models.CharField(_("folder"), max_length=200, default="INBOX")
+    polled_at = models.DateTimeField(_("last polled"), null=True, editable=False)
+    poll_error = models.CharField(_("last error"), max_length=500, blank=True, editable=False)
+
+    # Working minutes inside the opening hours; NULL is no target.
+    first_response_minutes = models.PositiveIntegerField(_("first response within min"), null=True, blank=True)
+    resolution_minutes = models.PositiveIntegerField(_("resolution within min"), null=True, blank=True)
+
+    objects = TicketQueueQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("ticket queue")
+        verbose_name_plural = _("ticket queues")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["address"],
+                condition=~Q(address=""),
+                name="ticketqueue_address_is_unique",
+                violation_error_message=_("Another queue has this address."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TicketQueueHours(models.Model):
+    """When targets of a queue's tickets count, by the service's clock. A queue without any counts day and night."""
+
+    queue = models.ForeignKey(TicketQueue, models.CASCADE, related_name="opening_hours", verbose_name=_("queue"))
+    # As ISO 8601 counts them.
+    weekday = models.PositiveSmallIntegerField(
+        _("day"),
+        choices=[
+            (1, _("Monday")),
+            (2, _("Tuesday")),
+            (3, _("Wednesday")),
+            (4, _("Thursday")),
+            (5, _("Friday")),
+            (6, _("Saturday")),
+            (7, _("Sunday")),
+        ],
+    )
+    opens_at = models.TimeField(_("opens"))
+    # 00:00 is the end of the day.
+    closes_at = models.TimeField(_("closes"))
+
+    class Meta:
+        verbose_name = _("opening hours")
+        verbose_name_plural = _("opening hours")
+        ordering = ["weekday", "opens_at", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="ticketqueuehours_open_before_they_close",
+                condition=Q(opens_at__lt=F("closes_at")) | Q(closes_at="00:00"),
+                violation_error_message=_("It opens before it closes."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"
