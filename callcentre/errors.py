@@ -119,6 +119,33 @@ class ErrorCode(enum.Enum):
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
 
+    # Tickets
+    REPLY_UNSUPPORTED = 150001, _('Replies cannot be sent to tickets of the source "%(source)s".')
+    DATE_OUTSIDE = 150002, _('Field "%(field)s" cannot be before the ticket was created, nor in the future.')
+    RECIPIENT_UNKNOWN = 150003, _("The ticket has no address that a reply could be sent to.")
+    TICKET_MERGED = 150004, _("The ticket was merged into ticket %(ticket_id)s.")
+    TICKET_STATUS_NOT_FOUND = 150005, _("Ticket status not found.")
+    SUBSTATUS_NOT_FOUND = 150006, _("Sub-status not found in this status.")
+    CATEGORY_NOT_FOUND = 150007, _("Category not found.")
+    TICKET_QUEUE_NOT_FOUND = 150008, _("Ticket queue not found.")
+    TICKET_QUEUE_MISSING = 150009, _("There is no active ticket queue.")
+    STATUS_MERGED_BY_HAND = 150010, _("A ticket gets this status by being merged.")
+    MERGE_WITH_ITSELF = 150011, _("A ticket cannot be merged into itself.")
+    ADDRESS_MALFORMED = 150012, _("This is no e-mail address.")
+    SPLIT_NEEDS_SOME = 150013, _("Some of the messages, and not all of them, can become a ticket of their own.")
+    # Customers
+    CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")
+    COMPANY_NOT_FOUND = 151002, _("Company not found.")
+    CUSTOMER_IDENTIFIER_TAKEN = 151003, _("Another customer has this identifier.")
+    CUSTOM_FIELD_UNKNOWN = 151004, _('There is no custom field "%(name)s".')
+    CUSTOM_FIELD_OPTION = 151005, _('Custom field "%(name)s" must be one of: %(choices)s.')
+    # Files
+    FILE_NOT_FOUND = 152001, _("There is no unused file with this token.")
+    FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")
+    FILES_TOO_LARGE = 152003, _("The files together are larger than %(limit)s MB.")
+    # Marketplaces
+    PLAIN_ONLY = 900029, _('Messages to tickets of the source "%(source)s" must be plain text (body_type PLAIN).')
+
     @property
     def slug(self) -> str:
         return self.name.lower()

@@ -17,6 +17,7 @@ api: list[URLPattern | URLResolver] = [
     re_path(r"^docs/?\Z", DocsView.as_view(), name="docs"),
     path("", include("webhooks.api.urls")),
     path("", include("telephony.api.urls")),
+    path("", include("tickets.api.urls")),
     path("", include("campaigns.api.urls")),
     re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),
 ]

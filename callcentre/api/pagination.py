@@ -56,12 +56,15 @@ class LimitOffset(BasePagination):
         limit, offset = limit_and_offset(request.query_params, faults)
         if faults:
             raise Invalid(faults)
-        self.count = queryset.order_by().count()
+        self.count = self.count_of(queryset)
         if offset >= self.count:
             return []
         page = queryset.model.objects.filter(pk__in=queryset.values("pk")[offset : offset + limit])
         page = page.order_by(*queryset.query.order_by or queryset.model._meta.ordering)
         return list(page.values_list(*columns) if columns else page)
+
+    def count_of(self, queryset: Any) -> int:
+        return int(queryset.order_by().count())
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"count": self.count, "result": data})

@@ -1,0 +1,84 @@
+import re
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+
+from callcentre.api.fields import Reject
+from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFilter, TextFilter
+from callcentre.errors import ErrorCode
+from tickets.models import CustomField, Ticket
+from tickets.models.custom_values import WrongValue, parse
+
+_CUSTOM = re.compile(r"custom_fields\[(?P<name>.+?)\](\[\d*\])?\Z", re.DOTALL)
+_ORDERS = {"create_date": "created_at", "update_date": "updated_at"}
+
+
+class CustomFieldsFilter(TextFilter):
+    """`custom_fields[<name>]=<value>`, or `custom_fields[<name>][<n>]=<value>` for alternatives: any of a field's
+    values, of all the fields named. What no field can hold finds nothing.
+    """
+
+    def read(self, params: QueryDict, name: str) -> dict[str, list[str]] | None:
+        wanted: dict[str, list[str]] = {}
+        for key, values in params.lists():
+            if found := _CUSTOM.match(key):
+                wanted.setdefault(found["name"], []).extend(self.parse(value) for value in values)
+        return wanted or None
+
+    def filter(self, queryset: QuerySet[Any], value: dict[str, list[str]]) -> QuerySet[Any]:
+        fields = {field.name: field for field in CustomField.objects.of(CustomField.Owner.TICKET)}
+        for name, texts in value.items():
+            if name not in fields:
+                return queryset.none()
+            condition, field = Q(), fields[name]
+            for text in texts:
+                try:
+                    parsed = parse(field, text)
+                except WrongValue:
+                    continue
+                if parsed is None:
+                    condition |= ~Q(custom_fields__has_key=str(field.pk))
+                else:
+                    condition |= Q(custom_fields__contains={str(field.pk): parsed})
+            if not condition:
+                return queryset.none()
+            queryset = queryset.filter(condition)
+        return queryset
+
+
+class OrderFilter(TextFilter):
+    def parse(self, text: str) -> list[str]:
+        order = []
+        for part in text.split(","):
+            name = part.strip()
+            column = _ORDERS.get(name.removeprefix("-"))
+            if column is None:
+                raise Reject(ErrorCode.NOT_CHOICE, choices=", ".join(_ORDERS))
+            order.append(f"-{column}" if name.startswith("-") else column)
+        # Ties by id, in the direction of the first field, so that the index serves it.
+        return [*order, "-id" if order[0].startswith("-") else "id"]
+
+    def filter(self, queryset: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return queryset.order_by(*value)
+
+
+class TicketFilterSet(FilterSet):
+    date_from = InstantFilter("updated_at", lookup_expr="gte")
+    date_to = InstantFilter("updated_at", lookup_expr="lte", is_upper_bound=True)
+    create_date_from = InstantFilter("created_at", lookup_expr="gte")
+    create_date_to = InstantFilter("created_at", lookup_expr="lte", is_upper_bound=True)
+    company_id = IdFilter("customer__company")
+    customer_id = IdFilter("customer")
+    user_login = TextFilter("agent__login")
+    source = TextFilter("source")
+    ticket_queue_id = IdFilter("queue")
+    category_id = IdFilter("category")
+    message_id = IdFilter("messages")
+    status_id = IdListFilter("status")
+    custom_fields = CustomFieldsFilter()
+    order = OrderFilter()
+
+    class Meta:
+        model = Ticket
+        fields: list[str] = []

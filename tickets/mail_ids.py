@@ -1,0 +1,36 @@
+"""Message-IDs of our own: whoever answers a mail names it, and that leads to its ticket."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+if TYPE_CHECKING:
+    from tickets.models.message import Message
+
+_OURS = re.compile(r"cc\.(\d{1,18})\.([0-9a-f]{8})\.([0-9a-f]{20})@")
+
+
+def _signature(key: str, ticket_id: str, nonce: str) -> str:
+    return hmac.new(f"mail:{key}".encode(), f"{ticket_id}.{nonce}".encode(), hashlib.sha256).hexdigest()[:20]
+
+
+def new_header_id(message: "Message") -> str:
+    """`cc.<ticket>.<nonce>.<signature>@<host>`, without brackets: nobody else can make one that leads to a ticket."""
+    ticket_id, nonce = str(message.ticket_id), secrets.token_hex(4)
+    host = (message.ticket.queue.address or settings.DEFAULT_FROM_EMAIL).rpartition("@")[2].strip("> ") or "localhost"
+    return f"cc.{ticket_id}.{nonce}.{_signature(settings.SECRET_KEY, ticket_id, nonce)}@{host}"
+
+
+def ticket_of(header_id: str) -> int | None:
+    """The ticket that a Message-ID of ours leads to; None for others' and forged ones."""
+    if (found := _OURS.match(header_id.strip("<> \t"))) is None:
+        return None
+    ticket_id, nonce, signature = found.groups()
+    for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        if hmac.compare_digest(signature, _signature(key, ticket_id, nonce)):
+            return int(ticket_id)
+    return None

@@ -1,0 +1,234 @@
+"""The verbs of a conversation: a reply to the customer, a message from him, a comment among agents.
+
+Each locks the ticket, so that of two at once the second sees what the first did; writes the message, moves the
+status, attaches files and records the events in one transaction; or raises every fault and leaves nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.wake import wake
+from telephony.models import Agent
+from tickets import events, html
+from tickets.mail_ids import new_header_id
+from tickets.models.attaching import attach, find_unused
+from tickets.models.file import StoredFile
+from tickets.models.mail import Dispatch
+from tickets.models.message import Message
+from tickets.models.moving import Kind, move, status_of_kind
+from tickets.models.ticket import Source, Ticket
+
+MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)
+REPLYING = (Source.EMAIL, *MARKETPLACES)
+
+
+def lock(ticket: Ticket) -> Ticket:
+    """The ticket as it is now, ours until the transaction ends."""
+    related = ("status", "substatus", "queue", "agent", "customer")
+    return Ticket.objects.select_for_update(no_key=True, of=("self",)).select_related(*related).get(pk=ticket.pk)
+
+
+def reply(
+    actor: Actor,
+    ticket: Ticket,
+    faults: Sequence[Fault] = (),
+    *,
+    agent_login: str = "",
+    body: str = "",
+    body_type: str = Message.BodyType.HTML,
+    at: datetime | None = None,
+    attachments: Sequence[str] = (),
+    recipients: Sequence[str] = (),
+    copies: Sequence[str] = (),
+    is_automatic: bool = False,
+) -> Message:
+    """An agent answers the customer; a worker sends it. `recipients`: instead of whom the ticket came from.
+
+    Moves a ticket that is new or in progress to waiting for the customer, and sets the first response once.
+    """
+    faults = list(faults)
+    with transaction.atomic():
+        ticket, now = lock(ticket), timezone.now()
+        agent = _agent(agent_login, faults)
+        _check_ticket(ticket, at, now, faults)
+        body = _body(body, body_type, faults)
+        if ticket.source not in REPLYING:
+            faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
+        elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
+            faults.append(Fault(ErrorCode.PLAIN_ONLY, "body_type", {"source": ticket.source}))
+        to = list(recipients) or _recipients(ticket)
+        if ticket.source == Source.EMAIL and not to:
+            faults.append(Fault(ErrorCode.RECIPIENT_UNKNOWN))
+        files = find_unused(actor, attachments, faults)
+        if faults:
+            raise Invalid(faults)
+        columns: dict[str, Any] = {}
+        note = ""
+        if ticket.status.kind in (Kind.NEW, Kind.IN_PROGRESS):
+            columns, note = move(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
+        if ticket.first_agent_responded_at is None:
+            columns["first_agent_responded_at"] = at or now
+        message = _write(
+            ticket,
+            now,
+            columns,
+            files,
+            type=Message.Type.REPLY,
+            agent=agent,
+            author_name=agent.full_name if agent else "",
+            body=body,
+            body_type=body_type,
+            system_comment=note,
+            created_at=at or now,
+            is_automatic=is_automatic,
+        )
+        dispatch = Dispatch.objects.create(
+            message=message,
+            recipients=to,
+            copies=list(copies),
+            header_id=new_header_id(message) if ticket.source == Source.EMAIL else "",
+            next_attempt_at=now,
+        )
+        wake("tickets.dispatch", dispatch.pk)
+        events.agent_responded(ticket.pk, ticket.customer_id, agent_login, message.pk)
+        _tell_of_status(ticket, note)
+    return message
+
+
+def receive(
+    actor: Actor,
+    ticket: Ticket,
+    faults: Sequence[Fault] = (),
+    *,
+    body: str = "",
+    body_type: str = Message.BodyType.HTML,
+    at: datetime | None = None,
+    from_name: str = "",
+    from_address: str = "",
+    quoted: str = "",
+    is_automatic: bool = False,
+    files: Sequence[StoredFile] = (),
+) -> Message:
+    """A message of the customer: any ticket becomes new again, a closed one too. An automatic one moves nothing."""
+    faults = list(faults)
+    with transaction.atomic():
+        ticket, now = lock(ticket), timezone.now()
+        _check_ticket(ticket, at, now, faults)
+        body = _body(body, body_type, faults, may_be_empty=bool(files))
+        if faults:
+            raise Invalid(faults)
+        columns, note = ({}, "") if is_automatic else move(ticket, status_of_kind(Kind.NEW), None, now)
+        message = _write(
+            ticket,
+            now,
+            columns,
+            files,
+            type=Message.Type.MAIL,
+            author_name=from_name,
+            author_address=from_address,
+            body=body,
+            quoted=html.clean(quoted) if body_type == Message.BodyType.HTML else quoted,
+            body_type=body_type,
+            system_comment=note,
+            created_at=at or now,
+            is_automatic=is_automatic,
+        )
+        events.message_received(ticket.pk, ticket.customer_id, _login(ticket), message.pk)
+        _tell_of_status(ticket, note)
+    return message
+
+
+def comment(
+    actor: Actor,
+    ticket: Ticket,
+    faults: Sequence[Fault] = (),
+    *,
+    agent_login: str = "",
+    text: str = "",
+    text_type: str = Message.BodyType.HTML,
+    attachments: Sequence[str] = (),
+) -> Message:
+    """An agent notes something for his colleagues. The status stays."""
+    faults = list(faults)
+    with transaction.atomic():
+        now = timezone.now()
+        ticket = lock(ticket)
+        agent = _agent(agent_login, faults)
+        _check_ticket(ticket, None, now, faults)
+        text = _body(text, text_type, faults, field="comment")
+        files = find_unused(actor, attachments, faults)
+        if faults:
+            raise Invalid(faults)
+        message = _write(
+            ticket,
+            now,
+            {},
+            files,
+            type=Message.Type.COMMENT,
+            agent=agent,
+            author_name=agent.full_name if agent else "",
+            comment=text,
+            body_type=text_type,
+            created_at=now,
+        )
+        events.ticket_commented(ticket.pk, ticket.customer_id, agent_login, message.pk)
+    return message
+
+
+def _write(
+    ticket: Ticket, now: datetime, columns: dict[str, Any], files: Sequence[StoredFile], **values: Any
+) -> Message:
+    message = Message.objects.create(ticket=ticket, attachments=[file.token for file in files], **values)
+    attach(message, files)
+    for name, value in columns.items():
+        setattr(ticket, name, value)
+    ticket.updated_at = now
+    ticket.save(update_fields=[*columns, "updated_at"])
+    return message
+
+
+def _tell_of_status(ticket: Ticket, note: str) -> None:
+    if note:
+        events.ticket_updated(ticket.pk, ticket.customer_id, _login(ticket), ticket.status_id, ticket.substatus_id)
+
+
+def _login(ticket: Ticket) -> str:
+    return ticket.agent.login if ticket.agent else ""
+
+
+def _agent(login: str, faults: list[Fault]) -> Agent | None:
+    """The active agent of this login; what is missing was said by the reader."""
+    if not login:
+        return None
+    agent = Agent.objects.active().filter(login=login).first()
+    if agent is None:
+        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
+    return agent
+
+
+def _check_ticket(ticket: Ticket, at: datetime | None, now: datetime, faults: list[Fault]) -> None:
+    if ticket.merged_into_id is not None:
+        faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
+    # A time has minutes only: that of the creation is not before it.
+    if at is not None and not ticket.created_at.replace(second=0, microsecond=0) <= at <= now:
+        faults.append(Fault(ErrorCode.DATE_OUTSIDE, "at"))
+
+
+def _body(text: str, body_type: str, faults: list[Fault], *, field: str = "body", may_be_empty: bool = False) -> str:
+    """The text as it is kept: HTML sanitised. What the reader could not read is empty, and said already."""
+    is_html = body_type == Message.BodyType.HTML
+    kept = html.clean(text) if is_html else text
+    if text and not may_be_empty and (html.says_nothing(kept) if is_html else not kept.strip()):
+        faults.append(Fault(ErrorCode.EMPTY, field))
+    return kept
+
+
+def _recipients(ticket: Ticket) -> list[str]:
+    address = ticket.sender or (ticket.customer.email if ticket.customer else "")
+    return [address] if "@" in address else []

@@ -1,0 +1,76 @@
+"""Values of custom fields: read by name, kept by id, each of its field's type."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from callcentre.errors import ErrorCode, Fault
+from tickets.models.custom_field import CustomField
+
+Value = str | int | float
+
+
+class WrongValue(ValueError):
+    def __init__(self, code: ErrorCode, **params: Any) -> None:
+        self.code, self.params = code, params
+        super().__init__(code.slug)
+
+
+def parse(field: CustomField, raw: Any) -> Value | None:
+    """The value in the form that is kept; None for an empty one. Raises WrongValue."""
+    text = raw.strip() if isinstance(raw, str) else raw
+    if text in ("", None):
+        return None
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise WrongValue(ErrorCode.NOT_TEXT)
+    if field.type == CustomField.Type.NUMBER:
+        return _number(text)
+    text = str(text)
+    if "\0" in text:
+        raise WrongValue(ErrorCode.NUL)
+    if field.type == CustomField.Type.DATE:
+        try:
+            return date.fromisoformat(text).isoformat()
+        except ValueError as error:
+            raise WrongValue(ErrorCode.NOT_DATE) from error
+    if field.type == CustomField.Type.CHOICE and text not in field.options:
+        raise WrongValue(ErrorCode.CUSTOM_FIELD_OPTION, name=field.name, choices=", ".join(field.options))
+    if len(text) > 10_000:
+        raise WrongValue(ErrorCode.TOO_LONG, limit=10_000)
+    return text
+
+
+def _number(raw: str | float) -> Value:
+    try:
+        number = float(raw.replace(",", ".") if isinstance(raw, str) else raw)
+    except (ValueError, OverflowError) as error:
+        raise WrongValue(ErrorCode.NOT_NUMBER) from error
+    if not abs(number) < 1e15:  # neither infinite, nor no number, nor more than a float counts exactly
+        raise WrongValue(ErrorCode.NOT_NUMBER)
+    return int(number) if number.is_integer() else number
+
+
+def read(owner: str, given: Mapping[str, Any], before: Mapping[str, Value]) -> tuple[dict[str, Value], list[Fault]]:
+    """The owner's values after these are set, and what is wrong with them: an empty value clears, others stay."""
+    after, faults = dict(before), []
+    fields = {field.name: field for field in CustomField.objects.of(owner)} if given else {}
+    for name, raw in given.items():
+        path = f"custom_fields.{name}"
+        if (field := fields.get(name)) is None:
+            faults.append(Fault(ErrorCode.CUSTOM_FIELD_UNKNOWN, path, {"name": name}))
+            continue
+        try:
+            value = parse(field, raw)
+        except WrongValue as wrong:
+            faults.append(Fault(wrong.code, path, wrong.params))
+            continue
+        if value is None:
+            after.pop(str(field.pk), None)
+        else:
+            after[str(field.pk)] = value
+    return after, faults
+
+
+def by_name(owner: str, values: Mapping[str, Value]) -> dict[str, Value | None]:
+    """All active fields of the owner by their names, None where there is no value."""
+    return {field.name: values.get(str(field.pk)) for field in CustomField.objects.of(owner)}

@@ -1,0 +1,104 @@
+"""A ticket begins: with its first message, from the customer or entered by an agent on his behalf."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.models import actor_columns
+from tickets import events, html
+from tickets.models import custom_values
+from tickets.models.attaching import attach, find_unused
+from tickets.models.custom_field import CustomField
+from tickets.models.customer import Customer
+from tickets.models.file import StoredFile
+from tickets.models.message import Message
+from tickets.models.moving import Kind, status_of_kind, targets
+from tickets.models.rules import Choice, choose
+from tickets.models.ticket import Source, Ticket, TicketChange
+from tickets.models.ticket_queue import TicketQueue
+
+
+def open_ticket(
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    subject: str = "",
+    body: str = "",
+    body_type: str = Message.BodyType.PLAIN,
+    sender: str = "",
+    sender_name: str = "",
+    source: str = Source.EMAIL,
+    attachments: Sequence[str] = (),
+    files: Sequence[StoredFile] = (),
+    custom_fields: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
+    at: datetime | None = None,
+    quoted: str = "",
+    is_automatic: bool = False,
+    **chosen: Any,
+) -> Ticket:
+    """A new ticket with its first message. `chosen`: agent_login, customer_id, queue_id, category_id, status_id,
+    substatus_id; what is not given is the first active queue, the first status of new tickets, the customer of the
+    sender's address. Sends no mail. Raises Invalid with every fault.
+    """
+    faults = list(faults)
+    with transaction.atomic():
+        now = timezone.now()
+        choice = choose(chosen, Choice(), faults)
+        queue = choice.queue or TicketQueue.objects.active().order_by("id").first()
+        if queue is None and not chosen.get("queue_id"):
+            faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
+        values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
+        faults += wrong
+        body = html.clean(body) if body_type == Message.BodyType.HTML else body
+        files = [*files, *find_unused(actor, attachments, faults)]
+        if faults or queue is None:
+            raise Invalid(faults)
+        status = choice.status or status_of_kind(Kind.NEW)
+        is_closed = status.kind == Kind.CLOSED
+        created_at = at or now
+        ticket = Ticket.objects.create(
+            subject=subject,
+            source=source,
+            queue=queue,
+            category=choice.category,
+            status=status,
+            substatus=choice.substatus,
+            agent=choice.agent,
+            customer=choice.customer or _customer_of(sender),
+            sender=sender,
+            sender_name=sender_name,
+            tags=list(dict.fromkeys(tags)),
+            custom_fields=values,
+            created_at=created_at,
+            updated_at=now,
+            closed_at=now if is_closed else None,
+            closed_by=choice.agent if is_closed else None,
+            **targets(queue, created_at),
+        )
+        message = Message.objects.create(
+            ticket=ticket,
+            type=Message.Type.MAIL,
+            author_name=sender_name,
+            author_address=sender,
+            body=body,
+            quoted=html.clean(quoted) if body_type == Message.BodyType.HTML else quoted,
+            body_type=body_type,
+            attachments=[file.token for file in files],
+            is_automatic=is_automatic,
+            created_at=created_at,
+        )
+        attach(message, files)
+        TicketChange.objects.create(ticket=ticket, action="create", **actor_columns(actor))
+        login = choice.agent.login if choice.agent else ""
+        events.ticket_created(ticket.pk, ticket.customer_id, login, "in_behalf_of" if login else "in")
+    return ticket
+
+
+def _customer_of(sender: str) -> Customer | None:
+    return Customer.objects.with_email(sender).first() if "@" in sender else None
