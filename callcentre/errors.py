@@ -139,10 +139,14 @@ class ErrorCode(enum.Enum):
     CUSTOMER_IDENTIFIER_TAKEN = 151003, _("Another customer has this identifier.")
     CUSTOM_FIELD_UNKNOWN = 151004, _('There is no custom field "%(name)s".')
     CUSTOM_FIELD_OPTION = 151005, _('Custom field "%(name)s" must be one of: %(choices)s.')
+    CUSTOMER_MERGED = 151006, _("The customer was merged into another one.")
     # Files
     FILE_NOT_FOUND = 152001, _("There is no unused file with this token.")
     FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")
     FILES_TOO_LARGE = 152003, _("The files together are larger than %(limit)s MB.")
+    # Chats
+    CHAT_QUEUE_NOT_FOUND = 153001, _("Queue not found.")
+    CHAT_CLOSED = 153002, _("The chat is closed.")
     # Marketplaces
     PLAIN_ONLY = 900029, _('Messages to tickets of the source "%(source)s" must be plain text (body_type PLAIN).')
 

@@ -48,7 +48,7 @@ class CustomFieldsFilter(TextFilter):
 
 
 class OrderFilter(TextFilter):
-    def parse(self, text: str) -> list[str]:
+    def parse(self, text: str) -> Any:
         order = []
         for part in text.split(","):
             name = part.strip()

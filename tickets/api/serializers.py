@@ -31,7 +31,6 @@ class TicketInput(Input):
     subject = TextField(max_length=500)
     body = TextField(max_length=MAX_BODY, trim_whitespace=False)
     body_type = ChoiceField(choices=Message.BodyType.values, required=False)
-    source = ChoiceField(choices=Source.values, required=False)
     user_login = TextField(source="agent_login", required=False, max_length=100)
     customer_id = IdField(required=False)
     ticket_queue_id = IdField(source="queue_id", required=False)
@@ -43,8 +42,11 @@ class TicketInput(Input):
     attachments = ListField(child=TextField(max_length=64), required=False, max_length=100)
 
 
-# A keyword of Python: the wire's name cannot be a class attribute.
-TicketInput._declared_fields["from"] = TextField(source="sender", required=False, max_length=320)
+# Names of the wire that cannot be attributes of the class: a keyword of Python, and one that a serializer has itself.
+TicketInput._declared_fields |= {
+    "from": TextField(source="sender", required=False, max_length=320),
+    "source": ChoiceField(choices=Source.values, required=False),
+}
 
 
 class TicketEditInput(Input):

@@ -1,4 +1,6 @@
 from callcentre.api.routers import route
+from tickets.api.chats import ChatViewSet
+from tickets.api.customers import CompanyViewSet, CustomerViewSet
 from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
 
 urlpatterns = [
@@ -7,6 +9,14 @@ urlpatterns = [
     route("tickets/:ticket_id/comment", TicketViewSet, post="comment"),
     route("tickets/:ticket_id/agent_response", TicketViewSet, post="agent_response"),
     route("tickets/:ticket_id/customer_response", TicketViewSet, post="customer_response"),
+    route("customers", CustomerViewSet, get="list", post="create"),
+    route("customers/:customer_id", CustomerViewSet, get="retrieve"),
+    route("customers/:customer_id/notes", CustomerViewSet, post="add_note"),
+    route("companies", CompanyViewSet, get="list", post="create"),
+    route("chats", ChatViewSet, post="create"),
+    route("chats/:chat_id/assign", ChatViewSet, post="assign"),
+    route("chats/:chat_id/messages", ChatViewSet, post="write"),
+    route("chats/:chat_id/close", ChatViewSet, post="close"),
     route("ticket_statuses", TicketStatusViewSet, get="list"),
     route("ticket_categories", TicketCategoryViewSet, get="list"),
     route("ticket_queues", TicketQueueViewSet, get="list"),

@@ -1,14 +1,23 @@
 """Customers of the company, the companies they are of, their numbers and notes."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from django.contrib.postgres.indexes import GinIndex, OpClass
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now, Upper
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.models import Change, TimestampedModel
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import Change, TimestampedModel, actor_columns, differences
+from callcentre.phone import PhoneError, normalise
 from telephony.models import Agent
+from tickets import events
+from tickets.models import custom_values
+from tickets.models.custom_field import CustomField
 
 
 class Company(TimestampedModel):
@@ -23,6 +32,12 @@ class Company(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @classmethod
+    def create(cls, actor: Actor, faults: Sequence[Fault] = (), *, name: str = "") -> "Company":
+        if faults:
+            raise Invalid(faults)
+        return cls.objects.create(name=name)
 
 
 class CustomerQuerySet(models.QuerySet["Customer"]):
@@ -82,6 +97,116 @@ class Customer(TimestampedModel):
 
     def __str__(self) -> str:
         return f"{self.name} {self.surname}".strip()
+
+    @property
+    def phone_numbers(self) -> list[str]:
+        """As they were given, the main one first."""
+        return [number.phone_number for number in self.numbers.all()]
+
+    @classmethod
+    def create(
+        cls,
+        actor: Actor,
+        faults: Sequence[Fault] = (),
+        *,
+        phone_numbers: Sequence[str] = (),
+        custom_fields: Mapping[str, Any] | None = None,
+        **values: Any,
+    ) -> "Customer":
+        """A new customer with numbers and custom fields (by their names). Raises Invalid with every fault."""
+        faults = list(faults)
+        numbers = _normal_forms(phone_numbers, faults)
+        with transaction.atomic():
+            kept, wrong = custom_values.read(CustomField.Owner.CUSTOMER, custom_fields or {}, {})
+            _check(cls(), values, faults)
+            if faults := faults + wrong:
+                raise Invalid(faults)
+            customer = cls.objects.create(custom_fields=kept, **values)
+            customer._set_numbers(numbers)
+            customer._log(actor, "create", {})
+            events.customer_created(customer.pk, customer.company_id)
+        return customer
+
+    def edit(
+        self,
+        actor: Actor,
+        faults: Sequence[Fault] = (),
+        *,
+        phone_numbers: Sequence[str] | None = None,
+        custom_fields: Mapping[str, Any] | None = None,
+        **values: Any,
+    ) -> None:
+        """Change what is given; numbers are replaced all together, custom fields (by their names) each by itself."""
+        faults = list(faults)
+        numbers = None if phone_numbers is None else _normal_forms(phone_numbers, faults)
+        with transaction.atomic():
+            locked = Customer.objects.select_for_update(no_key=True).get(pk=self.pk)
+            if locked.merged_into_id is not None:
+                raise Conflict(ErrorCode.CUSTOMER_MERGED)
+            kept, wrong = custom_values.read(CustomField.Owner.CUSTOMER, custom_fields or {}, locked.custom_fields)
+            _check(self, values, faults)
+            if faults := faults + wrong:
+                raise Invalid(faults)
+            values = {**values, "custom_fields": kept}
+            changes = differences(locked, values)
+            before = locked.phone_numbers
+            if numbers is not None and [raw for raw, _number in numbers] != before:
+                changes["phone_numbers"] = [before, [raw for raw, _number in numbers]]
+                locked._set_numbers(numbers)
+            if not changes:
+                return
+            for name, value in values.items():
+                setattr(self, name, value)
+            self.save(update_fields=[*values, "updated_at"])
+            self._log(actor, "edit", changes)
+            events.customer_updated(self.pk, self.company_id)
+
+    def add_note(
+        self, actor: Actor, faults: Sequence[Fault] = (), *, message: str = "", agent_login: str = ""
+    ) -> "CustomerNote":
+        faults = list(faults)
+        with transaction.atomic():
+            locked = Customer.objects.select_for_update(no_key=True).get(pk=self.pk)
+            agent = Agent.objects.active().filter(login=agent_login).first() if agent_login else None
+            if agent_login and agent is None:
+                faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
+            if faults:
+                raise Invalid(faults)
+            author = agent.full_name or agent.login if agent else actor.name
+            note = CustomerNote.objects.create(
+                customer_id=locked.merged_into_id or locked.pk, agent=agent, author_name=author, message=message
+            )
+            events.note_added(note.customer_id, note.pk, agent_login)
+        return note
+
+    def _set_numbers(self, numbers: Sequence[tuple[str, str]]) -> None:
+        self.numbers.all().delete()
+        self.numbers.bulk_create(
+            CustomerNumber(customer=self, phone_number=raw, number=number) for raw, number in numbers
+        )
+
+    def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
+        self.history.create(action=action, changes=changes, **actor_columns(actor))
+
+
+def _normal_forms(phone_numbers: Sequence[str], faults: list[Fault]) -> list[tuple[str, str]]:
+    """(as given, normal form), each number once; what is no number is added to the faults."""
+    found: dict[str, str] = {}
+    for position, raw in enumerate(phone_numbers):
+        try:
+            found.setdefault(normalise(raw), raw)
+        except PhoneError as error:
+            faults.append(error.fault(f"phone_numbers.{position}"))
+    return [(raw, number) for number, raw in found.items()]
+
+
+def _check(customer: Customer, values: Mapping[str, Any], faults: list[Fault]) -> None:
+    company_id, identifier = values.get("company_id"), values.get("identifier")
+    if company_id is not None and not Company.objects.filter(pk=company_id).exists():
+        faults.append(Fault(ErrorCode.COMPANY_NOT_FOUND, "company_id"))
+    others = Customer.objects.current().exclude(pk=customer.pk)
+    if identifier and others.filter(identifier=identifier).exists():
+        faults.append(Fault(ErrorCode.CUSTOMER_IDENTIFIER_TAKEN, "identifier"))
 
 
 class CustomerNumber(models.Model):

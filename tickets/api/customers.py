@@ -1,0 +1,140 @@
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.fields import IdField, ListField, TextField, minute
+from callcentre.api.filters import FilterSet, IdFilter, TextFilter
+from callcentre.api.pagination import LimitOffset
+from callcentre.api.serializers import Input
+from callcentre.api.viewsets import ApiViewSet
+from callcentre.phone import PhoneError, normalise
+from tickets.api.serializers import ValueMapField, custom_fields_data
+from tickets.models import Company, Customer, CustomField
+
+
+class PhoneNumbersField(ListField):
+    """An array of numbers, or one number."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        return super().to_internal_value(data if isinstance(data, list) else [data])
+
+
+class CustomerInput(Input):
+    name = TextField(required=False, max_length=100)
+    surname = TextField(max_length=100)
+    email = TextField(required=False, max_length=254)
+    phone_numbers = PhoneNumbersField(child=TextField(max_length=100), required=False, max_length=50)
+    company_id = IdField(required=False)
+    identifier = TextField(required=False, max_length=100)
+    custom_fields = ValueMapField(required=False)
+
+
+class CompanyInput(Input):
+    name = TextField(max_length=200)
+
+
+class NoteInput(Input):
+    message = TextField(max_length=100_000)
+    user_login = TextField(source="agent_login", required=False, max_length=100)
+
+
+class PhoneFilter(TextFilter):
+    """In any spelling; what is no number finds nothing."""
+
+    def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
+        try:
+            return queryset.filter(numbers__number=normalise(value))
+        except PhoneError:
+            return queryset.none()
+
+
+class CustomerFilterSet(FilterSet):
+    phone_number = PhoneFilter()
+    email = TextFilter("email", lookup_expr="iexact")
+    identifier = TextFilter("identifier")
+    company_id = IdFilter("company")
+
+    class Meta:
+        model = Customer
+        fields: list[str] = []
+
+
+class CustomerViewSet(ApiViewSet):
+    """Customers: the people whom the contact centre serves."""
+
+    area = "customers"
+    filterset_class = CustomerFilterSet
+
+    def list(self, request: Request) -> Response:
+        paginator = LimitOffset()
+        customers = CustomerFilterSet.filtered(request, Customer.objects.current(), paginator.faults(request))
+        page = paginator.paginate_queryset(customers.order_by("id"), request)
+        return paginator.get_paginated_response(_customers_data(page))
+
+    def retrieve(self, request: Request, customer_id: str) -> Response:
+        return Response(_customers_data([customer_or_404(customer_id)])[0])
+
+    def create(self, request: Request) -> Response:
+        data = request.data
+        if isinstance(data, dict) and "phone_number" in data and "phone_numbers" not in data:
+            data["phone_numbers"] = data["phone_number"]
+        values, faults = self.read(CustomerInput)
+        return Response({"customer_id": Customer.create(self.actor, faults, **values).pk}, status=201)
+
+    def add_note(self, request: Request, customer_id: str) -> Response:
+        customer = customer_or_404(customer_id)
+        values, faults = self.read(NoteInput)
+        customer.add_note(self.actor, faults, **values)
+        return Response(status=204)
+
+
+class CompanyViewSet(ApiViewSet):
+    """Companies that customers belong to."""
+
+    area = "customers"
+
+    def list(self, request: Request) -> Response:
+        companies = Company.objects.values_list("pk", "name")
+        return Response([{"company_id": pk, "name": name} for pk, name in companies])
+
+    def create(self, request: Request) -> Response:
+        values, faults = self.read(CompanyInput)
+        return Response({"company_id": Company.create(self.actor, faults, **values).pk}, status=201)
+
+
+def customer_or_404(customer_id: str) -> Customer:
+    """The customer of this id, or the one he was merged into."""
+    if not (customer_id.isascii() and customer_id.isdecimal() and len(customer_id) < 19):
+        raise Http404
+    customer = Customer.objects.select_related("merged_into").filter(pk=int(customer_id)).first()
+    if customer is None:
+        raise Http404
+    return customer.merged_into or customer
+
+
+def _customers_data(customers: Sequence[Customer]) -> list[dict[str, Any]]:
+    names = {field.name: str(field.pk) for field in CustomField.objects.of(CustomField.Owner.CUSTOMER)}
+    numbers: dict[int, list[str]] = {customer.pk: [] for customer in customers}
+    through = Customer.objects.filter(pk__in=numbers, numbers__isnull=False).order_by("numbers__id")
+    for pk, phone_number in through.values_list("pk", "numbers__phone_number"):
+        numbers[pk].append(phone_number)
+    return [
+        {
+            "customer_id": customer.pk,
+            "name": customer.name,
+            "surname": customer.surname,
+            "email": customer.email,
+            "phone_number": next(iter(numbers[customer.pk]), ""),
+            "phone_numbers": numbers[customer.pk],
+            "company_id": customer.company_id,
+            "identifier": customer.identifier,
+            "custom_fields": custom_fields_data(names, customer.custom_fields),
+            "created_at": minute(customer.created_at),
+            "updated_at": minute(customer.updated_at),
+        }
+        for customer in customers
+    ]

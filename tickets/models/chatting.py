@@ -1,0 +1,95 @@
+"""The verbs of a chat: started by a client, given to an agent, written in, closed. Each locks it and records events."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from telephony.models import Agent, Queue
+from tickets import events
+from tickets.models.chat import Chat, ChatMessage
+
+
+def start(
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    client_name: str = "",
+    client_email: str = "",
+    queue_id: int | None = None,
+) -> Chat:
+    faults = list(faults)
+    queue = None if queue_id is None else Queue.objects.active().filter(pk=queue_id).first()
+    if queue is None and queue_id is not None:
+        faults.append(Fault(ErrorCode.CHAT_QUEUE_NOT_FOUND, "queue_id"))
+    if faults or queue is None:
+        raise Invalid(faults)
+    with transaction.atomic():
+        chat = Chat.objects.create(client_name=client_name, client_email=client_email, queue=queue)
+        events.chat_created(str(chat.pk), client_name, client_email, queue.pk)
+    return chat
+
+
+def assign(actor: Actor, chat: Chat, faults: Sequence[Fault] = (), *, agent_login: str = "") -> None:
+    """Give the chat to an agent; to the one who has it: nothing changes."""
+    faults = list(faults)
+    with transaction.atomic():
+        chat = _lock_open(chat)
+        agent = _agent(agent_login, faults)
+        if faults or agent is None:
+            raise Invalid(faults)
+        if chat.agent_id == agent.pk:
+            return
+        chat.agent, chat.assigned_at = agent, timezone.now()
+        chat.save(update_fields=["agent", "assigned_at"])
+        events.chat_assigned(str(chat.pk), agent.login, chat.queue_id)
+
+
+def write(
+    actor: Actor, chat: Chat, faults: Sequence[Fault] = (), *, body: str = "", agent_login: str = ""
+) -> ChatMessage:
+    """A line of the client's, or of an agent's; the first agent who writes in a chat of nobody has it from then on."""
+    faults = list(faults)
+    with transaction.atomic():
+        chat = _lock_open(chat)
+        agent = _agent(agent_login, faults)
+        if faults:
+            raise Invalid(faults)
+        now = timezone.now()
+        if agent and chat.answered_at is None:
+            chat.answered_at = now
+            chat.save(update_fields=["answered_at"])
+        if agent and chat.agent_id is None:
+            chat.agent, chat.assigned_at = agent, now
+            chat.save(update_fields=["agent", "assigned_at"])
+            events.chat_assigned(str(chat.pk), agent.login, chat.queue_id)
+        return chat.messages.create(agent=agent, body=body, created_at=now)
+
+
+def close(actor: Actor, chat: Chat) -> None:
+    """Close it; one that is closed stays as it is."""
+    with transaction.atomic():
+        chat = Chat.objects.select_for_update(no_key=True).get(pk=chat.pk)
+        if chat.closed_at is None:
+            chat.closed_at = timezone.now()
+            chat.save(update_fields=["closed_at"])
+            events.chat_closed(str(chat.pk), chat.queue_id)
+
+
+def _lock_open(chat: Chat) -> Chat:
+    locked = Chat.objects.select_for_update(no_key=True).get(pk=chat.pk)
+    if locked.closed_at is not None:
+        raise Conflict(ErrorCode.CHAT_CLOSED)
+    return locked
+
+
+def _agent(login: str, faults: list[Fault]) -> Agent | None:
+    """What is missing was said by the reader."""
+    if not login:
+        return None
+    agent = Agent.objects.active().filter(login=login).first()
+    if agent is None:
+        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
+    return agent
