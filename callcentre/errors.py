@@ -144,6 +144,7 @@ class ErrorCode(enum.Enum):
     FILE_NOT_FOUND = 152001, _("There is no unused file with this token.")
     FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")
     FILES_TOO_LARGE = 152003, _("The files together are larger than %(limit)s MB.")
+    TOO_MANY_FILES = 152004, _("There are %(limit)s unused files already: use them, or wait until they are forgotten.")
     # Chats
     CHAT_QUEUE_NOT_FOUND = 153001, _("Queue not found.")
     CHAT_CLOSED = 153002, _("The chat is closed.")

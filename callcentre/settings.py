@@ -232,6 +232,9 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "admin:login"
 MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
+# Uploaded files of one API user that no message has used yet, and how long they are kept for one.
+MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
+TEMPORARY_FILE_RETENTION = timedelta(hours=24)
 # A file of records, which is streamed to disk; a million rows are 40 to 100 MB.
 MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
 # A batch of 10,000 records with all their fields is about 4 MB.

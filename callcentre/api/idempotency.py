@@ -25,7 +25,9 @@ class _NotKept(Exception):
         self.response = response
 
 
-def run_once(request: Request, handler: Callable[[], Response], on_error: Callable[[Exception], Response]) -> Response:
+def run_once(
+    request: Request, body_hash: str, handler: Callable[[], Response], on_error: Callable[[Exception], Response]
+) -> Response:
     """Run the handler and keep its answer under the request's key, in one transaction; or replay what was kept.
 
     The key's row is written first: a second request waits on its unique index until the first has committed. When
@@ -37,7 +39,6 @@ def run_once(request: Request, handler: Callable[[], Response], on_error: Callab
     user_id = request.user.pk
     assert user_id is not None
     fingerprint = sha256(f"{request.method} {request.path.rstrip('/')}\n{key}".encode()).hexdigest()
-    body_hash = sha256(request._request.body).hexdigest()
     try:
         with transaction.atomic():
             record_id = _reserve(user_id, fingerprint, body_hash)

@@ -1,3 +1,4 @@
+from hashlib import sha256
 from typing import Any, ClassVar, cast
 
 from django.http import Http404
@@ -30,7 +31,10 @@ class ApiViewSet(ViewSet):
             self.initial(request, *args, **kwargs)
             handler = getattr(self, request.method.lower(), self.http_method_not_allowed)
             if request.method == "POST" and HEADER in request.META and self.action:
-                response = run_once(request, lambda: handler(request, *args, **kwargs), self.handle_exception)
+                body_hash = self.body_digest(request)
+                response = run_once(
+                    request, body_hash, lambda: handler(request, *args, **kwargs), self.handle_exception
+                )
             else:
                 response = handler(request, *args, **kwargs)
         except Exception as error:  # noqa: BLE001  (whatever it is, the client gets an answer)
@@ -52,6 +56,10 @@ class ApiViewSet(ViewSet):
     @property
     def default_response_headers(self) -> dict[str, str]:
         return {}
+
+    def body_digest(self, request: Request) -> str:
+        """SHA-256 of the body, in hex: the same key with another body is refused."""
+        return sha256(request._request.body).hexdigest()
 
     @property
     def principal(self) -> Principal:

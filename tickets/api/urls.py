@@ -1,6 +1,7 @@
 from callcentre.api.routers import route
 from tickets.api.chats import ChatViewSet
 from tickets.api.customers import CompanyViewSet, CustomerViewSet
+from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
 
 urlpatterns = [
@@ -17,6 +18,8 @@ urlpatterns = [
     route("chats/:chat_id/assign", ChatViewSet, post="assign"),
     route("chats/:chat_id/messages", ChatViewSet, post="write"),
     route("chats/:chat_id/close", ChatViewSet, post="close"),
+    route("temporary_files", TemporaryFileViewSet, post="create"),
+    route("files/:token", FileViewSet, get="retrieve"),
     route("ticket_statuses", TicketStatusViewSet, get="list"),
     route("ticket_categories", TicketCategoryViewSet, get="list"),
     route("ticket_queues", TicketQueueViewSet, get="list"),

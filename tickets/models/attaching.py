@@ -8,6 +8,11 @@ from tickets.models.file import StoredFile
 from tickets.models.message import Message
 
 
+def owned_by(actor: Actor) -> dict[str, int | None]:
+    """The filter of files that the actor uploaded."""
+    return {"api_user": actor.id} if actor.kind == "api_user" else {"user": actor.id}
+
+
 def find_unused(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> list[StoredFile]:
     """The actor's files of these tokens, locked, in their order; what is wrong is added to the faults.
 
@@ -15,8 +20,7 @@ def find_unused(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> lis
     """
     if not tokens:
         return []
-    owner = {"api_user": actor.id} if actor.kind == "api_user" else {"user": actor.id}
-    unused = StoredFile.objects.filter(token__in=set(tokens), message=None, **owner)
+    unused = StoredFile.objects.filter(token__in=set(tokens), message=None, **owned_by(actor))
     found = {file.token: file for file in unused.select_for_update(no_key=True).order_by("id")}
     files = []
     for position, token in enumerate(tokens):

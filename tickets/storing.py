@@ -1,0 +1,78 @@
+"""Files in the storage: streamed in, never whole in memory, and cleared away again."""
+
+import hashlib
+import mimetypes
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+PIECE = 64 * 1024
+FOLDER = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file that is in the storage and in no row yet."""
+
+    token: str
+    path: str
+    size: int
+    sha256: str
+
+    def discard(self) -> None:
+        default_storage.delete(self.path)
+
+
+class TooLong(Exception):
+    """More came than may."""
+
+
+class _Measured(File):  # type: ignore[type-arg]  # generic in the stubs only
+    """A stream that is hashed and measured while it passes."""
+
+    def __init__(self, stream: IO[bytes] | Any, limit: int) -> None:
+        super().__init__(None)
+        self._stream, self._limit = stream, limit
+        self.size_read, self.hash = 0, hashlib.sha256()
+
+    def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        while piece := self._stream.read(PIECE):
+            self.size_read += len(piece)
+            if self.size_read > self._limit:
+                raise TooLong
+            self.hash.update(piece)
+            yield piece
+
+
+def store(stream: IO[bytes] | Any, limit: int) -> Stored:
+    """Write the stream to the storage under a new token. Raises TooLong beyond `limit` bytes, leaving nothing."""
+    token = secrets.token_urlsafe(32)
+    content = _Measured(stream, limit)
+    # By days, so that what was left behind without a row is found by looking at one.
+    path = f"{FOLDER}/{timezone.now():%Y/%m/%d}/{token}"
+    try:
+        path = default_storage.save(path, content)
+    except BaseException:
+        default_storage.delete(path)
+        raise
+    return Stored(token, path, content.size_read, content.hash.hexdigest())
+
+
+def type_of(filename: str) -> str:
+    """By the name. What a browser would run as a page of ours is bytes."""
+    guessed, encoding = mimetypes.guess_type(filename)
+    if guessed is None or encoding or guessed.startswith("text/html") or "xml" in guessed or "script" in guessed:
+        return "application/octet-stream"
+    return guessed
+
+
+def clean_name(filename: str) -> str:
+    """The last part of a path, without characters that steer a terminal, a header or a file system."""
+    name = filename.replace("\\", "/").rpartition("/")[2]
+    name = "".join(character for character in name if character.isprintable() and character not in '<>:"|?*')
+    return name.strip(" .")
