@@ -350,6 +350,7 @@ CELERY_TASK_ROUTES = {
     "webhooks.notify_disabled": {"queue": "mail"},
     "webhooks.*": {"queue": "webhooks"},
     "telephony.*": {"queue": "calls"},
+    "tickets.*": {"queue": "mail"},
     "reports.*": {"queue": "reports"},
 }
 CELERY_TASK_ACKS_LATE = True
@@ -386,6 +387,8 @@ CELERY_BEAT_SCHEDULE = {
     "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
     # at 2:41 every night: forget events that are 90 days old, and what is left of removed webhooks
     "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
+    # every 5 seconds: send what is due again, and what no message was sent for
+    "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # once an hour: forget answers kept for retried writes, 24 hours old
