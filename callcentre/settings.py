@@ -336,6 +336,8 @@ EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
 EMAIL_TIMEOUT = 15
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
+# The largest mail that is taken in.
+MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
 # Who is told of what nobody but a person can mend, such as a webhook that was given up.
 SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
 

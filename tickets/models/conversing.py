@@ -113,14 +113,14 @@ def receive(
     from_address: str = "",
     quoted: str = "",
     is_automatic: bool = False,
-    files: Sequence[StoredFile] = (),
+    may_be_empty: bool = False,
 ) -> Message:
     """A message of the customer: any ticket becomes new again, a closed one too. An automatic one moves nothing."""
     faults = list(faults)
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
         _check_ticket(ticket, at, now, faults)
-        body = _body(body, body_type, faults, may_be_empty=bool(files))
+        body = _body(body, body_type, faults, may_be_empty=may_be_empty)
         if faults:
             raise Invalid(faults)
         columns, note = ({}, "") if is_automatic else move(ticket, status_of_kind(Kind.NEW), None, now)
@@ -128,7 +128,7 @@ def receive(
             ticket,
             now,
             columns,
-            files,
+            [],
             type=Message.Type.MAIL,
             author_name=from_name,
             author_address=from_address,
