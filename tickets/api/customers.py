@@ -53,10 +53,10 @@ class PhoneFilter(TextFilter):
 
 
 class CustomerFilterSet(FilterSet):
-    phone_number = PhoneFilter()
-    email = TextFilter("email", lookup_expr="iexact")
-    identifier = TextFilter("identifier")
-    company_id = IdFilter("company")
+    phone_number = PhoneFilter(help_text="One of the phone numbers, in any spelling.")
+    email = TextFilter("email", lookup_expr="iexact", help_text="The e-mail address.")
+    identifier = TextFilter("identifier", help_text="The id of another system.")
+    company_id = IdFilter("company", help_text="A company.")
 
     class Meta:
         model = Customer

@@ -64,20 +64,26 @@ class OrderFilter(TextFilter):
 
 
 class TicketFilterSet(FilterSet):
-    date_from = InstantFilter("updated_at", lookup_expr="gte")
-    date_to = InstantFilter("updated_at", lookup_expr="lte", is_upper_bound=True)
-    create_date_from = InstantFilter("created_at", lookup_expr="gte")
-    create_date_to = InstantFilter("created_at", lookup_expr="lte", is_upper_bound=True)
-    company_id = IdFilter("customer__company")
-    customer_id = IdFilter("customer")
-    user_login = TextFilter("agent__login")
-    source = TextFilter("source")
-    ticket_queue_id = IdFilter("queue")
-    category_id = IdFilter("category")
-    message_id = IdFilter("messages")
-    status_id = IdListFilter("status")
-    custom_fields = CustomFieldsFilter()
-    order = OrderFilter()
+    date_from = InstantFilter("updated_at", lookup_expr="gte", help_text="Changed at or after.")
+    date_to = InstantFilter("updated_at", lookup_expr="lte", is_upper_bound=True, help_text="Changed at or before.")
+    create_date_from = InstantFilter("created_at", lookup_expr="gte", help_text="Opened at or after.")
+    create_date_to = InstantFilter(
+        "created_at", lookup_expr="lte", is_upper_bound=True, help_text="Opened at or before."
+    )
+    company_id = IdFilter("customer__company", help_text="Tickets of customers of this company.")
+    customer_id = IdFilter("customer", help_text="A customer.")
+    user_login = TextFilter("agent__login", help_text="Login of the agent who works on it.")
+    source = TextFilter("source", help_text="By which way it came.")
+    ticket_queue_id = IdFilter("queue", help_text="A ticket queue.")
+    category_id = IdFilter("category", help_text="A category.")
+    message_id = IdFilter("messages", help_text="The ticket that has this message.")
+    status_id = IdListFilter("status", help_text="One or more statuses.")
+    custom_fields = CustomFieldsFilter(
+        help_text="`custom_fields[<name>]=<value>`, or `custom_fields[<name>][<n>]=<value>` for alternatives."
+    )
+    order = OrderFilter(
+        help_text="`create_date` or `update_date`, with `-` for descending; several, separated by commas."
+    )
 
     class Meta:
         model = Ticket

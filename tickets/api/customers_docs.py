@@ -1,0 +1,221 @@
+"""What the documents of the API say of customers, companies, chats and files."""
+
+from callcentre.api.openapi import (
+    Operation,
+    Parameter,
+    array,
+    describe,
+    document,
+    integer,
+    mapping,
+    minute,
+    page,
+    path,
+    shape,
+    text,
+)
+from callcentre.errors import ErrorCode
+from tickets.api.chats import AssignInput, ChatInput, ChatMessageInput, ChatViewSet
+from tickets.api.customers import (
+    CompanyInput,
+    CompanyViewSet,
+    CustomerFilterSet,
+    CustomerInput,
+    CustomerViewSet,
+    NoteInput,
+)
+from tickets.api.files import FileViewSet, TemporaryFileViewSet
+
+describe(
+    CustomerInput,
+    name="First name.",
+    surname="Last name, or what the customer is called.",
+    email="E-mail address.",
+    phone_numbers={
+        "description": "Phone numbers, the main one first; `phone_number` (one or an array) is understood too.",
+        "example": ["+48 22 555 01 07"],
+    },
+    company_id="A company.",
+    identifier="An id of another system; no two customers share one.",
+    custom_fields="Custom field -> value; an unknown name is refused.",
+)
+describe(CompanyInput, name="Name of the company.")
+describe(NoteInput, message="The note.", user_login="Login of the active agent whose note it is.")
+describe(
+    ChatInput,
+    client_name="Name of the client.",
+    client_email="His e-mail address.",
+    chat_queue_id="A queue, out of GET /queues.",
+)
+describe(AssignInput, agent_login="Login of an active agent.")
+describe(ChatMessageInput, body="The text.", agent_login="Login of the agent who wrote it; left out: the client.")
+
+CUSTOMER = shape(
+    "Customer",
+    "A person whom the contact centre serves.",
+    customer_id=integer("The customer's id.", 77),
+    name=text("First name; may be empty.", "Jan"),
+    surname=text("Last name.", "Kowal"),
+    email=text("E-mail address; may be empty.", "jan.kowal@client.example"),
+    phone_number=text("The main phone number; may be empty.", "+48 22 555 01 07"),
+    phone_numbers=array({"type": "string", "example": "+48 22 555 01 07"}, "All of them, the main one first."),
+    company_id=integer("The company.", 4, nullable=True),
+    identifier=text("An id of another system; may be empty.", "C-77"),
+    custom_fields=mapping(
+        "Custom field -> value, null where it has none.",
+        {},
+        {"loyalty": "gold"},
+    ),
+    created_at=minute("When the customer was entered.", "2026-10-01 08:00"),
+    updated_at=minute("When anything about him changed last.", "2026-11-20 10:15"),
+)
+COMPANY = shape(
+    "Company",
+    "An organisation that customers belong to.",
+    company_id=integer("Its id.", 4),
+    name=text("Its name.", "ACME"),
+)
+
+document(
+    CustomerViewSet,
+    {"customer_id": path("id", "Id of the customer.", "77")},
+    list=Operation(
+        id="list_customers",
+        summary="List customers",
+        description="Ordered by id. A number is compared in every spelling.",
+        is_extension=True,
+        answer=page(CUSTOMER),
+        filter_set=CustomerFilterSet,
+        is_paged=True,
+    ),
+    retrieve=Operation(
+        id="read_customer",
+        summary="Read a customer",
+        description="One who was merged into another is answered by that one.",
+        is_extension=True,
+        answer=CUSTOMER,
+    ),
+    create=Operation(
+        id="create_customer",
+        summary="Enter a customer",
+        is_extension=True,
+        body=CustomerInput,
+        request_example={"name": "Jan", "surname": "Kowal", "phone_numbers": ["+48 22 555 01 07"]},
+        answer=shape("CreatedCustomer", "The customer who was entered.", customer_id=integer("The id.", 77)),
+        errors={
+            ErrorCode.PHONE_LETTERS: "phone_numbers.0",
+            ErrorCode.PHONE_INVALID: "phone_numbers.0",
+            ErrorCode.PHONE_TOO_LONG: "phone_numbers.0",
+            ErrorCode.COMPANY_NOT_FOUND: "company_id",
+            ErrorCode.CUSTOMER_IDENTIFIER_TAKEN: "identifier",
+            ErrorCode.CUSTOM_FIELD_UNKNOWN: "custom_fields.colour",
+            ErrorCode.CUSTOM_FIELD_OPTION: "custom_fields.loyalty",
+            ErrorCode.ADDRESS_MALFORMED: "email",
+        },
+    ),
+    add_note=Operation(
+        id="add_customer_note",
+        summary="Add a note to a customer",
+        body=NoteInput,
+        request_example={"message": "Prefers to be called in the morning.", "user_login": "agent1"},
+        errors={ErrorCode.AGENT_NOT_FOUND: "user_login"},
+    ),
+)
+document(
+    CompanyViewSet,
+    list=Operation(
+        id="list_companies",
+        summary="List the companies",
+        description="Ordered by name.",
+        is_extension=True,
+        answer=array(COMPANY),
+    ),
+    create=Operation(
+        id="create_company",
+        summary="Enter a company",
+        is_extension=True,
+        body=CompanyInput,
+        request_example={"name": "ACME"},
+        answer=shape("CreatedCompany", "The company that was entered.", company_id=integer("The id.", 4)),
+    ),
+)
+document(
+    ChatViewSet,
+    {"chat_id": path("id", "Id of the chat: a UUID.", "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b")},
+    create=Operation(
+        id="start_chat",
+        summary="Start a chat",
+        is_extension=True,
+        body=ChatInput,
+        request_example={"client_name": "Jan Kowal", "client_email": "jan.kowal@client.example", "chat_queue_id": 3},
+        answer=shape(
+            "StartedChat", "The chat.", id=text("Its id.", "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", format="uuid")
+        ),
+        errors={ErrorCode.CHAT_QUEUE_NOT_FOUND: "chat_queue_id"},
+    ),
+    assign=Operation(
+        id="assign_chat",
+        summary="Give a chat to an agent",
+        description="To the one who has it: nothing changes.",
+        is_extension=True,
+        body=AssignInput,
+        request_example={"agent_login": "agent1"},
+        errors={ErrorCode.AGENT_NOT_FOUND: "agent_login"},
+        conflicts={ErrorCode.CHAT_CLOSED: ""},
+    ),
+    write=Operation(
+        id="write_in_chat",
+        summary="Write in a chat",
+        description="The first agent who writes in a chat of nobody has it from then on.",
+        is_extension=True,
+        body=ChatMessageInput,
+        request_example={"body": "How can I help?", "agent_login": "agent1"},
+        errors={ErrorCode.AGENT_NOT_FOUND: "agent_login"},
+        conflicts={ErrorCode.CHAT_CLOSED: ""},
+    ),
+    close=Operation(
+        id="close_chat",
+        summary="Close a chat",
+        description="One that is closed stays as it is.",
+        is_extension=True,
+    ),
+)
+document(
+    TemporaryFileViewSet,
+    create=Operation(
+        id="upload_temporary_file",
+        summary="Upload a file",
+        description=(
+            "For the attachments of a message. It is kept for 24 hours, belongs to this API user, and can be used once."
+        ),
+        is_extension=True,
+        body={"type": "string", "format": "binary"},
+        query=(
+            Parameter(
+                "filename",
+                {"type": "string", "example": "invoice.pdf"},
+                "Name of the file.",
+                (ErrorCode.EMPTY, ErrorCode.TOO_LONG, ErrorCode.NUL),
+            ),
+        ),
+        answer=shape(
+            "TemporaryFile",
+            "The file.",
+            filename=text("Its name, cleaned.", "invoice.pdf"),
+            token=text("What messages name it by.", "Zk3vJp"),
+            size=integer("Bytes.", 48_213),
+        ),
+        errors={ErrorCode.FILE_EMPTY_UPLOAD: "", ErrorCode.TOO_MANY_FILES: ""},
+    ),
+)
+document(
+    FileViewSet,
+    {"token": path("token", "Token of an attachment.", "Zk3vJp")},
+    retrieve=Operation(
+        id="download_file",
+        summary="Download an attachment",
+        description="Always as a download, never shown inside a page.",
+        is_extension=True,
+        answer={"type": "string", "format": "binary", "example": "%PDF-1.7 …"},
+    ),
+)

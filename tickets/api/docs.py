@@ -1,0 +1,258 @@
+"""What the documents of the API say of tickets; customers, chats and files stand in customers_docs."""
+
+from callcentre.api.openapi import (
+    Operation,
+    array,
+    describe,
+    document,
+    flag,
+    integer,
+    mapping,
+    minute,
+    page,
+    path,
+    shape,
+    text,
+)
+from callcentre.errors import ErrorCode
+from tickets.api import customers_docs  # noqa: F401  (describes the rest of this app)
+from tickets.api.filters import TicketFilterSet
+from tickets.api.serializers import (
+    AgentResponseInput,
+    CommentInput,
+    CustomerResponseInput,
+    TicketEditInput,
+    TicketInput,
+)
+from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
+from tickets.models import Message, Source
+
+ID = {"ticket_id": path("id", "Id of the ticket.", "5012")}
+AGENT_LOGIN = "Login of an active agent."
+ATTACHMENTS = "Tokens of temporary files, each of which can be used once."
+
+describe(
+    TicketInput,
+    subject="What it is about.",
+    body="The customer's first message.",
+    body_type={"description": "What `body` is.", "default": "PLAIN"},
+    source={"description": "By which way it came.", "default": "email"},
+    user_login="Login of the agent who works on it; the ticket then counts as entered on the customer's behalf.",
+    customer_id="A customer; left out, the oldest one with the address in `from`.",
+    ticket_queue_id="A ticket queue; left out, the first active one.",
+    category_id="A category.",
+    status_id="A status; left out, the first of new tickets.",
+    substatus_id="A sub-status of that status.",
+    tags="Words to find it by.",
+    custom_fields="Custom field -> value; an unknown name is refused.",
+    attachments=ATTACHMENTS,
+    **{"from": "Address of the sender."},
+)
+describe(
+    TicketEditInput,
+    user_login=AGENT_LOGIN,
+    status_id="A status; another one than before clears the sub-status.",
+    substatus_id="A sub-status of that status.",
+    category_id="A category.",
+    ticket_queue_id="A ticket queue.",
+    tags="All the ticket's tags from now on.",
+    custom_fields="Custom field -> value; an empty value clears, fields that are not named stay.",
+)
+describe(
+    CommentInput,
+    comment="The comment.",
+    comment_type={"description": "What `comment` is; HTML is sanitised.", "default": "HTML"},
+    user_login=AGENT_LOGIN,
+)
+describe(
+    AgentResponseInput,
+    body="The message to the customer.",
+    body_type={"description": "What `body` is; marketplaces take PLAIN only.", "default": "HTML"},
+    user_login="Login of the active agent who sends it.",
+    date="When it was sent; the present if left out. Neither before the ticket's creation nor in the future.",
+    attachments=ATTACHMENTS,
+)
+describe(
+    CustomerResponseInput,
+    body="The customer's message.",
+    body_type={"description": "What `body` is; HTML is sanitised.", "default": "HTML"},
+    date="When it came; the present if left out. Neither before the ticket's creation nor in the future.",
+    from_name="Name shown with the message in place of the customer's.",
+)
+
+MESSAGE = shape(
+    "TicketMessage",
+    "A part of the conversation.",
+    message_id=integer("The message's id.", 9001),
+    user_login=text("Login of the agent who wrote it; empty for the customer.", "agent1"),
+    type=text(
+        "From the customer (MAIL), to him (REPLY), or among agents (COMMENT).", "REPLY", enum=Message.Type.values
+    ),
+    body=text("What was written: sanitised HTML, or plain text as it was sent.", "<p>We have sent it again.</p>"),
+    comment=text("What a comment says."),
+    system_comment=text("What the service did.", "Changed status from [New] to [Waiting for customer]"),
+    created_at=minute("When it was written.", "2026-11-20 10:15"),
+    attachments=array({"type": "string", "example": "Zk3v"}, "Tokens for GET /files/:token."),
+    ratings=array({"type": "integer", "example": 5}, "What the customer thought of it, 1 to 5."),
+)
+TICKET = shape(
+    "Ticket",
+    "A matter of a customer and its conversation.",
+    optional=("custom_fields",),
+    ticket_id=text("The ticket's id.", "5012"),
+    user_login=text("Login of the agent who works on it; empty for none.", "agent1"),
+    **{"from": text("Address of the sender.", "jan.kowal@client.example")},
+    ticket_queue_name=text("Its queue's name.", "Customer service"),
+    ticket_queue_id=integer("Its queue.", 2),
+    subject=text("What it is about.", "Parcel lost"),
+    category_id=integer("Its category.", 3, nullable=True),
+    source=text("By which way it came.", "email", enum=Source.values),
+    status_id=text("Its status.", "2"),
+    substatus_id=text("Its sub-status; empty for none."),
+    tags=array({"type": "string", "example": "parcel"}, "Words to find it by."),
+    customer_id=integer("The customer.", 77, nullable=True),
+    full_status_name=text("Names of status and sub-status.", "Waiting for customer"),
+    created_at=minute("When it began.", "2026-11-20 09:58"),
+    updated_at=minute("When anything about it changed last.", "2026-11-20 10:15"),
+    closed_at=minute("When it was closed."),
+    close_time=text("`hhh:mm:ss` from its creation until it was closed; empty while it is open."),
+    first_agent_responded_at=minute("When an agent first replied.", "2026-11-20 10:15"),
+    first_agent_response_time=text("`hh:mm:ss` from its creation until then; empty before.", "00:17:12"),
+    messages=array(MESSAGE, "Oldest first."),
+    connected_ticket_ids=array({"type": "integer", "example": 4711}, "Tickets that have to do with it."),
+    custom_fields=mapping(
+        "Custom field -> value, null where it has none; with `include_custom_fields`.",
+        {},
+        {"order_number": "A-1204", "priority": None},
+    ),
+)
+NAMED = shape(
+    "Named", "An entry that tickets refer to.", id=integer("Its id.", 2), name=text("Its name.", "Complaints")
+)
+STATUS = shape(
+    "TicketStatus",
+    "A status that tickets can have.",
+    id=integer("The status's id.", 2),
+    name=text("Its name.", "Waiting for customer"),
+    kind=text("What the service makes of it.", "waiting_for_customer"),
+    order=integer("Order among the statuses; of a kind's, the lowest is the one that tickets move to.", 20),
+    substatuses=array(NAMED, "Finer words for it."),
+)
+CHOICES = {
+    ErrorCode.AGENT_NOT_FOUND: "user_login",
+    ErrorCode.TICKET_STATUS_NOT_FOUND: "status_id",
+    ErrorCode.SUBSTATUS_NOT_FOUND: "substatus_id",
+    ErrorCode.STATUS_MERGED_BY_HAND: "status_id",
+    ErrorCode.CATEGORY_NOT_FOUND: "category_id",
+    ErrorCode.TICKET_QUEUE_NOT_FOUND: "ticket_queue_id",
+    ErrorCode.CUSTOM_FIELD_UNKNOWN: "custom_fields.colour",
+    ErrorCode.CUSTOM_FIELD_OPTION: "custom_fields.priority",
+}
+MESSAGES = {ErrorCode.TICKET_MERGED: "", ErrorCode.DATE_OUTSIDE: "date"}
+
+document(
+    TicketViewSet,
+    ID,
+    list=Operation(
+        id="list_tickets",
+        summary="List tickets",
+        description="By the time of their last change, newest first, with their messages.",
+        answer=page(TICKET),
+        filter_set=TicketFilterSet,
+        is_paged=True,
+        query=(flag("include_custom_fields", "Adds `custom_fields` to each ticket."),),
+    ),
+    create=Operation(
+        id="create_ticket",
+        summary="Open a ticket",
+        description="With the customer's first message. No mail is sent.",
+        is_extension=True,
+        body=TicketInput,
+        request_example={
+            "subject": "Parcel lost",
+            "body": "Where is my parcel?",
+            "from": "jan.kowal@client.example",
+            "tags": ["parcel"],
+            "custom_fields": {"order_number": "A-1204"},
+        },
+        answer=shape("CreatedTicket", "The ticket that was opened.", ticket_id=text("Its id.", "5012")),
+        errors=CHOICES
+        | {
+            ErrorCode.CUSTOMER_NOT_FOUND: "customer_id",
+            ErrorCode.TICKET_QUEUE_MISSING: "ticket_queue_id",
+            ErrorCode.FILE_NOT_FOUND: "attachments.0",
+        },
+    ),
+    retrieve=Operation(
+        id="read_ticket",
+        summary="Read a ticket",
+        description="With its custom fields.",
+        is_extension=True,
+        answer=TICKET,
+    ),
+    update=Operation(
+        id="edit_ticket",
+        summary="Edit a ticket",
+        description=(
+            "Missing fields, and fields that are null, stay as they are. A change of status leaves a message with a"
+            " `system_comment`."
+        ),
+        is_extension=True,
+        body=TicketEditInput,
+        is_partial=True,
+        request_example={"user_login": "agent1", "status_id": "5", "custom_fields": {"priority": "high"}},
+        errors=CHOICES | {ErrorCode.TICKET_MERGED: ""},
+    ),
+    comment=Operation(
+        id="comment_ticket",
+        summary="Comment a ticket",
+        description="For the other agents. The status stays.",
+        body=CommentInput,
+        request_example={"comment": "The courier calls back at noon.", "comment_type": "PLAIN", "user_login": "agent1"},
+        errors={ErrorCode.AGENT_NOT_FOUND: "user_login", ErrorCode.TICKET_MERGED: ""},
+    ),
+    agent_response=Operation(
+        id="respond_to_ticket",
+        summary="Send a message to the customer",
+        description=(
+            "For tickets of the sources `email`, `marketplace_message` and `marketplace_dispute`. It is sent by a"
+            " worker; a ticket that is new or in progress then waits for the customer."
+        ),
+        body=AgentResponseInput,
+        request_example={"body": "<p>We have sent it again.</p>", "user_login": "agent1"},
+        answer={"type": "array", "items": {"type": "object"}, "maxItems": 0, "example": []},
+        status=201,
+        errors=MESSAGES
+        | {
+            ErrorCode.AGENT_NOT_FOUND: "user_login",
+            ErrorCode.REPLY_UNSUPPORTED: "",
+            ErrorCode.PLAIN_ONLY: "body_type",
+            ErrorCode.RECIPIENT_UNKNOWN: "",
+            ErrorCode.FILE_NOT_FOUND: "attachments.0",
+        },
+    ),
+    customer_response=Operation(
+        id="add_customer_response",
+        summary="Add a reply of the customer",
+        description="The ticket is new again, also when it was closed.",
+        body=CustomerResponseInput,
+        request_example={"body": "Thank you!", "body_type": "PLAIN", "from_name": "Jan Kowal"},
+        errors=MESSAGES,
+    ),
+)
+document(
+    TicketStatusViewSet,
+    list=Operation(
+        id="list_ticket_statuses", summary="List the statuses of tickets", is_extension=True, answer=array(STATUS)
+    ),
+)
+document(
+    TicketCategoryViewSet,
+    list=Operation(
+        id="list_ticket_categories", summary="List the categories of tickets", is_extension=True, answer=array(NAMED)
+    ),
+)
+document(
+    TicketQueueViewSet,
+    list=Operation(id="list_ticket_queues", summary="List the ticket queues", is_extension=True, answer=array(NAMED)),
+)
