@@ -391,6 +391,10 @@ CELERY_BEAT_SCHEDULE = {
     "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
     # every 5 seconds: send what is due again, and what no message was sent for
     "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
+    # once a minute: read the mailboxes of ticket queues
+    "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
+    # once an hour: forget uploaded files that no message has used, 24 hours old
+    "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # once an hour: forget answers kept for retried writes, 24 hours old

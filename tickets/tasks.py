@@ -1,7 +1,9 @@
 from celery import shared_task
 
 from callcentre.wake import wake
-from tickets.mail import dispatching
+from tickets import pruning
+from tickets.mail import dispatching, imap, receiving
+from tickets.models import TicketQueue
 
 
 @shared_task(name="tickets.dispatch")
@@ -15,3 +17,28 @@ def sweep_dispatches() -> None:
     """Wake what is due again, and what no message was sent for."""
     for pk in dispatching.due_now():
         wake("tickets.dispatch", pk)
+
+
+@shared_task(name="tickets.poll_mailboxes")
+def poll_mailboxes() -> None:
+    """Have each mailbox read, and decide on what a worker that died has left."""
+    for pk in TicketQueue.objects.polled().values_list("pk", flat=True):
+        wake("tickets.poll_mailbox", pk)
+    for pk in receiving.left_over():
+        wake("tickets.process_mail", pk)
+
+
+@shared_task(name="tickets.poll_mailbox")
+def poll_mailbox(pk: int) -> None:
+    imap.poll(pk)
+
+
+@shared_task(name="tickets.process_mail")
+def process_mail(pk: int) -> None:
+    receiving.process(pk)
+
+
+@shared_task(name="tickets.prune_files")
+def prune_files() -> None:
+    """Forget files that no message has used within a day, and what crashes left in the storage."""
+    pruning.prune()

@@ -45,7 +45,7 @@ class Needless(Exception):
     """Nobody misses it; says why."""
 
 
-def take_in(stream: IO[bytes], queue: TicketQueue | None = None) -> ReceivedMail:
+def take_in(stream: IO[bytes], queue: TicketQueue | None = None, *, decide: bool = True) -> ReceivedMail:
     """Keep the mail, then make of it what it is. Raises TooLong, and nothing else for what is in it."""
     stored = store(stream, settings.MAX_MAIL_MB * 1024 * 1024)
     with transaction.atomic():
@@ -54,10 +54,17 @@ def take_in(stream: IO[bytes], queue: TicketQueue | None = None) -> ReceivedMail
         )
     if not is_new:
         stored.discard()
-    if mail.outcome == Outcome.RECEIVED:
+    if decide and mail.outcome == Outcome.RECEIVED:
         process(mail.pk)
         mail.refresh_from_db()
     return mail
+
+
+def left_over() -> list[int]:
+    """Mails that were kept and not decided on: a worker died in between."""
+    since = timezone.now() - timedelta(minutes=2)
+    waiting = ReceivedMail.objects.filter(outcome=Outcome.RECEIVED, received_at__lt=since)
+    return list(waiting.order_by("id").values_list("pk", flat=True)[:1000])
 
 
 def process(pk: int) -> None:

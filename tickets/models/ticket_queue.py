@@ -54,6 +54,9 @@ class TicketQueue(TimestampedModel):
     imap_user = models.CharField(_("IMAP user"), max_length=200, blank=True)
     imap_password = EncryptedTextField(_("IMAP password"), blank=True)
     imap_folder = models.CharField(_("folder"), max_length=200, default="INBOX")
+    # How far the mailbox has been read: its UIDVALIDITY (RFC 9051), and the last UID of that.
+    imap_validity = models.BigIntegerField(null=True, editable=False)
+    imap_last_uid = models.BigIntegerField(default=0, editable=False)
     polled_at = models.DateTimeField(_("last polled"), null=True, editable=False)
     poll_error = models.CharField(_("last error"), max_length=500, blank=True, editable=False)
 
