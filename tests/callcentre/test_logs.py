@@ -245,12 +245,12 @@ else:
     with (tmp_path / "log").open("wb") as log:
         worker = subprocess.Popen([*command, "work"], env=environment, stdout=log, stderr=log, cwd=ROOT)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 100
         while "unexpected" not in (tmp_path / "log").read_text() and time.monotonic() < deadline:
             time.sleep(0.1)
     finally:
         worker.terminate()
-        worker.wait(20)
+        worker.wait(60)
 
     written = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
     of_task = [line for line in written if line.get("task") == "tests.fail"]

@@ -324,13 +324,13 @@ def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
             with transaction.atomic():
                 outbox.record(EventType.AGENT_FREE, "agent:1", {"agent_login": "held back"})
                 recorded.set()
-                go_on.wait(20)
+                go_on.wait(60)
         finally:
             connection.close()
 
     thread = threading.Thread(target=hold_back)
     thread.start()
-    assert recorded.wait(10)
+    assert recorded.wait(60)
     with transaction.atomic():
         outbox.record(EventType.AGENT_FREE, "agent:2", {"agent_login": "later"})
 
@@ -341,7 +341,7 @@ def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
         early = read()
     finally:
         go_on.set()
-        thread.join(20)
+        thread.join(60)
 
     assert early == []
     assert [event["payload"]["agent_login"] for event in read()] == ["held back", "later"]
