@@ -70,7 +70,7 @@ class Launch:
         return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **elsewhere)
 
     def said(self, *lines: str) -> bool:
-        return wait_until(lambda: all(line in self.log.read_text() for line in lines), 100)
+        return wait_until(lambda: all(line in self.log.read_text() for line in lines), 250)
 
 
 @pytest.fixture
