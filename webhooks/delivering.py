@@ -235,7 +235,7 @@ def _is_stopping() -> bool:
 
 
 def _deliver_batch(webhook: Webhook) -> bool:
-    """Whether anything was due."""
+    """Whether there may be more. What is committed after a look has a message of its own."""
     batch = _claim(webhook)
     results: list[Result] = []
     left = list(batch)
@@ -249,19 +249,24 @@ def _deliver_batch(webhook: Webhook) -> bool:
             break
     if batch:
         _store_surely(webhook, results, left, failures)
-    return bool(batch)
+    return bool(left) or len(batch) == _batch_size(webhook)
+
+
+def _batch_size(webhook: Webhook) -> int:
+    """A receiver that fails is tried with one."""
+    return 1 if webhook.failures_in_a_row else BATCH
 
 
 def _claim(webhook: Webhook) -> list[Claimed]:
     with connection.cursor() as cursor:
         if not webhook.failures_in_a_row:
-            cursor.execute(_CLAIM, [webhook.pk, BATCH, LEASE_SECONDS])
+            cursor.execute(_CLAIM, [webhook.pk, _batch_size(webhook), LEASE_SECONDS])
             return [Claimed._make(row) for row in cursor.fetchall()]
         with transaction.atomic():
             cursor.execute(_TRY, [settings.WEBHOOK_TIMEOUT_SECONDS + 5, webhook.pk])
             if not cursor.rowcount:
                 return []
-            cursor.execute(_CLAIM, [webhook.pk, 1, LEASE_SECONDS])
+            cursor.execute(_CLAIM, [webhook.pk, _batch_size(webhook), LEASE_SECONDS])
             claimed = [Claimed._make(row) for row in cursor.fetchall()]
             # With nothing to try, the receiver is not kept waiting for it.
             transaction.set_rollback(not claimed)
