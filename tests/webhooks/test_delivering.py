@@ -463,7 +463,7 @@ def test_a_batch_takes_so_many_and_leases_them() -> None:
     assert len(delivering._claim(webhook)) == 5
 
 
-def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over() -> None:
+def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over_and_has_lost_no_attempt() -> None:
     with receiver(always()) as running:
         webhook = registered(running)
         due(webhook, 3)
@@ -475,7 +475,7 @@ def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over() -> None:
         deliver(webhook.pk)
 
     assert len(running.requests) == 3
-    assert webhook.deliveries.filter(state="succeeded").count() == 3
+    assert webhook.deliveries.filter(state="succeeded", attempt_count=1).count() == 3
 
 
 @pytest.mark.usefixtures("committed_db")
@@ -495,7 +495,7 @@ def test_a_worker_that_comes_back_after_its_lease_does_not_undo_what_another_has
     first, second = webhook.deliveries.order_by("id")
     assert (first.state, first.next_attempt_at) == ("succeeded", None)
     assert (second.state, second.next_attempt_at) == ("waiting", prompt[1].leased_until)
-    assert second.attempt_count == 2
+    assert (first.attempt_count, second.attempt_count) == (1, 0)
 
 
 def test_what_was_delivered_after_the_lease_counts_as_delivered() -> None:
@@ -538,6 +538,26 @@ def test_what_an_ending_worker_has_not_sent_is_due_at_once(monkeypatch: pytest.M
     assert webhook.deliveries.waiting().filter(attempt_count=0, next_attempt_at__lte=timezone.now()).count() == 8
 
 
+def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiver(always()) as running:
+        webhook = registered(running)
+        deliveries = due(webhook, 4)
+        send = delivering._send
+
+        def fail_at_third(webhook: Webhook, delivery: delivering.Claimed) -> delivering.Result:
+            if delivery.id == deliveries[2].pk:
+                raise ValueError
+            return send(webhook, delivery)
+
+        monkeypatch.setattr(delivering, "_send", fail_at_third)
+        with pytest.raises(ValueError):
+            deliver(webhook.pk)
+
+    assert [delivery.state for delivery in _reread(deliveries)] == ["succeeded"] * 2 + ["waiting"] * 2
+    # The one that could not be made waits for its lease, so that it stops nobody.
+    assert list(webhook.deliveries.filter(next_attempt_at__lte=database_now())) == deliveries[3:]
+
+
 @pytest.mark.usefixtures("committed_db")
 def test_workers_at_one_queue_never_send_one_delivery_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivering, "turns", delivering.Turns(per_webhook=8, for_suspects=8))
@@ -577,6 +597,36 @@ def test_those_that_fail_never_hold_all_threads() -> None:
         turns.taken(4, is_suspect=False) as healthy,
     ):
         assert (third, healthy) == (False, True)
+
+
+@pytest.mark.parametrize(("seconds", "is_slow"), [(1e9, False), (-1, True)])
+def test_a_receiver_whose_answers_are_slow_has_one_thread_and_goes_back_into_line_after_each_batch(
+    seconds: float, is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "turns", delivering.Turns(per_webhook=2, for_suspects=6))
+    monkeypatch.setattr(delivering, "BATCH", 2)
+    monkeypatch.setattr(delivering, "SLOW_SECONDS", seconds)
+    with receiver(always()) as running:
+        webhook = registered(running, healthy=True)
+        due(webhook, 4)
+        is_woken_again = deliver(webhook.pk)
+
+    assert (len(running.requests), is_woken_again) == (2 if is_slow else 4, False)
+    with (
+        delivering.turns.taken(webhook.pk, is_suspect=False) as first,
+        delivering.turns.taken(webhook.pk, is_suspect=False) as second,
+    ):
+        assert (first, second) == (True, not is_slow)
+
+
+def test_a_receiver_is_slow_until_a_batch_of_quick_answers() -> None:
+    turns = delivering.Turns(per_webhook=2, for_suspects=6)
+
+    turns.measure(1, delivering.SLOW_SECONDS + 0.1)
+    was_slow = turns.is_slow(1)
+    turns.measure(1, delivering.SLOW_SECONDS)
+
+    assert (was_slow, turns.is_slow(1)) == (True, False)
 
 
 def test_what_comes_while_all_places_are_taken_is_looked_for_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
