@@ -1,6 +1,7 @@
 """Events, deliveries and attempts in the admin: found among millions, and read-only."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -8,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.backoffice import superuser
+from tests.conftest import ACTOR
 from tests.webhooks.factories import (
     AttemptFactory,
     DeliveryFactory,
@@ -171,6 +173,23 @@ def test_pages_of_what_was_sent_show_states_as_people_write_them():
     assert "500 timeout" in client.page(page_of(attempt))
     for row in (attempt, attempt.delivery, ResendFactory(webhook=attempt.webhook)):
         assert "(&#x27;" not in client.page(page_of(row))
+
+
+def test_the_page_of_a_test_event_names_its_action_which_nobody_can_choose():
+    webhook = WebhookFactory()
+    webhook.send_test(ACTOR)
+
+    page = superuser().page(page_of(Event.objects.get()))
+
+    assert re.search(r">\s*TEST\s*<", page)
+
+
+@pytest.mark.parametrize("path", [EVENTS, DELIVERIES, ATTEMPTS])
+def test_times_are_shown_to_the_second(path):
+    at = datetime(2026, 6, 1, 10, 20, 37, tzinfo=UTC)
+    AttemptFactory(started_at=at, delivery__event__created_at=at)
+
+    assert "2026-06-01\u00a012:20:37" in superuser().page(path)
 
 
 def test_the_page_of_an_event_shows_what_is_sent_and_to_whom():

@@ -6,7 +6,7 @@ from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import Fault, Invalid
 from webhooks.api.filters import EventFilterSet
-from webhooks.api.serializers import WebhookInput, event_data, webhook_data
+from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models import Event, Webhook
 
@@ -23,13 +23,16 @@ class WebhookViewSet(ApiViewSet):
         values, faults = self.read(WebhookInput)
         return Response(webhook_data(Webhook.create(self.actor, faults, **values)), status=201)
 
+    def retrieve(self, request: Request, webhook_id: str) -> Response:
+        return Response(registration_data(webhook_or_404(webhook_id)))
+
     def destroy(self, request: Request, webhook_id: str) -> Response:
         webhook_or_404(webhook_id).remove(self.actor)
         return Response(status=204)
 
     def secret(self, request: Request, webhook_id: str) -> Response:
         webhook = webhook_or_404(webhook_id)
-        return Response({"id": webhook.pk, "secret": webhook.secret})
+        return Response({"id": webhook.pk, "secret": webhook.show_secret(self.actor)})
 
     def enable(self, request: Request, webhook_id: str) -> Response:
         webhook_or_404(webhook_id).enable(self.actor)
