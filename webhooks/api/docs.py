@@ -1,5 +1,7 @@
 """What the documents of the API say of webhooks and of the feed of events."""
 
+from typing import Any
+
 from callcentre.api.openapi import (
     Operation,
     array,
@@ -55,7 +57,7 @@ describe(
     format="How the payload is sent: `json`, unless the service is configured otherwise, or `form`. Ours.",
 )
 
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "id": integer("The webhook's id.", 17),
     "actions": array({"type": "string", "enum": ACTIONS, "example": EXAMPLE.value}, "Actions that it is told of."),
     "subscription_url": text("Where they are sent.", "https://crm.client.example/callcentre"),
