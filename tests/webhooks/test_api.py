@@ -327,6 +327,17 @@ def test_pages_hold_limit_events_and_count_those_after_the_id(api: ApiClient) ->
     assert [page.json()["count"] for page in (first, second, third)] == [7, 4, 1]
 
 
+def test_of_very_many_events_not_all_are_counted(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhooks.api.views.MOST_COUNTED", 5)
+    EventFactory.create_batch(8)
+
+    counts = [
+        api.get("/api/events", {"limit": 2, "offset": offset}).json()["count"] for offset in (0, 2, 4, 5, 6, 8, 50)
+    ]
+
+    assert counts == [5, 5, 6, 7, 8, 5, 5]
+
+
 @pytest.mark.parametrize(("offset", "shown"), [(0, 3), (3, 3), (6, 1), (7, 0), (50, 0)])
 def test_an_offset_pages_as_everywhere_else(offset: int, shown: int, api: ApiClient) -> None:
     events = EventFactory.create_batch(7)

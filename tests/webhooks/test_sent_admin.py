@@ -29,7 +29,7 @@ LISTS = [
     (EVENTS, {}, 3),
     (EVENTS, {"action": "TICKET_CREATED"}, 3),
     (EVENTS, {"q": "ticket:1"}, 3),
-    (EVENTS, {"date_from": "2026-01-01"}, 4),
+    (EVENTS, {"date_from": "2026-01-01"}, 5),
     (DELIVERIES, {}, 5),
     (DELIVERIES, {"state": "waiting"}, 6),
     (DELIVERIES, {"state": "succeeded"}, 5),
@@ -90,9 +90,9 @@ def test_whatever_is_asked_for_there_is_a_page(path, query):
 
 def test_deliveries_are_filtered_by_webhook_state_and_date():
     webhook = WebhookFactory()
+    other = DeliveryFactory(succeeded=True, event__created_at=timezone.now() - timedelta(days=3))
     waiting = DeliveryFactory(webhook=webhook)
     failed = DeliveryFactory(webhook=webhook, failed=True)
-    other = DeliveryFactory(succeeded=True, event__created_at=timezone.now() - timedelta(days=3))
     client, everything = superuser(), (waiting, failed, other)
     day = f"{timezone.localdate():%Y-%m-%d}"
 
@@ -154,6 +154,25 @@ def test_rows_of_a_time_are_found_by_halving_also_where_ids_are_missing():
         found.append(Event.objects.filter(pk__gte=first).order_by("pk").first())
 
     assert found == [events[0], events[20], events[30], None]
+
+
+def test_what_a_long_transaction_recorded_is_found_by_its_day_however_late_it_got_its_ids(monkeypatch):
+    """An import over midnight: its events have its beginning's time, and higher ids than some of the next day."""
+    monkeypatch.setattr("webhooks.admin.sent.MARGIN", 0)
+    midnight = datetime(2026, 6, 1, 22, 0, tzinfo=UTC)
+    before, after = midnight - timedelta(minutes=2), midnight + timedelta(minutes=1)
+    instants = [before] * 20 + [after] + [before] * 20
+    deliveries = [DeliveryFactory(event__created_at=instant) for instant in instants]
+    next_day = deliveries.pop(20)
+    client = superuser()
+
+    def found(path, **query):
+        return set(client.get(path, query).context["cl"].queryset.values_list("pk", flat=True))
+
+    assert found(EVENTS, date_to="2026-06-01") == {delivery.event_id for delivery in deliveries}
+    assert found(EVENTS, date_from="2026-06-02") == {next_day.event_id}
+    assert found(DELIVERIES, date_to="2026-06-01") >= {delivery.pk for delivery in deliveries}
+    assert found(DELIVERIES, date_from="2026-06-02") >= {next_day.pk}
 
 
 def test_a_delivery_whose_event_has_been_cleared_away_is_still_shown():
