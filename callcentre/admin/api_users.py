@@ -211,7 +211,6 @@ class ApiUserAdmin(HistoryMixin, Admin):
                     "Copy the secret now and put it where the program keeps it. It is shown this once and can never be"
                     " read again; whoever loses it makes a new one."
                 ),
-                "done": _now("I have copied it"),
                 "done_url": self.url_of("change", user.pk),
             },
         )

@@ -282,7 +282,6 @@ class WebhookAdmin(HistoryMixin, Admin):
             "original": webhook,
             "secret": secret,
             "intro": _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours."),
-            "done": _now("Done"),
             "done_url": self.url_of("change", webhook.pk),
         }
         response = TemplateResponse(request, "admin/secret.html", context)

@@ -69,8 +69,8 @@ def _link(model: str, pk: int, text: Any) -> str:
 
 
 def _moment(instant: datetime | None) -> str:
-    """To the second, and in one line."""
-    return f"{timezone.localtime(instant):%Y-%m-%d\u00a0%H:%M:%S}" if instant else ""
+    """To the second."""
+    return f"{timezone.localtime(instant):%Y-%m-%d %H:%M:%S}" if instant else ""
 
 
 class SentAdmin(UncountedMixin, ReadOnlyAdmin):
