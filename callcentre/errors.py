@@ -45,7 +45,6 @@ class ErrorCode(enum.Enum):
     NOT_OBJECT = 100012, _('Field "%(field)s" must be an object.')
     NOT_LIST = 100013, _('Field "%(field)s" must be an array.')
     TOO_MANY = 100014, _('Field "%(field)s" can have at most %(limit)s entries.')
-    NOT_KNOWN = 100015, _('Field "%(field)s" names something that does not exist: %(value)s.')
     NUL = 100016, _('Field "%(field)s" cannot contain the character NUL or half a surrogate pair.')
     # Requests
     NOT_JSON = 100101, _("The body is no valid JSON: %(reason)s.")
@@ -118,6 +117,7 @@ class ErrorCode(enum.Enum):
     TARGET_FORBIDDEN = 130004, _("Webhooks are not sent to this network.")
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
+    SECRET_MALFORMED = 130007, _("The secret must be whsec_ and 24 to 64 bytes in Base64.")
 
     @property
     def slug(self) -> str:

@@ -5,6 +5,7 @@ not set, for secrets that are mounted as files. Unsafe defaults exist only when 
 """
 
 import os
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -355,6 +356,8 @@ CELERY_TASK_TIME_LIMIT = 3600
 CELERY_TASK_SOFT_TIME_LIMIT = 3500
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
+# Tasks for which a worker keeps its database connections: their age decides, as in the web server (callcentre.celery).
+CELERY_DB_REUSE_MAX = sys.maxsize
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -9,13 +9,21 @@ import pytest
 import redis
 from django.conf import settings
 from django.test import Client
+from django.utils import translation
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
 
+from callcentre import limits
 from callcentre.actor import SYSTEM, Actor
 from callcentre.models import ApiUser
 from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
+
+# How long an example takes, or the making of it, says something about the machine only.
+hypothesis.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis.load_profile("unhurried")
 
 
 class ApiClient(Client):
@@ -44,10 +52,19 @@ def _redis() -> redis.Redis:
 
 
 @pytest.fixture(autouse=True)
-def _forget_limits() -> None:
+def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing counted before, and a Redis that is waited for: what is counted must be counted."""
     store = _redis()
     if keys := [*store.scan_iter("cc:fail:*"), *store.scan_iter("cc:rate:*")]:
         store.delete(*keys)
+    monkeypatch.setattr(limits, "client", _redis)
+    monkeypatch.setattr(limits._Script, "paused_until", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _language() -> None:
+    """A request leaves its language behind, for a test that makes none."""
+    translation.deactivate()
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def started(*arguments: str, **environment: str) -> tuple[int, str]:
     """Exit code and output of a process of ours with these variables."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False
     )
     return done.returncode, done.stdout + done.stderr
 
