@@ -68,6 +68,10 @@ class ErrorCode(enum.Enum):
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")
     AGENT_LOGIN_TAKEN = 110003, _("Another agent has this login.")
     AGENT_NUMBER_TAKEN = 110004, _("Another agent has this number.")
+    AGENT_INACTIVE = 110005, _("The agent is inactive.")
+    AGENT_NOT_LOGGED_IN = 110006, _("The agent is not logged in.")
+    AGENT_IN_CALL = 110007, _("The agent is in a call.")
+    PAUSE_NOT_FOUND = 110008, _("Pause not found.")
     # Campaigns
     CAMPAIGN_ID_MALFORMED = 120001, _("A campaign id has 5 letters or digits.")
     CAMPAIGN_ID_TAKEN = 120002, _("Another campaign has this id.")

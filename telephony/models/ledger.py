@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from telephony.models.agent import Agent
 from telephony.models.pause import Pause
+from telephony.models.writing import StateKind
 
 
 class _Span(Func):
@@ -66,12 +67,7 @@ class AgentState(models.Model):
     wrap-up is over by itself. A pause may be outside a session, and so may a call; ready time is inside one.
     """
 
-    class Kind(models.TextChoices):
-        FREE = "free", _("free")
-        RINGING = "ringing", _("ringing")
-        TALKING = "talking", _("talking")
-        WRAP_UP = "wrap_up", _("wrap-up")
-        PAUSED = "paused", _("paused")
+    Kind = StateKind
 
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="states", db_index=False, verbose_name=_("agent"))
     kind = models.CharField(_("state"), max_length=10, choices=Kind)
