@@ -12,7 +12,7 @@ class Customer:
     label: str
 
 
-# Numbers in their normal form -> the customer of each that has one; of several the oldest. A constant number of queries.
+# Numbers in their normal form -> the customer of each that has one; of several the oldest. So many numbers, one query.
 CustomerLookup = Callable[[Collection[str]], Mapping[str, Customer]]
 
 _lookups: list[CustomerLookup] = []

@@ -4,7 +4,7 @@ from callcentre.phone import MAX_RAW_LENGTH, PhoneError, normalise
 
 
 def comparable(raw: str) -> str:
-    """The form in which two spellings of one number are equal. What is no number (`anna-desk`, `anonymous`) is itself."""
+    """The form in which two spellings of one number are equal; what is no number (`anonymous`) is itself."""
     try:
         return normalise(raw)
     except PhoneError:

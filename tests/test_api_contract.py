@@ -23,7 +23,7 @@ from tests.campaigns.factories import (
     RecordFactory,
 )
 from tests.conftest import ApiClient
-from tests.telephony.factories import AgentFactory, AgentGroupFactory
+from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, QueueFactory
 from tests.webhooks.factories import EventFactory, WebhookFactory
 
 pytestmark = pytest.mark.django_db
@@ -92,6 +92,23 @@ WEBHOOK = {
     "http_auth_password": str,
 }
 PAYLOAD_VALUE = frozenset({str, int, type(None)})
+CONNECTION = {
+    "date": str,
+    "src": str,
+    "dst": str,
+    "disposition": str,
+    "duration": int,
+    "billsec": int,
+    "user_login": str,
+    "connection_id": str,
+    "type": str,
+    "queue_id": INTEGER_OR_NULL,
+    "topic_id": INTEGER_OR_NULL,
+    "customer_id": INTEGER_OR_NULL,
+    "filename": str,
+    "transcription_status": str,
+}
+CALLER = {"phone_number": str, "started_at": str, "customer_id": INTEGER_OR_NULL, "customer_label": str}
 EVENT = {"id": int, "event_id": str, "action": str, "date": str, "payload": Each(PAYLOAD_VALUE)}
 
 
@@ -130,6 +147,7 @@ def ours(*args: Any, **kwargs: Any) -> Operation:
 
 
 READ, WRITE, AGENTS = "campaigns:read", "campaigns:write", "agents:read"
+CONNECTIONS = "connections:read"
 WEBHOOKS, WEBHOOKS_WRITE = "webhooks:read", "webhooks:write"
 # A literal address: nobody is asked for a name.
 NEW_WEBHOOK = {"actions": ["OUTBOUND_CREATED"], "subscription_url": "https://[2606:4700::1111]/hook"}
@@ -279,6 +297,29 @@ OPERATIONS = [
     ours("GET", "/agents", AGENTS, 200, [AGENT], 2),
     ours("GET", "/agents/free", AGENTS, 200, AGENT, 2, None, "/agents/nobody"),
     ours("GET", "/agents_groups", AGENTS, 200, [GROUP], 2),
+    # DECISIONS 9: connections and queues
+    ours("GET", "/connections", CONNECTIONS, 200, {"count": int, "result": [CONNECTION]}, 3),
+    ours("GET", "/queues", CONNECTIONS, 200, [GROUP], 2),
+    ours(
+        "GET",
+        "/queues/88001/waiting_stats",
+        CONNECTIONS,
+        200,
+        {"waiting": int, "estimated_waiting_time": INTEGER_OR_NULL},
+        3,
+        None,
+        "/queues/999999999/waiting_stats",
+    ),
+    ours(
+        "GET",
+        "/queues/88001/waiting_list",
+        CONNECTIONS,
+        200,
+        [CALLER],
+        3,
+        None,
+        "/queues/999999999/waiting_list",
+    ),
 ]
 
 # Routes that are no operations, and why.
@@ -316,6 +357,8 @@ def world(db: None) -> Callable[[int], None]:
                 campaign=campaign, phone_number=f"+48 22 100 {n:04}", identifier=f"ID-{n}", agent=agents[0]
             )
             AdditionalNumberFactory(record=record)
+        queue = QueueFactory(pk=88_001, members=agents)
+        ConnectionFactory.create_batch(size, waiting=True, queue=queue)
         WebhookFactory.create_batch(size, actions=["OUTBOUND_CREATED", "OUTBOUND_RECORD_CREATED"])
         WebhookFactory(pk=77_001)
 

@@ -1,4 +1,5 @@
 from callcentre.api.openapi import Operation, array, boolean, document, integer, path, shape, text
+from telephony.api import connections_docs, queues_docs  # noqa: F401  (describe the rest of this app)
 from telephony.api.views import AgentGroupViewSet, AgentViewSet
 
 AGENT = shape(
