@@ -320,6 +320,20 @@ WEBHOOK_ALLOWED_NETWORKS = env_list("WEBHOOK_ALLOWED_NETWORKS")
 WEBHOOK_TIMEOUT_SECONDS = env_int("WEBHOOK_TIMEOUT_SECONDS", 15, minimum=1)
 EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
 
+# Calls
+
+# The number presented to those whom we call; empty: what the trunk presents.
+CALLER_ID = env("CALLER_ID")
+# How long a phone rings: an agent's, when he has asked for a call, and the customer's.
+AGENT_RING_SECONDS = env_int("AGENT_RING_SECONDS", 30, minimum=1)
+RING_SECONDS = env_int("RING_SECONDS", 45, minimum=1)
+# Calls placed in one second, and calls in and out at one time; 0 is no limit. A call that has to wait is placed as
+# soon as it may be; after so many seconds it has failed.
+CALLS_PER_SECOND = env_int("CALLS_PER_SECOND", 0)
+TRUNK_LIMIT = env_int("TRUNK_LIMIT", 0)
+PLACE_LIMIT_SECONDS = env_int("PLACE_LIMIT_SECONDS", 60, minimum=1)
+RECORD_CALLS = env_bool("RECORD_CALLS", True)
+
 # Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
 
 EMAIL_HOST = env("EMAIL_HOST")

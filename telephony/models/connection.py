@@ -1,6 +1,7 @@
 """Calls: the connection, its legs at the switch, its offers to agents, its transfers."""
 
 from datetime import UTC, datetime
+from functools import cached_property
 
 from django.db import models
 from django.db.models import Q
@@ -88,6 +89,8 @@ class Connection(models.Model):
     ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
     wait_seconds = models.PositiveIntegerField(_("waiting in s"), default=0)
     is_on_hold = models.BooleanField(_("on hold"), default=False)
+    # How often its legs were joined: each time is a bridge and a recording of its own.
+    join_count = models.PositiveSmallIntegerField(default=0, editable=False)
     # Until when a call that is QUEUED may still be placed.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
@@ -129,6 +132,28 @@ class Connection(models.Model):
     def uid(self) -> str:
         return f"{int(self.created_at.timestamp())}.{self.pk}"
 
+    @cached_property
+    def all_legs(self) -> list["Leg"]:
+        """Its legs, read once: by whoever holds the lock of the connection, and adds to them."""
+        return list(self.legs.select_related("agent"))
+
+    @property
+    def open_legs(self) -> list["Leg"]:
+        return [leg for leg in self.all_legs if leg.ended_at is None]
+
+    def leg_of(self, role: str) -> "Leg | None":
+        """Its leg of this role that goes on and is not to end; an agent's last one where he has several."""
+        return next((leg for leg in reversed(self.open_legs) if leg.role == role and not leg.hangup_asked_at), None)
+
+    @property
+    def bridge_id(self) -> str:
+        return f"cc-{self.pk}"
+
+    @property
+    def recording_name(self) -> str:
+        """Of the bridge in which its legs are now, or were last."""
+        return self.uid if self.join_count < 2 else f"{self.uid}-{self.join_count}"
+
     @property
     def duration(self) -> int:
         """Whole seconds from start to end; 0 while it goes on."""
@@ -141,7 +166,9 @@ class Connection(models.Model):
 
 
 class Leg(models.Model):
-    """One channel at the switch: an agent's phone or the customer's. Its channel id is ours, so that it can be found.
+    """One channel at the switch: an agent's phone, the customer's, or that of a number to which the call was handed on.
+
+    Its channel id is ours, so that it can be found; that of a caller is the switch's.
 
     The row is committed before the switch is asked (ASKED): an asked leg that the switch does not know was lost, and
     is never asked for again. `hangup_asked_at` says that it is to end, whether or not the switch has heard of it yet.
@@ -150,6 +177,7 @@ class Leg(models.Model):
     class Role(models.TextChoices):
         AGENT = "agent", _("agent")
         CUSTOMER = "customer", _("customer")
+        TARGET = "target", _("target of a transfer")
 
     class State(models.TextChoices):
         ASKED = "asked", _("asked for")
@@ -164,6 +192,8 @@ class Leg(models.Model):
     channel_id = models.CharField(_("channel"), max_length=80, unique=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.ASKED)
     asked_at = models.DateTimeField(_("asked for"))
+    # Without one the phone was silent, or told of it by early media.
+    ringing_at = models.DateTimeField(_("ringing since"), null=True)
     up_at = models.DateTimeField(_("up"), null=True)
     ended_at = models.DateTimeField(_("ended"), null=True)
     hangup_asked_at = models.DateTimeField(null=True)
