@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from telephony import events
@@ -12,9 +12,9 @@ from telephony.models import Agent, Connection, Leg
 NORMAL = 16
 
 
-def lock(pk: int) -> Connection | None:
+def lock(pk: int, *, skip_locked: bool = False) -> Connection | None:
     """The connection, with its agent and queue, locked until the transaction ends; read its legs after this."""
-    return _locked().filter(pk=pk).first()
+    return _locked(skip_locked=skip_locked).filter(pk=pk).first()
 
 
 def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
@@ -27,10 +27,9 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
     return None
 
 
-def _locked() -> "models.QuerySet[Connection]":
-    return (
-        Connection.objects.select_related("agent", "queue").select_for_update(of=("self",), no_key=True).order_by()
-    )
+def _locked(*, skip_locked: bool = False) -> QuerySet[Connection]:
+    everything = Connection.objects.select_related("agent", "queue").order_by()
+    return everything.select_for_update(of=("self",), no_key=True, skip_locked=skip_locked)
 
 
 def instant(connection: Connection, at: datetime) -> datetime:
@@ -83,9 +82,18 @@ def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
 
 
 def end(
-    connection: Connection, at: datetime, disposition: str, *, cause: int | None, hung_up_by: str, wrap_up_seconds: int = 0
+    connection: Connection,
+    at: datetime,
+    disposition: str,
+    *,
+    cause: int | None,
+    hung_up_by: str,
+    wrap_up_seconds: int = 0,
 ) -> None:
-    """The call is over, once: what it was, CONNECTION_ENDED, its legs hung up, its agent let go."""
+    """The call is over, once: what it was, CONNECTION_ENDED, its legs hung up, its agent let go.
+
+    Whoever calls has counted `ring_seconds` and `wait_seconds` to the end: they are stored here.
+    """
     if connection.state == Connection.State.ENDED:
         return
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
