@@ -123,6 +123,31 @@ class ErrorCode(enum.Enum):
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
 
+    # Topics of calls
+    CONNECTION_NOT_FOUND = 140001, _("Connection not found.")
+    TOPIC_NOT_SET = 140201, _("The connection has no topic.")
+    TOPIC_NOT_FOUND = 140202, _("There is no active topic with this id.")
+    TOPIC_OF_OTHER_QUEUE = 140203, _("The topic belongs to a queue that the call was not in.")
+    TOPIC_FIELD_NOT_FOUND = 140204, _("The queue of the topic has no active field with this id.")
+    TOPIC_FIELD_TWICE = 140205, _("This field already has a value.")
+    TOPIC_FIELD_REQUIRED = 140206, _('The field "%(name)s" is required.')
+    # Transcriptions
+    TRANSCRIPTION_NOT_FOUND = 140301, _("The connection has no recording and no transcription.")
+    TRANSCRIPTION_NOT_CONFIGURED = (
+        140302,
+        _("The connection has a recording, but there is no provider of transcriptions."),
+    )
+
+    # Calls
+    SIP_UNKNOWN = 140301, _("No active agent has this SIP number.")
+    CALL_OVER = 140302, _("The call is over.")
+    CALL_NOT_TALKING = 140303, _("Nobody talks in this call.")
+    CALL_NOT_ON_HOLD = 140304, _("The call is not on hold.")
+    CALL_ON_HOLD = 140305, _("The call is on hold already.")
+    TRANSFER_TARGET = 140306, _("One of queue_id, number and transfer_shortcut_id is wanted.")
+    QUEUE_UNKNOWN = 140307, _("There is no active queue with this id.")
+    SHORTCUT_UNKNOWN = 140308, _("There is no transfer shortcut with this id.")
+
     @property
     def slug(self) -> str:
         return self.name.lower()

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from telephony.models import Connection, Leg
+from telephony.models import Connection, Leg, Recording
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
 
@@ -33,7 +33,7 @@ def answer(leg: Leg) -> None:
 
 def join(connection: Connection, *legs: Leg) -> None:
     """Let these legs hear each other, recorded if calls are; `connection.join_count` counts the bridge already."""
-    record_as = connection.recording_name if settings.RECORD_CALLS else ""
+    record_as = Recording.begin(connection) if settings.RECORD_CALLS else ""
     _order("join", connection.bridge_id, [leg.channel_id for leg in legs], record_as=record_as)
 
 
