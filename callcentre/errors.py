@@ -132,9 +132,9 @@ class ErrorCode(enum.Enum):
     TOPIC_FIELD_TWICE = 140205, _("This field already has a value.")
     TOPIC_FIELD_REQUIRED = 140206, _('The field "%(name)s" is required.')
     # Transcriptions
-    TRANSCRIPTION_NOT_FOUND = 140301, _("The connection has no recording and no transcription.")
+    TRANSCRIPTION_NOT_FOUND = 140401, _("The connection has no recording and no transcription.")
     TRANSCRIPTION_NOT_CONFIGURED = (
-        140302,
+        140402,
         _("The connection has a recording, but there is no provider of transcriptions."),
     )
 
