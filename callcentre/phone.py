@@ -26,6 +26,8 @@ import phonenumbers
 from django.conf import settings
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata
 
+from callcentre.errors import ErrorCode, Fault
+
 MAX_RAW_LENGTH = 64
 MAX_DIGITS = 20
 # A sign and MAX_DIGITS digits: wide enough for any normal form.
@@ -41,12 +43,24 @@ _MESSAGES: dict[Code, str] = {
 }
 
 
+_FAULTS: dict[Code, ErrorCode] = {
+    "phone_empty": ErrorCode.EMPTY,
+    "phone_letters": ErrorCode.PHONE_LETTERS,
+    "phone_invalid": ErrorCode.PHONE_INVALID,
+    "phone_too_long": ErrorCode.PHONE_TOO_LONG,
+}
+
+
 class PhoneError(ValueError):
     """The text is no phone number; ``code`` says why and picks the translated message."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(_MESSAGES[code])
         self.code = code
+
+    def fault(self, field: str) -> Fault:
+        """What a client is told of it."""
+        return Fault(_FAULTS[self.code], field)
 
 
 def normalise(raw: str, region: str | None = None) -> str:

@@ -17,7 +17,7 @@ from callcentre.phone import PhoneError, is_region, normalise
 from campaigns.importing.formats import ENCODINGS
 from campaigns.importing.reading import Rows, Torn
 from campaigns.models import DictionaryStatus
-from campaigns.models.adding import phone_fault, read_additional
+from campaigns.models.adding import read_additional
 from campaigns.models.rules import CampaignFacts, Draft, StatusFact, check
 from telephony.models import Agent
 
@@ -238,7 +238,7 @@ class RowReader:
             reading.phone_number = raw
             reading.number = normalise(raw, self._region)
         except PhoneError as error:
-            reading.faults.append(phone_fault(error, label))
+            reading.faults.append(error.fault(label))
         except Reject as reject:
             reading.faults.append(Fault(reject.fault.code, label, reject.fault.params))
 

@@ -104,7 +104,7 @@ def _read_numbers(record: NewRecord) -> None:
         if raw := record.values.get("phone_number"):
             record.number = normalise(raw)
     except PhoneError as error:
-        record.faults.append(phone_fault(error, "phone_number"))
+        record.faults.append(error.fault("phone_number"))
     record.additional = read_additional(record.values, record.number, record.faults)
 
 
@@ -118,21 +118,12 @@ def read_additional(
         try:
             further = normalise(raw, region)
         except PhoneError as error:
-            faults.append(phone_fault(error, f"additional_numbers.{position}"))
+            faults.append(error.fault(f"additional_numbers.{position}"))
             continue
         if further not in seen:
             seen.add(further)
             additional.append((raw, further))
     return additional
-
-
-def phone_fault(error: PhoneError, name: str) -> Fault:
-    code = {
-        "phone_empty": ErrorCode.EMPTY,
-        "phone_letters": ErrorCode.PHONE_LETTERS,
-        "phone_too_long": ErrorCode.PHONE_TOO_LONG,
-    }.get(error.code, ErrorCode.PHONE_INVALID)
-    return Fault(code, name)
 
 
 def _find_repeated(records: Iterable[NewRecord]) -> None:

@@ -12,7 +12,7 @@ from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault
 from callcentre.phone import PhoneError, normalise
 from campaigns import events
-from campaigns.models.adding import phone_fault, read_additional
+from campaigns.models.adding import read_additional
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
 from telephony.models import Agent
 
@@ -94,7 +94,7 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
             try:
                 edit.number = normalise(edit.phone_number)
             except PhoneError as error:
-                edit.faults.append(phone_fault(error, "phone_number"))
+                edit.faults.append(error.fault("phone_number"))
         edit.additional = read_additional(edit.values, edit.number, edit.faults)
     with transaction.atomic(), connection.cursor() as cursor:
         _find_by_id(cursor, campaign, [edit for edit in edits if edit.record_id is not None])

@@ -1,15 +1,25 @@
 """Calls: the connection, its legs at the switch, its offers to agents, its transfers."""
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
+import structlog
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import Change
+from callcentre.phone import PhoneError, normalise
+from callcentre.wake import wake
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
+from telephony.numbers import comparable
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):
@@ -127,6 +137,41 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return self.uid
+
+    @classmethod
+    def call(
+        cls, actor: Actor, faults: Sequence[Fault] = (), *, sip: str = "", phone_number: str = "", **values: Any
+    ) -> "Connection":
+        """Ask for a call from an agent's phone to a number; a worker places it. Raises Invalid.
+
+        `values`: further columns, such as the number that is presented.
+        """
+        faults, number = [*faults], ""
+        try:
+            number = normalise(phone_number) if phone_number else ""
+        except PhoneError as error:
+            faults.append(error.fault("phone_number"))
+        agent_id = Agent.objects.active().filter(number=sip).values_list("pk", flat=True).first() if sip else None
+        if sip and agent_id is None:
+            faults.append(Fault(ErrorCode.SIP_UNKNOWN, "sip"))
+        if faults:
+            raise Invalid(faults)
+        now = timezone.now()
+        connection = cls.objects.create(
+            direction=cls.Direction.OUTBOUND,
+            state=cls.State.QUEUED,
+            src=sip,
+            dst=phone_number,
+            src_number=comparable(sip),
+            dst_number=number,
+            agent_id=agent_id,
+            created_at=now.replace(microsecond=0),
+            place_until=now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS),
+            request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
+            **{"caller_id": settings.CALLER_ID, **values},
+        )
+        wake("telephony.place_call", connection.pk)
+        return connection
 
     @property
     def uid(self) -> str:
