@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils import timezone
 
 from callcentre.models import ApiUser
+from telephony.models import Agent
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
     CampaignFactory,
@@ -22,8 +23,14 @@ from tests.campaigns.factories import (
     DictionaryStatusFactory,
     RecordFactory,
 )
-from tests.conftest import ApiClient
-from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, QueueFactory
+from tests.conftest import ACTOR, ApiClient
+from tests.telephony.factories import (
+    AgentFactory,
+    AgentGroupFactory,
+    ConnectionFactory,
+    PauseFactory,
+    QueueFactory,
+)
 from tests.webhooks.factories import EventFactory, WebhookFactory
 
 pytestmark = pytest.mark.django_db
@@ -147,6 +154,7 @@ def ours(*args: Any, **kwargs: Any) -> Operation:
 
 
 READ, WRITE, AGENTS = "campaigns:read", "campaigns:write", "agents:read"
+AGENTS_WRITE = "agents:write"
 CONNECTIONS = "connections:read"
 WEBHOOKS, WEBHOOKS_WRITE = "webhooks:read", "webhooks:write"
 # A literal address: nobody is asked for a name.
@@ -206,6 +214,8 @@ OPERATIONS = [
         None,
         "/outbounds/WORLD/records_by_identifier/ID-X",
     ),
+    # INTERFACE 4.3
+    Operation("POST", "/agents/free/pause", AGENTS_WRITE, 204, None, 7, {"pause_id": 66_001}, "/agents/nobody/pause"),
     # INTERFACE 4.6
     Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
     Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
@@ -297,6 +307,18 @@ OPERATIONS = [
     ours("GET", "/agents", AGENTS, 200, [AGENT], 2),
     ours("GET", "/agents/free", AGENTS, 200, AGENT, 2, None, "/agents/nobody"),
     ours("GET", "/agents_groups", AGENTS, 200, [GROUP], 2),
+    ours(
+        "GET",
+        "/agents_statuses",
+        AGENTS,
+        200,
+        [{"login": str, "status": str, "since": str, "pause_id": INTEGER_OR_NULL}],
+        3,
+    ),
+    ours("POST", "/agents/free/login", AGENTS_WRITE, 204, None, 9, None, "/agents/nobody/login"),
+    ours("POST", "/agents/working/logout", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/logout"),
+    ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/free"),
+    ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),
     # DECISIONS 9: connections and queues
     ours("GET", "/connections", CONNECTIONS, 200, {"count": int, "result": [CONNECTION]}, 3),
     ours("GET", "/queues", CONNECTIONS, 200, [GROUP], 2),
@@ -344,6 +366,9 @@ def world(db: None) -> Callable[[int], None]:
         # Before anything is recorded: what a transaction has recorded is out of the feed until it ends.
         EventFactory.create_batch(size)
         agents = [*AgentFactory.create_batch(size, grouped=True), AgentFactory(login="free")]
+        PauseFactory.create_batch(size)
+        AgentFactory(login="working").log_in(ACTOR)
+        Agent.objects.get(login="working").pause(ACTOR, PauseFactory(pk=66_001).pk)
         CampaignGroupFactory.create_batch(size)
         DictionaryStatusFactory.create_batch(size)
         AgentGroupFactory()

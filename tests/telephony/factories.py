@@ -9,11 +9,14 @@ from django.utils import timezone
 from telephony.models import (
     Agent,
     AgentGroup,
+    AgentSession,
+    AgentState,
     CallCommand,
     Connection,
     Leg,
     Offer,
     OpeningHours,
+    Pause,
     Queue,
     QueueMember,
     Transfer,
@@ -40,6 +43,34 @@ class AgentFactory(factory.django.DjangoModelFactory[Agent]):
         grouped = factory.Trait(group=factory.SubFactory(AgentGroupFactory))
         with_phone = factory.Trait(number=factory.Sequence(lambda n: str(1000 + n)))
         left = factory.Trait(is_active=False)
+
+
+class PauseFactory(factory.django.DjangoModelFactory[Pause]):
+    class Meta:
+        model = Pause
+
+    name = factory.Sequence(lambda n: f"Pause {n}")
+
+
+class AgentSessionFactory(factory.django.DjangoModelFactory[AgentSession]):
+    """A session that goes on. Whoever tests verbs lets an agent log in."""
+
+    class Meta:
+        model = AgentSession
+
+    agent = factory.SubFactory(AgentFactory)
+    started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
+
+
+class AgentStateFactory(factory.django.DjangoModelFactory[AgentState]):
+    """Free, since now."""
+
+    class Meta:
+        model = AgentState
+
+    agent = factory.SubFactory(AgentFactory)
+    kind = "free"
+    started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
 
 
 class QueueFactory(factory.django.DjangoModelFactory[Queue]):
