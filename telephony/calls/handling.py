@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from telephony.calls import inbound, legs, orders, outbound, transferring
-from telephony.models import Connection, Leg
+from telephony.models import Connection, Leg, Recording
 from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Ringing, Up
 
 Role = Leg.Role
@@ -33,7 +33,7 @@ def handle(event: Event) -> None:
         case Arrived():
             inbound.arrived(event)
         case RecordingFinished():
-            pass
+            Recording.finish(event.name, is_failed=event.is_failed)
 
 
 def ringing(channel_id: str, at: datetime) -> None:
