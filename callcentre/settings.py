@@ -343,6 +343,8 @@ RING_SECONDS = env_int("RING_SECONDS", 45, minimum=1)
 CALLS_PER_SECOND = env_int("CALLS_PER_SECOND", 0)
 TRUNK_LIMIT = env_int("TRUNK_LIMIT", 0)
 PLACE_LIMIT_SECONDS = env_int("PLACE_LIMIT_SECONDS", 60, minimum=1)
+# A session that is longer was not ended by the agent: it ends then.
+AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)
 # Where the switch leaves recordings as NAME.wav; empty: it is asked for them.
 RECORDINGS_FOLDER = env("RECORDINGS_FOLDER")
@@ -427,6 +429,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    # every 5 seconds: end wrap-ups that the listener did not end, and sessions that nobody did
+    "telephony.sweep_agents": {"task": "telephony.sweep_agents", "schedule": 5.0, "options": {"expires": 5}},
     # every 5 seconds: fetch recordings and make transcriptions whose message or worker was lost, or whose turn it is
     "telephony.sweep_recordings": {
         "task": "telephony.sweep_recordings",

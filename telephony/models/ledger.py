@@ -53,6 +53,7 @@ class AgentSession(models.Model):
         ]
         indexes = [
             models.Index(fields=["agent", "started_at"], name="agentsession_of_agent"),
+            models.Index(fields=["-started_at", "-id"], name="agentsession_newest"),
             models.Index(fields=["agent"], condition=Q(ended_at__isnull=True), name="agentsession_open"),
         ]
 
@@ -106,6 +107,7 @@ class AgentState(models.Model):
         ]
         indexes = [
             models.Index(fields=["agent", "started_at"], name="agentstate_of_agent"),
+            models.Index(fields=["-started_at", "-id"], name="agentstate_newest"),
             models.Index(fields=["kind", "started_at"], condition=Q(ended_at__isnull=True), name="agentstate_current"),
         ]
 

@@ -104,7 +104,7 @@ LEFT JOIN LATERAL (
 _PHONE = """
 SELECT connection_id, state FROM telephony_leg
 WHERE agent_id = %s AND ended_at IS NULL AND hangup_asked_at IS NULL AND connection_id IS DISTINCT FROM %s
-ORDER BY id LIMIT 1
+ORDER BY asked_at LIMIT 1
 """
 _COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
 # The new row comes after the end of the old one: the constraint looks at both.
