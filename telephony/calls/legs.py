@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from telephony import events
-from telephony.calls import orders
+from telephony.calls import offers, orders
 from telephony.models import Agent, Connection, Leg
 
 NORMAL = 16
@@ -92,10 +92,12 @@ def end(
 ) -> None:
     """The call is over, once: what it was, CONNECTION_ENDED, its legs hung up, its agent let go.
 
-    Whoever calls has counted `ring_seconds` and `wait_seconds` to the end: they are stored here.
+    An open offer and the wait in a queue end with it. Whoever calls has counted `ring_seconds`: it is stored here.
     """
     if connection.state == Connection.State.ENDED:
         return
+    if connection.waiting_since:
+        offers.end_with_call(connection, at)
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
     connection.disposition, connection.cause, connection.hung_up_by = disposition, cause, hung_up_by
     connection.save(

@@ -1,4 +1,7 @@
-"""Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own."""
+"""Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own.
+
+The number may be that of an agent's phone: then it is he who rings and talks.
+"""
 
 from datetime import datetime
 
@@ -6,7 +9,7 @@ from django.conf import settings
 
 from telephony import events
 from telephony.calls import legs, orders
-from telephony.models import Connection, Leg
+from telephony.models import Agent, Connection, Leg
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
 
@@ -19,9 +22,14 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     if connection.join_count:
         orders.part(connection)
     if customer:
-        orders.play_music(customer, connection.queue.music_class if connection.queue else "default")
-    target = legs.add_leg(connection, Leg.Role.TARGET, number, at)
-    orders.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
+        orders.play_music(customer, connection.music_class)
+    agent = Agent.objects.active().filter(number=number).first()
+    target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
+    if agent:
+        agent.ring(connection, at)
+        orders.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
+    else:
+        orders.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
 
 
 def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
@@ -30,8 +38,11 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
         return
     is_first = connection.answered_at is None
     connection.state, connection.answered_at = State.TALKING, connection.answered_at or at
+    connection.agent = leg.agent or connection.agent
     connection.join_count += 1
-    connection.save(update_fields=["state", "answered_at", "join_count"])
+    connection.save(update_fields=["state", "answered_at", "agent", "join_count"])
+    if leg.agent:
+        leg.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)
     orders.stop_music(customer)
@@ -40,6 +51,13 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
 
 def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
     """Whoever the call was handed on to has hung up, or could not be reached: it is over."""
-    disposition = Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER
-    hung_up_by = Party.AGENT if leg.up_at else Party.SYSTEM
-    legs.end(connection, at, disposition, cause=cause, hung_up_by=hung_up_by)
+    if leg.agent and not leg.up_at:
+        leg.agent.leave_call(connection, at)
+    legs.end(
+        connection,
+        at,
+        Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
+        cause=cause,
+        hung_up_by=Party.AGENT if leg.up_at else Party.SYSTEM,
+        wrap_up_seconds=connection.wrap_up_seconds,
+    )

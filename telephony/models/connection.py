@@ -191,6 +191,20 @@ class Connection(models.Model):
         return next((leg for leg in reversed(self.open_legs) if leg.role == role and not leg.hangup_asked_at), None)
 
     @property
+    def customer_number(self) -> str:
+        return self.src if self.direction == self.Direction.INBOUND else self.dst
+
+    @property
+    def music_class(self) -> str:
+        """What a customer hears who waits or is on hold."""
+        return self.queue.music_class if self.queue else "default"
+
+    @property
+    def wrap_up_seconds(self) -> int:
+        """What its agent gets for his notes once he has talked."""
+        return self.queue.wrap_up_seconds if self.queue and self.answered_at else 0
+
+    @property
     def bridge_id(self) -> str:
         return f"cc-{self.pk}"
 
