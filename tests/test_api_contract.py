@@ -6,6 +6,7 @@ as for fifty. What only one operation does is tested beside its app.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -28,8 +29,13 @@ from tests.telephony.factories import (
     AgentFactory,
     AgentGroupFactory,
     ConnectionFactory,
+    ConnectionTopicFactory,
     PauseFactory,
     QueueFactory,
+    TopicFactory,
+    TopicFieldFactory,
+    TranscriptionFactory,
+    TransferShortcutFactory,
 )
 from tests.webhooks.factories import EventFactory, WebhookFactory
 
@@ -98,6 +104,22 @@ WEBHOOK = {
     "http_auth_user": str,
     "http_auth_password": str,
 }
+FIELD_VALUE = {"field_id": int, "value": str}
+TOPIC = {"topic_id": int, "agent_login": str, "comment": str, "custom_fields": [FIELD_VALUE]}
+QUEUE_TOPICS = {
+    "topic_groups": [{"group_name": str, "topics": [{"id": int, "name": str, "show_custom_fields": bool}]}],
+    "custom_fields": [{"id": int, "name": str, "type": str, "require": bool}],
+}
+NUMBER = frozenset({int, float})
+TRANSCRIPTION = {
+    "status": str,
+    "parts": [{"begin": NUMBER, "end": NUMBER, "speaker": str, "text": str}],
+    "summary": [{"content": str, "important": bool}],
+    "sentiment": {"sentiment": str, "justification": str},
+    "evaluatedCriteria": [{"criteriaId": str, "fulfilled": bool}],
+    "talkListenSilenceRatio": {"talk": NUMBER, "listen": NUMBER, "silence": NUMBER},
+}
+SHORTCUT = {"transfer_shortcut_id": int, "queue": str, "number": str, "icon": str, "name": str}
 PAYLOAD_VALUE = frozenset({str, int, type(None)})
 CONNECTION = {
     "date": str,
@@ -162,6 +184,12 @@ NEW_WEBHOOK = {"actions": ["OUTBOUND_CREATED"], "subscription_url": "https://[26
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2030-01-01 10:00"} for n in range(1, 3)]}
 ADDITIONS = {"records": [{"phone_number": "+48 22 200 00 01"}, {"phone_number": "+48 22 200 00 02"}]}
+NEW_TOPIC = {
+    "connection_id": "1416225570.99001",
+    "topic_id": 88_002,
+    "custom_fields": [{"field_id": 88_003, "value": "FV/1"}],
+    "agent_login": "free",
+}
 
 OPERATIONS = [
     # INTERFACE 4.1
@@ -216,6 +244,21 @@ OPERATIONS = [
     ),
     # INTERFACE 4.3
     Operation("POST", "/agents/free/pause", AGENTS_WRITE, 204, None, 7, {"pause_id": 66_001}, "/agents/nobody/pause"),
+    # INTERFACE 4.3: topics, transcriptions, transfer shortcuts
+    Operation("GET", "/connections/1416225570.99001/topic", CONNECTIONS, 200, TOPIC, 3, None, "/connections/1.1/topic"),
+    Operation(
+        "GET",
+        "/connections/1416225570.99001/transcription"
+        "?includeSummary=true&includeSentiment=true&includeEvaluatedCriteria=true&includeTalkListenSilenceRatio=true",
+        CONNECTIONS,
+        200,
+        TRANSCRIPTION,
+        3,
+        None,
+        "/connections/1.1/transcription",
+    ),
+    Operation("GET", "/queues/88001/topics", CONNECTIONS, 200, QUEUE_TOPICS, 5, None, "/queues/999999999/topics"),
+    Operation("GET", "/system/transfer_shortcuts", "system:read", 200, [SHORTCUT], 2),
     # INTERFACE 4.6
     Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
     Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
@@ -319,6 +362,8 @@ OPERATIONS = [
     ours("POST", "/agents/working/logout", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/logout"),
     ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/free"),
     ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),
+    # DECISIONS 4
+    ours("POST", "/connections/topic", "connections:write", 204, None, 8, NEW_TOPIC),
     # DECISIONS 9: connections and queues
     ours("GET", "/connections", CONNECTIONS, 200, {"count": int, "result": [CONNECTION]}, 3),
     ours("GET", "/queues", CONNECTIONS, 200, [GROUP], 2),
@@ -384,6 +429,15 @@ def world(db: None) -> Callable[[int], None]:
             AdditionalNumberFactory(record=record)
         queue = QueueFactory(pk=88_001, members=agents)
         ConnectionFactory.create_batch(size, waiting=True, queue=queue)
+        call = ConnectionFactory(pk=99_001, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
+        topic = TopicFactory(pk=88_002, group__queue=queue, show_custom_fields=True)
+        TopicFactory.create_batch(size, group=topic.group)
+        TopicFieldFactory(pk=88_003, queue=queue)
+        TopicFieldFactory.create_batch(size, queue=queue)
+        ConnectionTopicFactory(connection=call, topic=topic, fields=[{"field_id": 88_003, "value": "FV/1"}])
+        TranscriptionFactory(connection=call, finished=True)
+        for _ in range(size):
+            TransferShortcutFactory(queue=QueueFactory(), number="")
         WebhookFactory.create_batch(size, actions=["OUTBOUND_CREATED", "OUTBOUND_RECORD_CREATED"])
         WebhookFactory(pk=77_001)
 

@@ -2,6 +2,9 @@ from callcentre.api.routers import route
 from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseViewSet
 from telephony.api.connections import ConnectionViewSet
 from telephony.api.queues import QueueViewSet
+from telephony.api.shortcuts import ShortcutViewSet
+from telephony.api.topics import TopicViewSet
+from telephony.api.transcriptions import TranscriptionViewSet
 
 urlpatterns = [
     route("agents", AgentViewSet, get="list"),
@@ -14,7 +17,12 @@ urlpatterns = [
     route("agents_groups", AgentGroupViewSet, get="list"),
     route("system/pauses", PauseViewSet, get="list"),
     route("connections", ConnectionViewSet, get="list"),
+    route("connections/topic", TopicViewSet, post="set_topic"),
+    route("connections/:connection_id/topic", TopicViewSet, get="of_connection"),
+    route("connections/:connection_id/transcription", TranscriptionViewSet, get="retrieve"),
     route("queues", QueueViewSet, get="list"),
     route("queues/:queue_id/waiting_stats", QueueViewSet, get="waiting_stats"),
     route("queues/:queue_id/waiting_list", QueueViewSet, get="waiting_list"),
+    route("queues/:queue_id/topics", TopicViewSet, get="of_queue"),
+    route("system/transfer_shortcuts", ShortcutViewSet, get="list"),
 ]

@@ -1,7 +1,8 @@
 """What calls are about: the topics of a queue, the fields that go with them, and the topic of a connection."""
 
+import re
 from collections.abc import Mapping, Sequence
-from datetime import date
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,14 +10,26 @@ from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
+from callcentre.api.fields import Reject, parse_boolean, parse_date, parse_text
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
 
-MAX_COMMENT = 10_000
+# Characters of a comment, and of a long text.
+LONGEST_TEXT = 10_000
 FIELDS_KEY = "custom_fields"
+_NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenValue:
+    """A value of a field as it was sent, and where it stands; None for one that could not be read."""
+
+    position: int
+    field_id: int
+    value: str | None
 
 
 class TopicGroup(TimestampedModel):
@@ -120,33 +133,19 @@ class TopicField(TimestampedModel):
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         raise ValidationError(_("A field is made inactive, not deleted: calls have values of it."))
 
-    def fault_of(self, value: str) -> Fault | None:
-        """What is wrong with a value of this field, if anything. An empty one is none."""
-        limit = {self.Type.LONG_TEXT: 10_000}.get(self.Type(self.type), 255)
-        if len(value) > limit:
-            return Fault(ErrorCode.TOO_LONG, "value", {"limit": limit})
-        if not value:
-            return None
+    def read(self, text: str) -> str:
+        """The value as it is stored; an empty one is none. Raises Reject."""
+        text = parse_text(text, LONGEST_TEXT if self.type == self.Type.LONG_TEXT else 255)
+        if not text:
+            return ""
         match self.type:
-            case self.Type.NUMBER if not _is_number(value):
-                return Fault(ErrorCode.NOT_NUMBER, "value")
-            case self.Type.DATE if not _is_date(value):
-                return Fault(ErrorCode.NOT_DATE, "value")
-            case self.Type.BOOLEAN if value not in ("true", "false"):
-                return Fault(ErrorCode.NOT_BOOLEAN, "value")
-        return None
-
-
-def _is_number(value: str) -> bool:
-    digits = value.removeprefix("-").replace(".", "", 1)
-    return digits.isascii() and digits.isdecimal() and value[-1].isdecimal()
-
-
-def _is_date(value: str) -> bool:
-    try:
-        return date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
+            case self.Type.NUMBER if not _NUMBER.match(text):
+                raise Reject(ErrorCode.NOT_NUMBER)
+            case self.Type.DATE:
+                return parse_date(text).isoformat()
+            case self.Type.BOOLEAN:
+                return "true" if parse_boolean(text) else "false"
+        return text
 
 
 class ConnectionTopic(TimestampedModel):
@@ -228,27 +227,26 @@ def _agent_id(values: Mapping[str, Any], connection: Connection | None, faults: 
 
 def _fields(values: Mapping[str, Any], topic: Topic | None, faults: list[Fault]) -> list[dict[str, Any]]:
     """The values to be stored, in the order of the fields. What a topic does not show it does not require either."""
-    given = values.get(FIELDS_KEY, [])
     if topic is None:
         return []
     known = {field.pk: field for field in TopicField.objects.active().filter(queue=topic.group.queue_id)}
-    found: dict[int, str] = {}
-    for position, entry in enumerate(given):
-        place = f"{FIELDS_KEY}.{position}"
-        field = known.get(entry["field_id"])
-        if field is None:
-            faults.append(Fault(ErrorCode.TOPIC_FIELD_NOT_FOUND, f"{place}.field_id"))
-        elif field.pk in found:
-            faults.append(Fault(ErrorCode.TOPIC_FIELD_TWICE, f"{place}.field_id"))
-        elif fault := field.fault_of(entry["value"]):
-            faults.append(fault.under(place))
-            found[field.pk] = entry["value"]
-        else:
-            found[field.pk] = entry["value"]
+    found: dict[int, str | None] = {}
+    for given in values.get(FIELDS_KEY, []):
+        field = known.get(given.field_id)
+        place = f"{FIELDS_KEY}.{given.position}"
+        if field is None or field.pk in found:
+            code = ErrorCode.TOPIC_FIELD_TWICE if field else ErrorCode.TOPIC_FIELD_NOT_FOUND
+            faults.append(Fault(code, f"{place}.field_id"))
+            continue
+        found[field.pk] = given.value
+        try:
+            found[field.pk] = None if given.value is None else field.read(given.value)
+        except Reject as reject:
+            faults.append(reject.fault.under(f"{place}.value"))
     if topic.show_custom_fields:
         faults += [
             Fault(ErrorCode.TOPIC_FIELD_REQUIRED, FIELDS_KEY, {"name": field.name})
             for field in known.values()
-            if field.is_required and not found.get(field.pk, "")
+            if field.is_required and found.get(field.pk, "") == ""
         ]
-    return [{"field_id": pk, "value": found[pk]} for pk in known if found.get(pk)]
+    return [{"field_id": pk, "value": value} for pk in known if (value := found.get(pk))]

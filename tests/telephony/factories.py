@@ -13,13 +13,22 @@ from telephony.models import (
     AgentState,
     CallCommand,
     Connection,
+    ConnectionTopic,
+    EvaluationCriterion,
     Leg,
     Offer,
     OpeningHours,
     Pause,
     Queue,
     QueueMember,
+    Recording,
+    Topic,
+    TopicField,
+    TopicGroup,
+    Transcription,
+    TranscriptionUsage,
     Transfer,
+    TransferShortcut,
 )
 from telephony.numbers import comparable
 
@@ -188,3 +197,107 @@ class CallCommandFactory(factory.django.DjangoModelFactory[CallCommand]):
     actor_kind = "system"
     actor_name = "system"
     created_at = factory.LazyFunction(timezone.now)
+
+
+class TopicGroupFactory(factory.django.DjangoModelFactory[TopicGroup]):
+    class Meta:
+        model = TopicGroup
+
+    queue = factory.SubFactory(QueueFactory)
+    name = factory.Sequence(lambda n: f"Topics {n}")
+
+
+class TopicFactory(factory.django.DjangoModelFactory[Topic]):
+    class Meta:
+        model = Topic
+
+    group = factory.SubFactory(TopicGroupFactory)
+    name = factory.Sequence(lambda n: f"Topic {n}")
+
+
+class TopicFieldFactory(factory.django.DjangoModelFactory[TopicField]):
+    class Meta:
+        model = TopicField
+
+    queue = factory.SubFactory(QueueFactory)
+    name = factory.Sequence(lambda n: f"Field {n}")
+
+
+class ConnectionTopicFactory(factory.django.DjangoModelFactory[ConnectionTopic]):
+    class Meta:
+        model = ConnectionTopic
+
+    connection = factory.SubFactory(ConnectionFactory)
+    topic = factory.SubFactory(TopicFactory)
+    agent = factory.SelfAttribute("connection.agent")
+    set_by = "tester"
+
+
+class TransferShortcutFactory(factory.django.DjangoModelFactory[TransferShortcut]):
+    class Meta:
+        model = TransferShortcut
+
+    name = factory.Sequence(lambda n: f"Shortcut {n}")
+    number = "+48225550199"
+
+
+class EvaluationCriterionFactory(factory.django.DjangoModelFactory[EvaluationCriterion]):
+    class Meta:
+        model = EvaluationCriterion
+
+    name = factory.Sequence(lambda n: f"Criterion {n}")
+    description = "The agent says his name."
+
+
+class RecordingFactory(factory.django.DjangoModelFactory[Recording]):
+    """One that the switch was told to make."""
+
+    class Meta:
+        model = Recording
+
+    connection = factory.SubFactory(ConnectionFactory)
+    name = factory.LazyAttribute(lambda recording: recording.connection.uid)
+    started_at = factory.SelfAttribute("connection.created_at")
+
+    class Params:
+        fetching = factory.Trait(state="fetching", next_attempt_at=factory.SelfAttribute("started_at"))
+        ready = factory.Trait(
+            state="ready",
+            seconds=60,
+            ready_at=factory.SelfAttribute("started_at"),
+            file=factory.LazyAttribute(lambda recording: f"recordings/{recording.name}.wav"),
+        )
+
+
+class TranscriptionFactory(factory.django.DjangoModelFactory[Transcription]):
+    """One that is to be made now."""
+
+    class Meta:
+        model = Transcription
+
+    connection = factory.SubFactory(ConnectionFactory)
+    created_at = factory.SelfAttribute("connection.created_at")
+    next_attempt_at = factory.SelfAttribute("created_at")
+
+    class Params:
+        finished = factory.Trait(
+            status="SUCCESS",
+            finished_at=factory.SelfAttribute("created_at"),
+            next_attempt_at=None,
+            seconds=60,
+            parts=[
+                {"begin": 0, "end": 15, "speaker": "USER", "text": "Good morning."},
+                {"begin": 15, "end": 45, "speaker": "CUSTOMER", "text": "I am calling about my invoice."},
+            ],
+            summary=[{"content": "A question about an invoice.", "important": True}],
+            sentiment={"sentiment": "NEUTRAL", "justification": "A plain question."},
+            evaluated_criteria=[{"criteriaId": "1", "fulfilled": True}],
+        )
+
+
+class TranscriptionUsageFactory(factory.django.DjangoModelFactory[TranscriptionUsage]):
+    class Meta:
+        model = TranscriptionUsage
+
+    month = "2026-11"
+    seconds = 60
