@@ -3,6 +3,7 @@
 An agent's events are recorded under his lock, a connection's under the connection's, so each keeps its order.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from webhooks import outbox
@@ -20,8 +21,11 @@ def agent_logged_out(agent_id: int, login: str) -> None:
     _agent(EventType.AGENT_LOGGED_OUT, agent_id, login)
 
 
-def agent_free(agent_id: int, login: str) -> None:
-    _agent(EventType.AGENT_FREE, agent_id, login)
+def agents_free(agents: Iterable[tuple[int, str]]) -> None:
+    """Of each his primary key and login."""
+    outbox.record_many(
+        EventType.AGENT_FREE, [(f"agent:{agent_id}", {"agent_login": login}) for agent_id, login in agents]
+    )
 
 
 def agent_paused(agent_id: int, login: str, pause_id: int, previous_pause_id: int | None) -> None:

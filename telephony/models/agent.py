@@ -38,10 +38,10 @@ class AgentQuerySet(models.QuerySet["Agent"]):
     def active(self) -> "AgentQuerySet":
         return self.filter(is_active=True)
 
-    def end_wrap_ups(self, now: datetime) -> int:
-        """End every wrap-up that is over, each in the second in which it was to end. How many they were."""
+    def end_wrap_ups(self, now: datetime) -> None:
+        """End every wrap-up that is over, each in the second in which it was to end."""
         with transaction.atomic():
-            return writing.end_wrap_ups(now)
+            writing.end_wrap_ups(now)
 
     def close_long_sessions(self, now: datetime, limit: timedelta) -> int:
         """Log out whoever was logged in, or paused outside a session, for longer than this. How many they were.

@@ -184,7 +184,7 @@ def turn(standing: Standing, at: datetime, state: State | None) -> None:
             cursor.execute(_END, values)
     if state:
         previous_pause_id = standing.state.pause_id if standing.state else None
-        _tell(standing.agent_id, standing.login, state.kind, state.pause_id, previous_pause_id)
+        _tell([(standing.agent_id, standing.login, state, previous_pause_id)])
 
 
 def open_session(standing: Standing, at: datetime) -> None:
@@ -215,24 +215,26 @@ def overdue_agents(before: datetime) -> list[int]:
         return [agent_id for (agent_id,) in cursor.fetchall()]
 
 
-def end_wrap_ups(now: datetime) -> int:
-    """End what is over, at the second in which it was to end, however late this comes. How many they were."""
+def end_wrap_ups(now: datetime) -> None:
+    """End what is over, at the second in which it was to end, however late this comes."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_WRAPPED_UP, [now])
         logins = dict(cursor.fetchall())
         if not logins:
-            return 0
+            return
         cursor.execute(_END_WRAP_UPS, [list(logins), now])
         begun = cursor.fetchall()
-    for agent_id, kind, pause_id in begun:
-        _tell(agent_id, logins[agent_id], kind, pause_id, None)
-    return len(begun)
+    _tell([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
 
 
-def _tell(agent_id: int, login: str, kind: str, pause_id: int | None, previous_pause_id: int | None) -> None:
-    """What others hear of a state that has begun; calls that wait look for whoever is free."""
-    if kind == StateKind.FREE:
-        events.agent_free(agent_id, login)
+def _tell(begun: list[tuple[int, str, State, int | None]]) -> None:
+    """What others hear of states that have begun: (agent, login, state, previous pause) of each.
+
+    Calls that wait look for whoever is free.
+    """
+    if free := [(agent_id, login) for agent_id, login, state, _ in begun if state.kind == StateKind.FREE]:
+        events.agents_free(free)
         nudge("calls")
-    elif pause_id is not None:
-        events.agent_paused(agent_id, login, pause_id, previous_pause_id)
+    for agent_id, login, state, previous_pause_id in begun:
+        if state.pause_id is not None:
+            events.agent_paused(agent_id, login, state.pause_id, previous_pause_id)
