@@ -50,9 +50,9 @@ TRANSCRIPTION = shape(
         enum=Transcription.Status.values,
     ),
     parts=array(PART, "In the order in which they begin; empty unless `SUCCESS`, but for an analysis that failed."),
-    summary=array(SUMMARY),
+    summary=array(SUMMARY, "What the call came to; with `includeSummary`."),
     sentiment=SENTIMENT,
-    evaluatedCriteria=array(CRITERION),
+    evaluatedCriteria=array(CRITERION, "With `includeEvaluatedCriteria`."),
     talkListenSilenceRatio=RATIO,
 )
 
