@@ -1,15 +1,24 @@
-"""The switch that the settings name; the other modules are the kinds that there are."""
+"""Switches: what carries the calls. The setting SWITCH_BACKEND says which."""
 
-from functools import lru_cache
-from typing import cast
+from functools import cache
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
 from telephony.switch.base import Switch
 
+BACKENDS = {
+    "simulated": "telephony.switch.simulated.SimulatedSwitch",
+    "asterisk": "telephony.switch.asterisk.AsteriskSwitch",
+}
 
-@lru_cache(maxsize=1)
+
 def current_switch() -> Switch:
-    """One object a process: it keeps its connections."""
-    return cast("Switch", import_string(settings.SWITCH_CLASS)())
+    """The switch of the settings: one for all threads of this process."""
+    return _made(settings.SWITCH_BACKEND)
+
+
+@cache
+def _made(backend: str) -> Switch:
+    switch: Switch = import_string(BACKENDS.get(backend, backend))()
+    return switch
