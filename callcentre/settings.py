@@ -429,6 +429,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    # every second: place calls whose message was lost or that had to wait, should the listener not have
+    "telephony.sweep_calls": {"task": "telephony.sweep_calls", "schedule": 1.0, "options": {"expires": 2}},
     # every 5 seconds: end wrap-ups that the listener did not end, and sessions that nobody did
     "telephony.sweep_agents": {"task": "telephony.sweep_agents", "schedule": 5.0, "options": {"expires": 5}},
     # every 5 seconds: fetch recordings and make transcriptions whose message or worker was lost, or whose turn it is

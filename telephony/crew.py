@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import structlog
 from django.db import InterfaceError, OperationalError, connection
 from prometheus_client import Counter
 
@@ -66,4 +67,6 @@ class Crew:
             logger.exception("not done")
             self.is_in_trouble = True
             failed.inc()
+        finally:
+            structlog.contextvars.clear_contextvars()
         return True

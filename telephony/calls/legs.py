@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+import structlog
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -14,7 +15,9 @@ NORMAL = 16
 
 def lock(pk: int, *, skip_locked: bool = False) -> Connection | None:
     """The connection, with its agent and queue, locked until the transaction ends; read its legs after this."""
-    return _locked(skip_locked=skip_locked).filter(pk=pk).first()
+    for connection in _locked(skip_locked=skip_locked).filter(pk=pk):
+        return _named_in_logs(connection)
+    return None
 
 
 def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
@@ -23,8 +26,14 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
         # Read after the lock was got: before it somebody may have changed them.
         for leg in connection.all_legs:
             if leg.channel_id == channel_id:
-                return connection, leg
+                return _named_in_logs(connection), leg
     return None
+
+
+def _named_in_logs(connection: Connection) -> Connection:
+    """What is logged from here on is about this call, and the request that asked for it."""
+    structlog.contextvars.bind_contextvars(connection_id=connection.uid, request_id=connection.request_id)
+    return connection
 
 
 def _locked(*, skip_locked: bool = False) -> QuerySet[Connection]:
@@ -48,17 +57,18 @@ def add_leg(
     state: str = Leg.State.ASKED,
 ) -> Leg:
     """A new leg; its channel is named by us, but for a caller's, who is up when he is let in."""
+    known = connection.all_legs  # read before there is one more
     leg = Leg.objects.create(
         connection=connection,
         role=role,
         number=number,
         agent=agent,
-        channel_id=channel_id or f"cc-{connection.pk}-{len(connection.all_legs) + 1}",
+        channel_id=channel_id or f"cc-{connection.pk}-{len(known) + 1}",
         state=state,
         asked_at=at,
         up_at=at if state == Leg.State.UP else None,
     )
-    connection.all_legs.append(leg)
+    known.append(leg)
     return leg
 
 
