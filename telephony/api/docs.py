@@ -2,6 +2,7 @@
 
 from telephony.api import (  # noqa: F401
     agents_docs,
+    calls_docs,
     connections_docs,
     queues_docs,
     shortcuts_docs,

@@ -1,5 +1,6 @@
 from callcentre.api.routers import route
 from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseViewSet
+from telephony.api.calls import CallViewSet
 from telephony.api.connections import ConnectionViewSet
 from telephony.api.queues import QueueViewSet
 from telephony.api.shortcuts import ShortcutViewSet
@@ -17,9 +18,14 @@ urlpatterns = [
     route("agents_groups", AgentGroupViewSet, get="list"),
     route("system/pauses", PauseViewSet, get="list"),
     route("connections", ConnectionViewSet, get="list"),
+    route("connections/call", CallViewSet, post="call"),
     route("connections/topic", TopicViewSet, post="set_topic"),
     route("connections/:connection_id/topic", TopicViewSet, get="of_connection"),
     route("connections/:connection_id/transcription", TranscriptionViewSet, get="retrieve"),
+    route("connections/:connection_id/hangup", CallViewSet, post="hang_up"),
+    route("connections/:connection_id/hold", CallViewSet, post="hold"),
+    route("connections/:connection_id/resume", CallViewSet, post="resume"),
+    route("connections/:connection_id/transfer", CallViewSet, post="transfer"),
     route("queues", QueueViewSet, get="list"),
     route("queues/:queue_id/waiting_stats", QueueViewSet, get="waiting_stats"),
     route("queues/:queue_id/waiting_list", QueueViewSet, get="waiting_list"),

@@ -103,16 +103,13 @@ class Network:
     # Commands
 
     def call_agent(self, channel_id: str, number: str, ring_seconds: int) -> None:
+        """A second call to a phone is picked up like the first, as Asterisk offers it and phones take it."""
         with self._lock:
-            is_busy = any(phone.is_agent and phone.number == number for phone in self._phones.values())
             if (phone := self._new_phone(channel_id, number, is_agent=True)) is None:
                 return
-            if is_busy:
-                self._after(AGENT_RINGS_AFTER, phone, lambda: self._end(phone, BUSY, "486"))
-            else:
-                self._after(AGENT_RINGS_AFTER, phone, lambda: self._tell(Ringing(phone.id, timezone.now())))
-                self._after(AGENT_ANSWERS_AFTER, phone, lambda: self._pick_up(phone))
-                self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
+            self._after(AGENT_RINGS_AFTER, phone, lambda: self._tell(Ringing(phone.id, timezone.now())))
+            self._after(AGENT_ANSWERS_AFTER, phone, lambda: self._pick_up(phone))
+            self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
     def call_number(self, channel_id: str, number: str, ring_seconds: int) -> None:
         far_end = FAR_ENDS.get(number[-2:], ANSWERS)
