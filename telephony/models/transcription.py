@@ -32,8 +32,8 @@ def is_configured() -> bool:
 
 
 def lease() -> timedelta:
-    """Longer than the longest request of a worker."""
-    return timedelta(seconds=settings.TRANSCRIPTION_TIMEOUT_SECONDS) + LEASE_MARGIN
+    """Longer than the longest request of a worker: an answer that trickles may take twice the time-out."""
+    return 2 * timedelta(seconds=settings.TRANSCRIPTION_TIMEOUT_SECONDS) + LEASE_MARGIN
 
 
 class EvaluationCriterionQuerySet(models.QuerySet["EvaluationCriterion"]):
