@@ -191,6 +191,10 @@ NEW_TOPIC = {
     "agent_login": "free",
 }
 
+# An agent and a number; a call that is going on, and one on hold.
+NEW_CALL = {"sip": "101", "phone_number": "+48 22 555 01 07"}
+TALKING, HELD = "/connections/1416225570.99002", "/connections/1416225570.99003"
+
 OPERATIONS = [
     # INTERFACE 4.1
     Operation("POST", "/outbounds", WRITE, 201, {"id": str, "outbound_id": str}, 7, NEW_CAMPAIGN),
@@ -259,6 +263,7 @@ OPERATIONS = [
     ),
     Operation("GET", "/queues/88001/topics", CONNECTIONS, 200, QUEUE_TOPICS, 5, None, "/queues/999999999/topics"),
     Operation("GET", "/system/transfer_shortcuts", "system:read", 200, [SHORTCUT], 2),
+    Operation("POST", "/connections/call", "connections:write", 204, None, 3, NEW_CALL),
     # INTERFACE 4.6
     Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
     Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
@@ -363,6 +368,19 @@ OPERATIONS = [
     ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/free"),
     ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),
     # DECISIONS 4
+    ours("POST", f"{TALKING}/hangup", "connections:write", 204, None, 3, None, "/connections/1.1/hangup"),
+    ours("POST", f"{TALKING}/hold", "connections:write", 204, None, 3, None, "/connections/1.1/hold"),
+    ours("POST", f"{HELD}/resume", "connections:write", 204, None, 3, None, "/connections/1.1/resume"),
+    ours(
+        "POST",
+        f"{TALKING}/transfer",
+        "connections:write",
+        204,
+        None,
+        4,
+        {"queue_id": 88_001},
+        "/connections/1.1/transfer",
+    ),
     ours("POST", "/connections/topic", "connections:write", 204, None, 8, NEW_TOPIC),
     # DECISIONS 9: connections and queues
     ours("GET", "/connections", CONNECTIONS, 200, {"count": int, "result": [CONNECTION]}, 3),
@@ -410,7 +428,7 @@ def world(db: None) -> Callable[[int], None]:
     def fill(size: int) -> None:
         # Before anything is recorded: what a transaction has recorded is out of the feed until it ends.
         EventFactory.create_batch(size)
-        agents = [*AgentFactory.create_batch(size, grouped=True), AgentFactory(login="free")]
+        agents = [*AgentFactory.create_batch(size, grouped=True), AgentFactory(login="free", number="101")]
         PauseFactory.create_batch(size)
         AgentFactory(login="working").log_in(ACTOR)
         Agent.objects.get(login="working").pause(ACTOR, PauseFactory(pk=66_001).pk)
@@ -429,7 +447,10 @@ def world(db: None) -> Callable[[int], None]:
             AdditionalNumberFactory(record=record)
         queue = QueueFactory(pk=88_001, members=agents)
         ConnectionFactory.create_batch(size, waiting=True, queue=queue)
-        call = ConnectionFactory(pk=99_001, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
+        long_ago = datetime.fromtimestamp(1416225570, UTC)
+        call = ConnectionFactory(pk=99_001, created_at=long_ago, queue=queue)
+        ConnectionFactory(pk=99_002, created_at=long_ago, talking=True)
+        ConnectionFactory(pk=99_003, created_at=long_ago, talking=True, is_on_hold=True)
         topic = TopicFactory(pk=88_002, group__queue=queue, show_custom_fields=True)
         TopicFactory.create_batch(size, group=topic.group)
         TopicFieldFactory(pk=88_003, queue=queue)
