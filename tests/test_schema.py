@@ -119,6 +119,8 @@ def id_for(path: str) -> str:
     """The `id` of an object that there is; of a webhook a new one, as some operations remove theirs."""
     if path.startswith("/api/webhooks/{id}"):
         return str(WebhookFactory().pk)
+    if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
+        return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
     return {"connections": "1416225570.341", "queues": "88001"}.get(path.split("/")[2], "DEMO1")
 
 

@@ -34,6 +34,7 @@ document(
             " `CONNECTION_…`. A call that cannot be placed within a configured time has failed."
         ),
         body=CallInput,
+        request_example={"sip": "101", "phone_number": "+48 22 555 01 07"},
         errors={
             ErrorCode.SIP_UNKNOWN: "sip",
             ErrorCode.PHONE_LETTERS: "phone_number",
@@ -71,7 +72,7 @@ document(
         ),
         is_extension=True,
         body=TransferInput,
-        request_example={"queue_id": 3},
+        request_example={"number": "+48 22 555 01 99"},
         errors={
             ErrorCode.TRANSFER_TARGET: "",
             ErrorCode.QUEUE_UNKNOWN: "queue_id",
