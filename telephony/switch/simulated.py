@@ -96,12 +96,15 @@ class SimulatedSwitch:
             news = self._news = queue.SimpleQueue()
             if self._network is None:
                 self._stopping.clear()
-                self._network = Network(lambda event: self._news.put(event), settings.SIMULATED_SPEED)
+                self._network = Network(self._tell, settings.SIMULATED_SPEED)
                 self._taker = threading.Thread(target=self._take_commands, name="switch commands", daemon=True)
                 self._taker.start()
         yield Online()
         while event := news.get():
             yield event
+
+    def _tell(self, event: Event) -> None:
+        self._news.put(event)
 
     def close(self) -> None:
         with self._lock:
@@ -134,7 +137,7 @@ class SimulatedSwitch:
 
     def _take_commands(self) -> None:
         wake = threading.Event()
-        nudges = subscribe(TOPIC, wake.set, self._stopping)
+        subscribe(TOPIC, wake.set, self._stopping)
         while not self._stopping.is_set():
             try:
                 while self._network and _take(self._network):
@@ -145,7 +148,6 @@ class SimulatedSwitch:
             wake.wait(TICK_SECONDS)
             wake.clear()
         connection.close()
-        nudges.join()
 
 
 def _carried_out(network: Network, name: str, arguments: dict[str, Any]) -> Any:
