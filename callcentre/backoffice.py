@@ -27,6 +27,12 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
         [
             (_("Agents"), "support_agent", "telephony", "agent"),
             (_("Agent groups"), "groups", "telephony", "agentgroup"),
+            (_("Topics"), "topic", "telephony", "topicgroup"),
+            (_("Fields of calls"), "edit_note", "telephony", "topicfield"),
+            (_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),
+            (_("Transcriptions"), "forum", "telephony", "transcription"),
+            (_("Recordings"), "graphic_eq", "telephony", "recording"),
+            (_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
         ],
     ),
     (

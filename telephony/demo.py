@@ -1,6 +1,6 @@
 """The telephony part of the demonstration."""
 
-from telephony import demo_month
+from telephony import demo_month, demo_topics, demo_transcriptions
 from telephony.models import Agent, AgentGroup, Pause, Queue, QueueMember
 
 AGENTS = [
@@ -24,6 +24,8 @@ def seed() -> None:
     if is_new:
         QueueMember.objects.bulk_create(QueueMember(queue=queue, agent=agent) for agent in agents)
     demo_month.seed(queue, agents, pauses)
+    demo_topics.seed(queue)
+    demo_transcriptions.seed(queue)
 
 
 def _agents() -> list[Agent]:

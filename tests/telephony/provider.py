@@ -106,7 +106,9 @@ def running_provider() -> Generator[Provider]:
 
 def _form(kind: str, content: bytes) -> dict[str, bytes]:
     message = BytesParser(policy=HTTP).parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + content)
-    return {
-        part.get_param("name", header="content-disposition"): part.get_payload(decode=True)
-        for part in message.iter_parts()
-    }
+    return {str(part.get_param("name", header="content-disposition")): _bytes(part) for part in message.iter_parts()}
+
+
+def _bytes(part: Any) -> bytes:
+    content: bytes = part.get_payload(decode=True)
+    return content

@@ -1,7 +1,6 @@
 """Recordings: expected, fetched once, announced, kept for a time, removed."""
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ def _storage(settings: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def switch(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[RecorderSwitch]]:
+def switch(settings: Any, monkeypatch: pytest.MonkeyPatch) -> type[RecorderSwitch]:
     settings.SWITCH_BACKEND = "tests.telephony.sound.RecorderSwitch"
     monkeypatch.setattr(RecorderSwitch, "recordings", {})
     monkeypatch.setattr(RecorderSwitch, "removed", [])
@@ -58,7 +57,7 @@ def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_fr
 
     assert state_of(recording) == (State.READY, 1)
     assert (recording.seconds, recording.size) == (1.5, len(switch.recordings[name]))
-    with default_storage.open(recording.file.name) as file:
+    with default_storage.open(recording.path) as file:
         assert file.read() == switch.recordings[name]
     assert events() == [{"connection_id": call.uid, "filename": f"{call.uid}.wav"}]
     assert switch.removed == [name]
