@@ -27,6 +27,7 @@ WITHOUT_ADMIN = {
     "campaigns.AdditionalNumber": "edited with its record",
     "campaigns.CampaignField": "edited with its campaign",
     "campaigns.RecordStatus": "edited with its campaign",
+    "telephony.SwitchCommand": "gone as soon as the simulated switch has answered",
 }
 
 

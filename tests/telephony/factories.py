@@ -22,6 +22,7 @@ from telephony.models import (
     Queue,
     QueueMember,
     Recording,
+    SwitchCommand,
     Topic,
     TopicField,
     TopicGroup,
@@ -301,3 +302,10 @@ class TranscriptionUsageFactory(factory.django.DjangoModelFactory[TranscriptionU
 
     month = "2026-11"
     seconds = 60
+
+
+class SwitchCommandFactory(factory.django.DjangoModelFactory[SwitchCommand]):
+    class Meta:
+        model = SwitchCommand
+
+    name = "channels"

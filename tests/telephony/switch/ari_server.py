@@ -22,7 +22,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from websockets.datastructures import Headers
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
@@ -174,7 +173,12 @@ class Handler(BaseHTTPRequestHandler):
         if not parameters.get("app"):
             raise Refused(400, "HTTP request is missing param: [app]")
         protocol = ServerProtocol()
-        protocol.send_response(protocol.accept(Request(self.path, Headers(self.headers.items()))))
+        # The request that http.server has read already.
+        fields = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+        protocol.receive_data(f"GET {self.path} HTTP/1.1\r\n{fields}\r\n".encode())
+        (request,) = protocol.events_received()
+        assert isinstance(request, Request)
+        protocol.send_response(protocol.accept(request))
         sending = threading.Lock()
 
         def flush() -> None:
