@@ -16,22 +16,28 @@ NORMAL = 16
 def lock(pk: int, *, skip_locked: bool = False) -> Connection | None:
     """The connection, with its agent and queue, locked until the transaction ends; read its legs after this."""
     for connection in _locked(skip_locked=skip_locked).filter(pk=pk):
-        return _named_in_logs(connection)
+        return _as_it_is_now(connection)
     return None
 
 
 def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
     """The connection of a channel, locked, and the leg; None for a channel that is none of ours."""
     for connection in _locked().filter(pk__in=Leg.objects.filter(channel_id=channel_id).values("connection_id")[:1]):
+        _as_it_is_now(connection)
         # Read after the lock was got: before it somebody may have changed them.
         for leg in connection.all_legs:
             if leg.channel_id == channel_id:
-                return _named_in_logs(connection), leg
+                return connection, leg
     return None
 
 
-def _named_in_logs(connection: Connection) -> Connection:
-    """What is logged from here on is about this call, and the request that asked for it."""
+def _as_it_is_now(connection: Connection) -> Connection:
+    """A statement that waited for the lock has the row as it is now, and beside it the agent and queue that it had
+    before: those that changed are read again. What is logged from here on is about this call."""
+    for name in ("agent", "queue"):
+        joined = connection._state.fields_cache.get(name)
+        if (joined.pk if joined else None) != getattr(connection, f"{name}_id"):
+            del connection._state.fields_cache[name]
     structlog.contextvars.bind_contextvars(connection_id=connection.uid, request_id=connection.request_id)
     return connection
 
