@@ -14,6 +14,9 @@ from telephony.icons import MOST_KILOBYTES, as_png
 from telephony.models import TransferShortcut
 
 
+COLUMNS = ("name", "queue", "number", "order")
+
+
 class ShortcutForm(forms.ModelForm):  # type: ignore[type-arg]
     """A picture goes in as a file and is kept as a PNG of our own making."""
 
@@ -28,7 +31,7 @@ class ShortcutForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = TransferShortcut
-        fields = ("name", "queue", "number", "order")
+        fields = COLUMNS
 
     def clean_upload(self) -> bytes:
         upload = self.cleaned_data["upload"]
@@ -37,7 +40,7 @@ class ShortcutForm(forms.ModelForm):  # type: ignore[type-arg]
     def columns(self) -> dict[str, Any]:
         """What was changed."""
         given = self.cleaned_data
-        values = {name: given[name] for name in self._meta.fields or () if name in self.changed_data}
+        values = {name: given[name] for name in COLUMNS if name in self.changed_data}
         if given.get("upload") or given.get("remove_icon"):
             values["icon"] = given.get("upload") or b""
         return values
@@ -52,7 +55,7 @@ class TransferShortcutAdmin(Admin):
     list_display_links = ("picture", "name")
     list_select_related = ("queue",)
     search_fields = ("name", "number", "queue__name")
-    fields = ("name", "queue", "number", "order", "picture", "upload", "remove_icon")
+    fields = (*COLUMNS, "picture", "upload", "remove_icon")
     readonly_fields = ("picture",)
 
     def get_fields(self, request: HttpRequest, obj: TransferShortcut | None = None) -> tuple[str, ...]:

@@ -10,7 +10,18 @@ from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from callcentre.admin import Admin, display
-from telephony.models import EvaluationCriterion, Topic, TopicField, TopicGroup
+from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
+
+
+def topic_of(connection: Connection) -> dict[str, Any]:
+    """What `telephony/_topic.html` shows of a call: what it was about, and what was noted. Two statements at most."""
+    topics = ConnectionTopic.objects.select_related("topic__group", "agent")
+    topic = topics.filter(connection=connection).first()
+    if topic is None:
+        return {"call_topic": None}
+    names = TopicField.objects.in_bulk([value["field_id"] for value in topic.fields]) if topic.fields else {}
+    noted = [(names.get(value["field_id"], ""), value["value"]) for value in topic.fields]
+    return {"call_topic": topic, "noted": noted}
 
 
 class Undeletable:

@@ -103,7 +103,7 @@ class Migration(migrations.Migration):
             name='Transcription',
             fields=[
                 ('connection', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='transcription', serialize=False, to='telephony.connection', verbose_name='connection')),
-                ('status', models.CharField(choices=[('PENDING', 'in progress'), ('SUCCESS', 'ready'), ('ERROR', 'failed'), ('LIMIT_EXCEEDED', "the month's minutes are used up")], default='PENDING', max_length=14, verbose_name='status')),
+                ('status', models.CharField(choices=[('PENDING', 'in progress'), ('SUCCESS', 'ready'), ('ERROR', 'failed'), ('LIMIT_EXCEEDED', 'limit exceeded')], default='PENDING', max_length=14, verbose_name='status')),
                 ('parts', models.JSONField(null=True, verbose_name='parts')),
                 ('seconds', models.FloatField(default=0, verbose_name='length in s')),
                 ('summary', models.JSONField(null=True, verbose_name='summary')),

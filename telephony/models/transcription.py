@@ -89,7 +89,7 @@ class Transcription(models.Model):
         PENDING = "PENDING", _("in progress")
         SUCCESS = "SUCCESS", _("ready")
         ERROR = "ERROR", _("failed")
-        LIMIT_EXCEEDED = "LIMIT_EXCEEDED", _("the month's minutes are used up")
+        LIMIT_EXCEEDED = "LIMIT_EXCEEDED", _("limit exceeded")
 
     connection = models.OneToOneField(
         Connection, models.CASCADE, primary_key=True, related_name="transcription", verbose_name=_("connection")
