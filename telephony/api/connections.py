@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import OuterRef, Subquery
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -8,8 +9,10 @@ from callcentre.api.fields import minute
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
 from telephony.api.filters import ConnectionFilterSet
-from telephony.models import Connection
+from telephony.models import Connection, Recording
 
+# The first that is ours: a call that was held has several, and one that is removed has no file.
+_RECORDING = Recording.objects.ready().filter(connection=OuterRef("pk")).order_by("id").values("name")[:1]
 # What connection_data reads.
 COLUMNS = (
     "id",
@@ -23,6 +26,9 @@ COLUMNS = (
     "direction",
     "queue_id",
     "customer_id",
+    "topic__topic_id",
+    "transcription__status",
+    Subquery(_RECORDING),
 )
 
 
@@ -39,7 +45,8 @@ class ConnectionViewSet(ApiViewSet):
 
 
 def connection_data(row: Sequence[Any]) -> dict[str, Any]:
-    pk, created_at, answered_at, ended_at, src, dst, disposition, login, direction, queue_id, customer_id = row
+    pk, created_at, answered_at, ended_at, src, dst, disposition, login, *others = row
+    direction, queue_id, customer_id, topic_id, transcription_status, recording = others
     return {
         "date": minute(created_at),
         "src": src,
@@ -51,8 +58,8 @@ def connection_data(row: Sequence[Any]) -> dict[str, Any]:
         "connection_id": f"{int(created_at.timestamp())}.{pk}",
         "type": direction,
         "queue_id": queue_id,
-        "topic_id": None,
+        "topic_id": topic_id,
         "customer_id": customer_id,
-        "filename": "",
-        "transcription_status": "",
+        "filename": f"{recording}.wav" if recording else "",
+        "transcription_status": transcription_status or "",
     }

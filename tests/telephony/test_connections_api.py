@@ -8,7 +8,14 @@ import pytest
 from callcentre.errors import ErrorCode
 from telephony.models import Connection
 from tests.conftest import ApiClient
-from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+from tests.telephony.factories import (
+    AgentFactory,
+    ConnectionFactory,
+    ConnectionTopicFactory,
+    QueueFactory,
+    RecordingFactory,
+    TranscriptionFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -78,6 +85,22 @@ def test_a_call_that_nobody_answered_has_a_length_and_no_talk(api: ApiClient) ->
     shown = api.get("/api/connections").json()["result"][0]
 
     assert (shown["disposition"], shown["duration"], shown["billsec"]) == ("NO ANSWER", 30, 0)
+
+
+def test_a_call_names_its_topic_its_first_recording_and_the_state_of_its_transcription(api: ApiClient) -> None:
+    call = ConnectionFactory()
+    topic = ConnectionTopicFactory(connection=call).topic
+    for name, state in ((call.uid, "removed"), (f"{call.uid}-2", "ready"), (f"{call.uid}-3", "ready")):
+        RecordingFactory(connection=call, name=name, state=state)
+    TranscriptionFactory(connection=call, status="ERROR")
+
+    shown = api.get("/api/connections").json()["result"][0]
+
+    assert (shown["topic_id"], shown["filename"], shown["transcription_status"]) == (
+        topic.pk,
+        f"{call.uid}-2.wav",
+        "ERROR",
+    )
 
 
 def test_the_newest_come_first_and_of_those_of_one_second_the_later_row(api: ApiClient) -> None:
