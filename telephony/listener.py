@@ -23,7 +23,7 @@ from telephony.calls import commands, distributing, handling, inbound, placing, 
 from telephony.crew import Crew
 from telephony.models import Agent
 from telephony.switch import current_switch
-from telephony.switch.base import OURS, Event, Offline, Online, Replaced, Switch, SwitchError
+from telephony.switch.base import OURS, Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,6 @@ CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
 PAUSE_SECONDS = 5.0
 # What is under way when we are asked to end may take so long.
 PATIENCE_SECONDS = 8.0
-# Events that are remembered, because switches tell many of them twice.
-REMEMBERED = 20_000
 # Advisory locks: who leads, and that he hears the switch. callcentre.health looks for them.
 LOCK_SPACE, LEADS, HEARS = 0x63616C73, 0, 1
 
@@ -93,8 +91,6 @@ class Listener:
         self._switch: Switch = current_switch()
         self._is_heard = False
         self._last_look = float("-inf")
-        # In the order in which they came.
-        self._seen: dict[tuple[type, str], None] = {}
         self._given: set[int] = set()
 
     def run(self) -> None:
@@ -163,7 +159,6 @@ class Listener:
         match event:
             case Online():
                 logger.info("the switch is heard")
-                self._seen.clear()
                 self._crew.is_in_trouble = self._is_heard = True
                 self._last_look = float("-inf")
                 self._wake.set()
@@ -174,17 +169,7 @@ class Listener:
             case Replaced():
                 logger.warning("another listener hears the switch in our place")
             case _:
-                name = event.name if hasattr(event, "name") else event.channel_id
-                if not self._is_repeated(event, name):
-                    self._crew.give(_key(name), partial(_handle, event))
-
-    def _is_repeated(self, event: Event, name: str) -> bool:
-        if (mark := (type(event), name)) in self._seen:
-            return True
-        self._seen[mark] = None
-        if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
-        return False
+                self._crew.give(_key(event), partial(_handle, event))
 
     # What is due
 
@@ -250,8 +235,7 @@ def _handle(event: Any) -> None:
     handled.labels(type(event).__name__).inc()
 
 
-def _key(name: str) -> int:
+def _key(event: Any) -> int:
     """The same for all channels that we asked for in one call."""
-    if name.startswith(OURS):
-        return int(name.split("-")[1])
-    return hash(name)
+    name = event.name if isinstance(event, RecordingFinished) else event.channel_id
+    return int(name.split("-")[1]) if name.startswith(OURS) else hash(name)
