@@ -22,6 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from websockets.exceptions import InvalidState
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
@@ -41,6 +42,10 @@ class AriServer:
         self.is_cut = False
         # Commands are taken and carried out, but never answered.
         self.is_mute = False
+        # What comes over a stream of events is not read: no ping is answered.
+        self.is_deaf = False
+        # Long answers end in the middle.
+        self.breaks_off = False
         self.start()
 
     @property
@@ -73,6 +78,12 @@ class AriServer:
         self.is_cut = for_good
         for sock in [*self.streams]:
             _reset(sock)
+
+    def close_idle(self) -> None:
+        """Connections over which nothing was asked for lately are closed; all but the streams, here."""
+        for sock in self.sockets - self.streams:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     def mend(self) -> None:
         self.is_cut = False
@@ -161,6 +172,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if self.ari.breaks_off and len(body) > 100_000:
+            body, self.close_connection = body[:100_000], True
         self.wfile.write(body)
         self.wfile.flush()
 
@@ -172,42 +185,51 @@ class Handler(BaseHTTPRequestHandler):
             return
         if not parameters.get("app"):
             raise Refused(400, "HTTP request is missing param: [app]")
-        protocol = ServerProtocol()
+        stream = Stream(self.connection, self.ari)
         # The request that http.server has read already.
         fields = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
-        protocol.receive_data(f"GET {self.path} HTTP/1.1\r\n{fields}\r\n".encode())
-        (request,) = protocol.events_received()
-        assert isinstance(request, Request)
-        protocol.send_response(protocol.accept(request))
-        sending = threading.Lock()
-
-        def flush() -> None:
-            for data in protocol.data_to_send():
-                if data:
-                    self.connection.sendall(data)
-
-        def send(message: bytes) -> None:
-            with sending, suppress(OSError):
-                protocol.send_text(message)
-                flush()
-
-        with sending:
-            flush()
+        stream.upgrade(f"GET {self.path} HTTP/1.1\r\n{fields}\r\n".encode())
         self.ari.streams.add(self.connection)
-        self.ari.pbx.connect(parameters["app"].split(","), send)
-        try:
-            while data := self.connection.recv(65_536):
-                with sending:
-                    protocol.receive_data(data)
-                    protocol.events_received()
-                    flush()
-                    if protocol.close_expected():
-                        break
-        except OSError:
-            pass
-        finally:
-            self.ari.pbx.disconnect(send)
-            self.ari.streams.discard(self.connection)
+        self.ari.pbx.connect(parameters["app"].split(","), stream.send)
+        with suppress(OSError):
+            stream.read()
+        self.ari.pbx.disconnect(stream.send)
+        self.ari.streams.discard(self.connection)
+
+
+class Stream:
+    """The server's end of a WebSocket."""
+
+    def __init__(self, sock: socket.socket, ari: AriServer) -> None:
+        self._socket = sock
+        self._ari = ari
+        self._protocol = ServerProtocol()
+        self._lock = threading.Lock()
+
+    def upgrade(self, request: bytes) -> None:
+        self._protocol.receive_data(request)
+        (parsed,) = self._protocol.events_received()
+        assert isinstance(parsed, Request)
+        self._protocol.send_response(self._protocol.accept(parsed))
+        self._flush()
+
+    def send(self, message: bytes) -> None:
+        with self._lock, suppress(OSError, InvalidState):
+            self._protocol.send_text(message)
+            self._flush()
+
+    def read(self) -> None:
+        """Answer pings and the other's close, until there is nobody any more."""
+        while not self._protocol.close_expected() and (data := self._socket.recv(65_536)):
+            if not self._ari.is_deaf:
+                with self._lock:
+                    self._protocol.receive_data(data)
+                    self._protocol.events_received()
+                    self._flush()
+
+    def _flush(self) -> None:
+        for data in self._protocol.data_to_send():
+            self._socket.sendall(data)
 
 
 # What is asked for

@@ -53,6 +53,16 @@ def test_a_number_outside_rings_and_is_picked_up(line: Line) -> None:
     assert len(line.listener.of(Up, channel_id=channel_id)) == 1
 
 
+def test_a_second_call_to_a_phone_is_offered_and_picked_up(line: Line) -> None:
+    first = line.agent()
+    line.told(Up, channel_id=first)
+
+    second = line.agent()
+
+    line.told(Up, channel_id=second)
+    assert {channel.id for channel in line.switch.channels()} == {first, second}
+
+
 @pytest.mark.parametrize(
     ("what", "cause", "tech_cause"),
     [("busy", 17, "486"), ("refuses", 21, "603"), ("unknown", 1, "404"), ("fails", 38, "500")],
