@@ -47,6 +47,8 @@ SCRIPT = [
     (47.0, 47.9, CUSTOMER, "Goodbye."),
 ]
 SCRIPT_SECONDS = 50.0
+# Of the calls that the script is stretched over.
+SHORTEST, LONGEST = timedelta(seconds=40), timedelta(seconds=90)
 SUMMARY = [
     {"content": "The customer asks for order 815/2026, which is ten days late.", "important": False},
     {"content": "The lamp was out of stock, and nobody had told the customer.", "important": True},
@@ -61,16 +63,17 @@ FULFILLED = (True, False, True)
 
 
 def seed(queue: Queue) -> None:
-    """Of the newest answered calls of the queue that are long enough: one with a topic and a finished transcription,
+    """Of the newest answered calls of the queue that fit the script: one with a topic and a finished transcription,
     one in progress, one that failed, one over the limit. All others have neither; what exists is left alone."""
     if Transcription.objects.exists():
         return
-    long_enough = queue.connections.filter(
+    fitting = queue.connections.filter(
         state=Connection.State.ENDED,
         direction=Connection.Direction.INBOUND,
-        ended_at__gte=F("answered_at") + timedelta(seconds=45),
+        ended_at__gte=F("answered_at") + SHORTEST,
+        ended_at__lte=F("answered_at") + LONGEST,
     ).exclude(agent=None)
-    calls = list(long_enough.select_related("agent").order_by("-created_at", "-id")[:4])
+    calls = list(fitting.select_related("agent").order_by("-created_at", "-id")[:4])
     for call, make in zip(calls, (_finished, _pending, _failed, _exceeded), strict=False):
         _record(call)
         make(call)

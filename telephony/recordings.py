@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import IO
 
 from django.conf import settings
 from django.core.files import File
@@ -21,6 +20,7 @@ from telephony.models import Recording, Transcription
 from telephony.models.transcription import is_configured
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
+from telephony.wav import mend
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def _copy(recording: Recording) -> tuple[int, float]:
                 renewed_at = time.monotonic()
                 if not recording.renew():
                     raise _NotOurs
-        seconds = _seconds(copy, size)
+        seconds = mend(copy, size)
         if not recording.renew():
             raise _NotOurs
         # What an earlier attempt left behind would make the storage choose another name.
@@ -113,14 +113,6 @@ def _pieces(name: str) -> Iterator[bytes]:
         raise SwitchError("there is no such file in RECORDINGS_FOLDER") from error
     except OSError as error:
         raise SwitchUnreachable(f"RECORDINGS_FOLDER: {error.strerror}") from error
-
-
-def _seconds(file: "IO[bytes]", size: int) -> float:
-    """What the file holds: a header written before the voice may promise more."""
-    file.seek(0)
-    with wave.open(file, "rb") as sound:
-        frames = min(sound.getnframes(), size // (sound.getnchannels() * sound.getsampwidth()))
-        return round(frames / sound.getframerate(), 2)
 
 
 def _remove_from_switch(name: str) -> None:

@@ -156,9 +156,9 @@ class TranscriptionAdmin(OfCallsAdmin):
     def call(self, transcription: Transcription) -> str:
         return transcription.connection.uid
 
-    @display(description=_("status"), label=True)
+    @display(description=_("status"), label=STATUSES)
     def state(self, transcription: Transcription) -> tuple[str, str]:
-        return STATUSES[transcription.status], transcription.get_status_display()
+        return transcription.status, transcription.get_status_display()
 
     @display(description=_("length"))
     def length(self, transcription: Transcription) -> str:
@@ -211,9 +211,9 @@ class RecordingAdmin(OfCallsAdmin):
     fields = ("name", "player", "started_at", "shown_state", "length", "size", "ready_at", "attempts", "error")
     readonly_fields = fields
 
-    @display(description=_("state"), label=True)
+    @display(description=_("state"), label=STATES)
     def shown_state(self, recording: Recording) -> tuple[str, str]:
-        return STATES[recording.state], recording.get_state_display()
+        return recording.state, recording.get_state_display()
 
     @display(description=_("length"))
     def length(self, recording: Recording) -> str:
