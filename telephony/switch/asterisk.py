@@ -74,7 +74,7 @@ class AsteriskSwitch:
 
     def _call(self, channel_id: str, endpoint: str, presented: str, ring_seconds: int) -> None:
         caller = re.sub(r"[^0-9A-Za-z+*#._-]", "", presented)
-        wishes = {"endpoint": endpoint, "app": self._app, "channelId": channel_id, "timeout": ring_seconds}
+        wishes: dict[str, str | int] = {"endpoint": endpoint, "app": self._app, "channelId": channel_id, "timeout": ring_seconds}
         if caller:
             wishes["callerId"] = caller
         try:

@@ -356,7 +356,7 @@ class Pbx:
 class Timers:
     """One thread that acts at given times, under the lock of the PBX."""
 
-    def __init__(self, lock: "threading.RLock") -> None:  # type: ignore[valid-type]
+    def __init__(self, lock: "threading.RLock") -> None:
         self._changed = threading.Condition(lock)
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers: Iterator[int] = itertools.count()

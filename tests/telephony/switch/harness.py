@@ -69,8 +69,8 @@ class Line:
     switch: Switch
     listener: Listener
     numbers: dict[str, str]
-    call_in: Callable[[str, str], None]
-    # The far end of a channel puts the phone down.
+    # Somebody (the first) calls a number of ours.
+    call_in: Callable[[str, str], object]
     count: int = 0
 
     @property
@@ -117,7 +117,7 @@ def simulated_line(settings: Any) -> Iterator[Line]:
     }
     try:
         listener.told(Online)
-        yield Line("simulated", switch, listener, numbers, lambda caller, to: switch.arrive(caller, to) and None)
+        yield Line("simulated", switch, listener, numbers, switch.arrive)
     finally:
         listener.stop()
 
@@ -139,10 +139,7 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
         }
         try:
             listener.told(Online)
-            yield (
-                Line("asterisk", switch, listener, numbers, lambda caller, to: server.pbx.call_in(caller, to) and None),
-                server,
-            )
+            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in), server
         finally:
             listener.stop()
 

@@ -120,7 +120,7 @@ def test_what_is_of_no_interest_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -
     def refuse(content: bytes) -> None:
         raise AssertionError(content)
 
-    monkeypatch.setattr(ari_events.orjson, "loads", refuse)
+    monkeypatch.setattr("telephony.switch.ari_events.orjson.loads", refuse)
 
     assert told(message("ChannelVarset", variable="X"), b'{\n  "type": "ChannelVarset",\n  "cha') == []
 

@@ -292,10 +292,11 @@ def test_a_killed_switch_is_empty_when_it_is_back(both: Pair) -> None:
 def test_the_longer_a_switch_is_away_the_longer_we_wait(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     line, server = both
     waits: list[float | None] = []
+    closing = vars(line.switch)["_closing"]
     really = threading.Event.wait
 
     def wait(event: threading.Event, timeout: float | None = None) -> bool:
-        if event is line.switch._closing:
+        if event is closing:
             waits.append(timeout)
             return really(event, 0)
         return really(event, timeout)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from telephony.switch.base import Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
+from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
 from tests.telephony.switch.harness import Line, asterisk_line, simulated_line, wait_for
 
 
@@ -167,10 +167,10 @@ def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
 
 @pytest.mark.parametrize("command", ["answer", "play_music", "stop_music", "join"])
 def test_what_is_asked_of_a_channel_that_is_gone_is_refused(line: Line, command: str) -> None:
-    arguments = {"play_music": ["cc-9-9", "default"], "join": ["cc-9", ["cc-9-9"]]}.get(command, ["cc-9-9"])
+    commands: dict[str, list[Any]] = {"play_music": ["cc-9-9", "default"], "join": ["cc-9", ["cc-9-9"]]}
 
     with pytest.raises(SwitchError):
-        getattr(line.switch, command)(*arguments)
+        getattr(line.switch, command)(*commands.get(command, ["cc-9-9"]))
 
 
 def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
@@ -183,7 +183,7 @@ def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
     line.switch.stop_music(caller)
     line.switch.join("cc-1", [caller, agent])
 
-    arrived = line.listener.events[1]
+    arrived = line.listener.told(Arrived)
     assert (arrived.caller, arrived.dialled) == ("+48600100300", "48221002003")
     assert set(line.switch.channels()) == {Channel(caller, is_up=True), Channel(agent, is_up=True)}
     assert [event.channel_id for event in line.listener.of(Up)] == [agent]
