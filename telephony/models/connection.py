@@ -124,6 +124,7 @@ class Connection(models.Model):
             models.Index(fields=["queue", "-created_at", "-id"], name="connection_of_queue"),
             models.Index(fields=["src_number", "-created_at", "-id"], name="connection_src"),
             models.Index(fields=["dst_number", "-created_at", "-id"], name="connection_dst"),
+            models.Index(fields=["direction", "disposition", "-created_at", "-id"], name="connection_of_result"),
             models.Index(
                 fields=["customer_id", "-created_at"],
                 condition=Q(customer_id__isnull=False),
