@@ -8,13 +8,16 @@ from django.db import connection
 
 LOGGED_OUT = "logged_out"
 
+# Who does what, as a board shows it: those who serve somebody first.
+ORDER = ("talking", "ringing", "wrap_up", "free", "paused", LOGGED_OUT)
 # The index leads to the last row of each, however long the history is.
 _LAST_STATES = """
-SELECT agent.id, last.kind, last.started_at, last.ended_at, last.pause_id, last.connection_id
+SELECT agent.id, last.kind, last.started_at, last.ended_at, last.pause_id, pause.name, last.connection_id
 FROM unnest(%s::bigint[]) AS agent(id)
 LEFT JOIN LATERAL (
   SELECT * FROM telephony_agentstate WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
 ) AS last ON true
+LEFT JOIN telephony_pause AS pause ON pause.id = last.pause_id
 """
 
 
@@ -25,6 +28,7 @@ class Current:
     status: str
     since: datetime | None = None
     pause_id: int | None = None
+    pause_name: str = ""
     connection_id: int | None = None
 
 
@@ -33,8 +37,8 @@ def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
     with connection.cursor() as cursor:
         cursor.execute(_LAST_STATES, [list(agent_ids)])
         return {
-            agent_id: Current(kind, since, pause_id, connection_id)
+            agent_id: Current(kind, since, pause_id, pause_name or "", connection_id)
             if kind and ended_at is None
             else Current(LOGGED_OUT, ended_at)
-            for agent_id, kind, since, ended_at, pause_id, connection_id in cursor.fetchall()
+            for agent_id, kind, since, ended_at, pause_id, pause_name, connection_id in cursor.fetchall()
         }
