@@ -90,7 +90,7 @@ def _board() -> dict[str, Any]:
 
 
 def _numbers(connection_ids: set[int | None]) -> dict[int | None, str]:
-    rows = Connection.objects.filter(pk__in=connection_ids - {None}).order_by()
+    rows = Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None]).order_by()
     return {
         pk: src if direction == Connection.Direction.INBOUND else dst
         for pk, direction, src, dst in rows.values_list("pk", "direction", "src", "dst")

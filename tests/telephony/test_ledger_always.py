@@ -62,7 +62,7 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
 
 
 def calls_of(agent: Agent) -> list[Connection]:
-    connections = ConnectionFactory.create_batch(CALLS, talking=True, agent=agent)
+    connections: list[Connection] = ConnectionFactory.create_batch(CALLS, talking=True, agent=agent)
     for connection in connections:
         LegFactory(connection=connection, role="agent", agent=agent, state="ended", ended_at=at(0))
     return connections
@@ -96,7 +96,9 @@ def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, s
         transaction.set_rollback(True)
 
 
-def worker(number: int, agents: list[Agent], calls: dict[int, list[Connection]], pauses: list[int]) -> Callable:
+def worker(
+    number: int, agents: list[Agent], calls: dict[int, list[Connection]], pauses: list[int]
+) -> Callable[[], int]:
     """Many verbs of one thread, on any of the agents; each number does others."""
 
     def run() -> int:

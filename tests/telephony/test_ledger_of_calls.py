@@ -1,6 +1,7 @@
 """What calls do to an agent's ledger: ring, talk, wrap up, and back to what he did before."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -240,7 +241,7 @@ def test_of_two_calls_that_ring_the_one_he_picks_up_is_his(agent: Agent) -> None
 # What it costs
 
 
-def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Callable) -> None:
+def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Callable[..., Any]) -> None:
     agent.log_in(ACTOR, at(0))
     connection = call(agent)
     # As calls do: of the agent nothing is known but the primary key, and the transaction is the call's.
@@ -258,7 +259,9 @@ def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Ca
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_wrap_ups_end_in_few_statements_however_many_there_are(count: int, django_assert_num_queries: Callable) -> None:
+def test_wrap_ups_end_in_few_statements_however_many_there_are(
+    count: int, django_assert_num_queries: Callable[..., Any]
+) -> None:
     for agent in AgentFactory.create_batch(count):
         agent.log_in(ACTOR, at(0))
         connection = call(agent)
