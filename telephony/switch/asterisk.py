@@ -74,7 +74,12 @@ class AsteriskSwitch:
 
     def _call(self, channel_id: str, endpoint: str, presented: str, ring_seconds: int) -> None:
         caller = re.sub(r"[^0-9A-Za-z+*#._-]", "", presented)
-        wishes: dict[str, str | int] = {"endpoint": endpoint, "app": self._app, "channelId": channel_id, "timeout": ring_seconds}
+        wishes: dict[str, str | int] = {
+            "endpoint": endpoint,
+            "app": self._app,
+            "channelId": channel_id,
+            "timeout": ring_seconds,
+        }
         if caller:
             wishes["callerId"] = caller
         try:
@@ -94,7 +99,15 @@ class AsteriskSwitch:
         except AriError:
             if self._ari.send_if_there("GET", "bridges", bridge_id) is None:
                 raise
-        self._ari.send("POST", "bridges", bridge_id, "addChannel", channel=",".join(channel_ids))
+        self._ari.send(
+            "POST",
+            "bridges",
+            bridge_id,
+            "addChannel",
+            channel=",".join(channel_ids),
+            # A customer does not learn the number of the agent's phone.
+            inhibitConnectedLineUpdates="true",
+        )
         if record_as:
             self._record(bridge_id, record_as)
 

@@ -168,10 +168,13 @@ def _take(network: Network) -> int:
             command.answer = _carried_out(network, command.name, command.arguments)
         except SwitchError as error:
             command.error, command.cause = str(error), error.cause
-        command.taken_at, command.done_at = now, timezone.now()
+        except Exception:
+            # Of another version of the service, perhaps; the next command is to be taken all the same.
+            logger.exception("a command to the simulated switch failed", extra={"command": command.name})
+            command.error = "The simulated switch failed."
         # Not save(), which would bring back the row of one who has given up.
         SwitchCommand.objects.filter(pk=command.pk).update(
-            done_at=command.done_at, answer=command.answer, error=command.error, cause=command.cause
+            done_at=timezone.now(), answer=command.answer, error=command.error, cause=command.cause
         )
     return len(commands)
 

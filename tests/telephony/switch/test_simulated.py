@@ -236,6 +236,14 @@ def test_what_was_asked_before_the_switch_died_is_not_done_when_it_is_back(setti
     assert set(SwitchCommand.objects.values_list("pk", flat=True)) == {of_the_dead.pk, taken.pk}
 
 
+def test_a_command_of_another_version_stops_nothing(line: Line, elsewhere: SimulatedSwitch) -> None:
+    stranger = SwitchCommandFactory(name="teleport", arguments={})
+
+    assert elsewhere.channels() == []
+    stranger.refresh_from_db()
+    assert stranger.error == "The simulated switch failed."
+
+
 def test_commands_that_were_left_behind_are_cleared_away(line: Line, elsewhere: SimulatedSwitch) -> None:
     command = SwitchCommandFactory(taken_at=timezone.now())
     SwitchCommand.objects.filter(pk=command.pk).update(created_at=timezone.now() - timedelta(minutes=5))
