@@ -1,7 +1,7 @@
 """The ledger in the admin: what agents do now, what supervisors do to them, and the rows themselves."""
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -173,7 +173,7 @@ def test_the_lists_of_the_ledger_take_the_same_queries_however_long_they_are(
 
 def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_what_goes_on():
     anna, ewa = AgentFactory(login="anna"), AgentFactory(login="ewa")
-    day = timezone.make_aware(datetime(2026, 3, 2, 9))
+    day = datetime(2026, 3, 2, 9, tzinfo=UTC)
     lunch = PauseFactory(name="Lunch")
     anna.log_in(ACTOR, day)
     anna.pause(ACTOR, lunch.pk, at=day + timedelta(minutes=5))
