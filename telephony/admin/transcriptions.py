@@ -131,6 +131,11 @@ class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
             return queryset.filter(connection=connection_found(search_term)), False
         return queryset, False
 
+    @display(description=_("connection"))
+    def link(self, row: Any) -> str:
+        address = reverse("admin:telephony_connection_change", args=[row.connection_id])
+        return format_html('<a class="cc-link" href="{}">{}</a>', address, row.connection.uid)
+
 
 @admin.register(Transcription)
 class TranscriptionAdmin(OfCallsAdmin):
@@ -142,7 +147,7 @@ class TranscriptionAdmin(OfCallsAdmin):
     list_select_related = ("connection",)
     list_before_template = "admin/telephony/minutes.html"
     actions = ("transcribe_again",)
-    fields = ("call", "created_at", "finished_at", "attempts", "requested_by")
+    fields = ("link", "created_at", "finished_at", "attempts", "requested_by")
     readonly_fields = fields
     change_form_outer_after_template = "admin/telephony/transcription.html"
 
@@ -208,7 +213,7 @@ class RecordingAdmin(OfCallsAdmin):
     list_display_links = ("name",)
     list_filter = (("state", ChoicesDropdownFilter),)
     list_select_related = ("connection",)
-    fields = ("name", "player", "started_at", "shown_state", "length", "size", "ready_at", "attempts", "error")
+    fields = ("link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
     readonly_fields = fields
 
     @display(description=_("state"), label=STATES)

@@ -81,7 +81,8 @@ class TopicViewSet(ApiViewSet):
                 "topic_id": topic.topic_id,
                 "agent_login": topic.agent.login if topic.agent else "",
                 "comment": topic.comment,
-                "custom_fields": topic.fields,
+                # The database keeps no order of keys.
+                "custom_fields": [{"field_id": one["field_id"], "value": one["value"]} for one in topic.fields],
             }
         )
 

@@ -65,14 +65,20 @@ def _coming(connection: Connection) -> Transcription:
     return Transcription(connection=connection)
 
 
+def _in_order(names: tuple[str, ...], entries: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+    """The database keeps no order of keys."""
+    return None if entries is None else [{name: entry[name] for name in names} for entry in entries]
+
+
 def transcription_data(transcription: Transcription, wanted: set[str]) -> dict[str, Any]:
-    data: dict[str, Any] = {"status": transcription.status, "parts": transcription.parts or []}
+    parts = _in_order(("begin", "end", "speaker", "text"), transcription.parts) or []
+    data: dict[str, Any] = {"status": transcription.status, "parts": parts}
     if transcription.status != Transcription.Status.SUCCESS:
         return data
     extras = {
         "summary": transcription.summary,
         "sentiment": transcription.sentiment,
-        "evaluatedCriteria": transcription.evaluated_criteria,
-        "talkListenSilenceRatio": ratio(transcription.parts or [], transcription.seconds),
+        "evaluatedCriteria": _in_order(("criteriaId", "fulfilled"), transcription.evaluated_criteria),
+        "talkListenSilenceRatio": ratio(parts, transcription.seconds),
     }
     return data | {name: value for name, value in extras.items() if name in wanted and value is not None}
