@@ -58,7 +58,7 @@ def _attempt(recording: Recording) -> None:
     try:
         size, seconds = _copy(recording)
     except SwitchUnreachable as error:
-        recording.put_off(f"the switch does not answer: {error}")
+        recording.put_off(str(error))
     except SwitchError as error:
         recording.put_off(str(error), is_refused=True)
     except (wave.Error, EOFError) as error:
@@ -109,9 +109,7 @@ def _pieces(name: str) -> Iterator[bytes]:
         with (Path(settings.RECORDINGS_FOLDER) / f"{name}.wav").open("rb") as file:
             while piece := file.read(PIECE_BYTES):
                 yield piece
-    except FileNotFoundError as error:
-        raise SwitchError("there is no such file in RECORDINGS_FOLDER") from error
-    except OSError as error:
+    except OSError as error:  # a file that is not there yet, or a folder that is not mounted
         raise SwitchUnreachable(f"RECORDINGS_FOLDER: {error.strerror}") from error
 
 

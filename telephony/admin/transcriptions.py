@@ -213,6 +213,7 @@ class RecordingAdmin(OfCallsAdmin):
     list_display_links = ("name",)
     list_filter = (("state", ChoicesDropdownFilter),)
     list_select_related = ("connection",)
+    actions = ("fetch_again",)
     fields = ("link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
     readonly_fields = fields
 
@@ -223,6 +224,15 @@ class RecordingAdmin(OfCallsAdmin):
     @display(description=_("length"))
     def length(self, recording: Recording) -> str:
         return _clock(recording.seconds)
+
+    def has_fetch_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("telephony.change_recording")
+
+    @admin.action(description=_("Fetch again"), permissions=["fetch"])
+    def fetch_again(self, request: HttpRequest, recordings: QuerySet[Recording]) -> None:
+        count = sum(recording.fetch_again(actor_of(request)) for recording in recordings)
+        sentence = ngettext("%(count)s recording is fetched again.", "%(count)s recordings are fetched again.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @display(description=_("recording"))
     def player(self, recording: Recording) -> str:

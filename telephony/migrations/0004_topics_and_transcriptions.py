@@ -166,7 +166,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'recording',
                 'verbose_name_plural': 'recordings',
                 'ordering': ['-id'],
-                'indexes': [models.Index(condition=models.Q(('state__in', ['expected', 'fetching'])), fields=['state', 'next_attempt_at'], name='recording_open'), models.Index(condition=models.Q(('is_considered', False), ('state', 'ready')), fields=['-id'], name='recording_considered'), models.Index(condition=models.Q(('state', 'ready')), fields=['ready_at'], name='recording_kept')],
+                'indexes': [models.Index(condition=models.Q(('state__in', ['expected', 'fetching'])), fields=['state', 'next_attempt_at'], name='recording_open'), models.Index(condition=models.Q(('is_considered', False), ('state', 'ready')), fields=['-id'], name='recording_considered'), models.Index(condition=models.Q(('state', 'ready')), fields=['ready_at'], name='recording_kept'), models.Index(fields=['state', '-id'], name='recording_state')],
             },
         ),
         migrations.CreateModel(

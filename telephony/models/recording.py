@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.actor import Actor
 from callcentre.wake import wake
 from telephony import events
 from telephony.models.connection import Connection
@@ -100,6 +101,8 @@ class Recording(models.Model):
             ),
             models.Index(fields=["-id"], condition=Q(state="ready", is_considered=False), name="recording_considered"),
             models.Index(fields=["ready_at"], condition=Q(state="ready"), name="recording_kept"),
+            # Those that failed, among millions that did not.
+            models.Index(fields=["state", "-id"], name="recording_state"),
         ]
 
     def __str__(self) -> str:
@@ -176,6 +179,15 @@ class Recording(models.Model):
             else {"next_attempt_at": timezone.now() + DELAYS[self.attempts - 1]}
         )
         self._ours().update(error=error[:300], **values)
+
+    def fetch_again(self, actor: Actor) -> bool:
+        """Try once more to get one that had failed; whether it had."""
+        failed = Recording.objects.filter(pk=self.pk, state=self.State.FAILED)
+        with transaction.atomic():
+            if not failed.update(state=self.State.FETCHING, attempts=0, next_attempt_at=timezone.now()):
+                return False
+            wake("telephony.fetch_recording", self.pk)
+        return True
 
     def remove(self) -> None:
         """Forget what was said; that there was a recording stays known."""

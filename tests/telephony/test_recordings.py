@@ -13,6 +13,7 @@ from django.utils import timezone
 from telephony import recordings
 from telephony.models import Recording, Transcription
 from telephony.models.recording import DELAYS
+from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory
 from tests.telephony.sound import RecorderSwitch, wav
 from webhooks.models import Event
@@ -112,7 +113,7 @@ def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: 
     recordings.fetch(recording.pk)
 
     assert state_of(recording) == (State.FAILED, len(DELAYS) + 1)
-    assert recording.error == "the switch does not answer: connection refused"
+    assert recording.error == "connection refused"
     assert events() == []
 
 
@@ -183,6 +184,29 @@ def test_recordings_are_read_from_a_folder_and_left_there(settings: Any, tmp_pat
     assert state_of(recording) == (State.READY, 1)
     assert (tmp_path / f"{recording.name}.wav").exists()
     assert switch.removed == []
+
+
+def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tmp_path: Path) -> None:
+    settings.RECORDINGS_FOLDER = str(tmp_path / "nowhere")
+    recording = RecordingFactory(fetching=True)
+
+    for _ in DELAYS:
+        recordings.fetch(recording.pk)
+        assert state_of(recording)[0] == State.FETCHING
+        Recording.objects.update(next_attempt_at=timezone.now())
+    recordings.fetch(recording.pk)
+
+    assert state_of(recording)[0] == State.FAILED
+
+
+def test_one_that_had_failed_is_fetched_again_when_somebody_says_so(switch: Any) -> None:
+    failed, ready = RecordingFactory(state="failed", attempts=7), RecordingFactory(ready=True)
+    switch.recordings[failed.name] = wav(1000)
+
+    assert (failed.fetch_again(ACTOR), ready.fetch_again(ACTOR)) == (True, False)
+    recordings.fetch(failed.pk)
+
+    assert state_of(failed) == (State.READY, 1)
 
 
 def test_the_sweep_looks_for_a_recording_whose_end_nobody_told_of(switch: Any) -> None:

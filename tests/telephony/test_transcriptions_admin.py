@@ -162,6 +162,17 @@ def test_who_may_not_hear_recordings_gets_no_player() -> None:
     assert "data-player" not in page
 
 
+def test_recordings_that_failed_are_fetched_again_by_those_who_may() -> None:
+    failed, page = RecordingFactory(state="failed"), reverse("admin:telephony_recording_changelist")
+
+    staff("view_recording").act(page, "fetch_again", failed)
+    assert Recording.objects.get().state == "failed"
+    response = superuser().act(page, "fetch_again", failed)
+
+    assert messages_of(response) == ["1 recording is fetched again."]
+    assert Recording.objects.get().state == "fetching"
+
+
 # The sound
 
 
