@@ -48,6 +48,7 @@ def place(pk: int) -> None:
         elif connection.agent and _is_allowed(now):
             connection.state = Connection.State.ORIGINATING
             connection.save(update_fields=["state"])
+            connection.all_legs = []  # of a call that nobody has placed
             leg = legs.add_leg(connection, Leg.Role.AGENT, connection.src, now, agent=connection.agent)
             events.connection_started(connection)
             connection.agent.ring(connection, legs.instant(connection, now))
