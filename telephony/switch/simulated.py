@@ -22,7 +22,7 @@ from django.utils import timezone
 from callcentre.nudge import nudge, subscribe
 from telephony.models import Agent, SwitchCommand
 from telephony.switch.base import Channel, Event, Online, Replaced, SwitchError, SwitchUnreachable
-from telephony.switch.simulation import PATIENCE, Network
+from telephony.switch.simulation import Network
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class SimulatedSwitch:
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         self._do("call_number", channel_id=channel_id, number=number, ring_seconds=ring_seconds)
 
-    def arrive(self, caller: str, dialled: str, *, patience: float = PATIENCE, talk: float | None = None) -> str:
+    def arrive(self, caller: str, dialled: str, *, patience: float | None = None, talk: float | None = None) -> str:
         """Somebody outside calls us; he gives up after `patience` seconds without anybody to talk to, and talks for
         `talk`. His channel."""
         return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk))

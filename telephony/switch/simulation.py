@@ -64,7 +64,7 @@ class _Phone:
     id: str
     number: str
     is_agent: bool
-    patience: float = PATIENCE
+    patience: float | None = None
     talk: float | None = None
     is_up: bool = False
     bridge: "_Bridge | None" = None
@@ -125,7 +125,7 @@ class Network:
                 self._after(RINGS_AFTER + ringing, phone, lambda: self._pick_up(phone))
             self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
-    def arrive(self, caller: str, dialled: str, patience: float, talk: float | None) -> str:
+    def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None) -> str:
         """Somebody calls us; his channel."""
         with self._lock:
             self._count += 1
@@ -218,7 +218,8 @@ class Network:
         """Its timers are void; somebody outside who talks to nobody gives up some time."""
         phone.turn += 1
         if not phone.is_agent:
-            self._after(phone.patience, phone, lambda: self._end(phone, UNKNOWN))
+            patience = PATIENCE if phone.patience is None else phone.patience
+            self._after(patience, phone, lambda: self._end(phone, UNKNOWN))
 
     def _talk(self, bridge: _Bridge) -> None:
         """A conversation begins, if there is somebody to talk to, and so does the time after which one hangs up.

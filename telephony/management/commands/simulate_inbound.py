@@ -8,7 +8,6 @@ from django.db.models import Q
 from telephony.models import Queue
 from telephony.switch.base import SwitchError
 from telephony.switch.simulated import SimulatedSwitch
-from telephony.switch.simulation import PATIENCE
 
 
 class Command(BaseCommand):
@@ -18,7 +17,7 @@ class Command(BaseCommand):
         parser.add_argument("queue", metavar="QUEUE", help="name or id of a queue that has a number")
         parser.add_argument("numbers", metavar="NUMBER", nargs="+", help="who calls")
         parser.add_argument(
-            "--gives-up-after", type=float, default=PATIENCE, metavar="SECONDS", help="without anybody to talk to"
+            "--gives-up-after", type=float, metavar="SECONDS", help="without anybody to talk to; 60 unless it is given"
         )
         parser.add_argument(
             "--talks-for", type=float, metavar="SECONDS", help="before he hangs up; 2 to 4 unless it is given"

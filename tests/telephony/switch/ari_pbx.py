@@ -189,7 +189,7 @@ class Pbx:
         line.state = "Up"
         self._dial(line, "ANSWER")
         self._tell_of(line, "ChannelStateChange")
-        if not self._is_connected(line.app):
+        if not self.is_connected(line.app):
             self._destroy(line, 16)
             return
         line.is_in_stasis = True
@@ -198,7 +198,7 @@ class Pbx:
     def call_in(self, caller: str, dialled: str, app: str = "callcentre", *args: str) -> Line | None:
         """Somebody calls, and the dialplan says Stasis(app,…); None where nobody listens, and the dialplan goes on."""
         with self.lock:
-            if not self._is_connected(app):
+            if not self.is_connected(app):
                 return None
             position = next(self._numbers)
             line = Line(
@@ -208,6 +208,11 @@ class Pbx:
             self.lines[line.id] = line
             self._tell_of(line, "StasisStart", args=list(args))
             return line
+
+    def picked_up(self, channel_id: str) -> None:
+        """One that rings for ever, after all."""
+        with self.lock:
+            self._pick_up(self.line(channel_id))
 
     def far_end_hangs_up(self, channel_id: str) -> None:
         with self.lock:
@@ -318,7 +323,7 @@ class Pbx:
         self.apps[name].sources.add(source)
         return self.apps[name]
 
-    def _is_connected(self, name: str) -> bool:
+    def is_connected(self, name: str) -> bool:
         return name in self.apps and self.apps[name].send is not None
 
     def _dial(self, line: Line, dialstatus: str) -> None:

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import pytest
+
+from telephony.switch import simulated, simulation
 from telephony.switch.asterisk import AsteriskSwitch
 from telephony.switch.base import Arrived, Event, Online, Switch
 from telephony.switch.simulated import SimulatedSwitch
@@ -99,9 +102,11 @@ class Line:
 
 
 @contextmanager
-def simulated_line(settings: Any) -> Iterator[Line]:
-    # Ringing for a second, talking for three: 20 times as fast.
+def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
+    """Its people do all 20 times as fast, but nobody gives up, and nobody waits in vain, because a machine is slow."""
     settings.SIMULATED_SPEED = 20
+    patch.setattr(simulation, "PATIENCE", 20_000.0)
+    patch.setattr(simulated, "ANSWER_SECONDS", 60.0)
     for number in ("101", "102"):
         AgentFactory(number=number)
     switch = SimulatedSwitch()

@@ -86,13 +86,13 @@ def test_whoever_hangs_up_in_a_bridge_ends_normally_and_outside_of_one_for_no_re
 
 def test_a_phone_that_is_picked_up_while_nobody_listens_is_gone_afterwards(both: Pair) -> None:
     line, server = both
-    server.pbx.pick_up = 0.3
-    channel_id = line.agent()
+    channel_id = line.customer("rings")
     line.told(Ringing, channel_id=channel_id)
-
     server.cut()
     line.told(Offline)
-    wait_for(lambda: not server.pbx.lines)
+    wait_for(lambda: not server.pbx.is_connected("callcentre"))
+
+    server.pbx.picked_up(channel_id)
     server.mend()
 
     wait_for(lambda: len(line.listener.of(Online)) == 2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from telephony.switch import simulation
 from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
 from tests.telephony.switch.harness import Line, asterisk_line, simulated_line, wait_for
 
@@ -17,9 +18,11 @@ from tests.telephony.switch.harness import Line, asterisk_line, simulated_line, 
         "asterisk that tells all twice",
     ]
 )
-def line(request: pytest.FixtureRequest, settings: Any) -> Iterator[Line]:
+def line(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
     if request.param == "simulated":
-        with simulated_line(settings) as line:
+        # Here nobody hangs up by himself.
+        monkeypatch.setattr(simulation, "TALK", (20_000.0, 20_000.0))
+        with simulated_line(settings, monkeypatch) as line:
             yield line
     else:
         copies = 2 if "twice" in request.param else 1

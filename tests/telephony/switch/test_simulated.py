@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from telephony.models import SwitchCommand
-from telephony.switch import current_switch, simulated
+from telephony.switch import current_switch, simulated, simulation
 from telephony.switch.base import (
     Arrived,
     Channel,
@@ -33,8 +33,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def line(settings: Any) -> Iterator[Line]:
-    with simulated_line(settings) as line:
+def line(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
+    with simulated_line(settings, monkeypatch) as line:
         yield line
 
 
@@ -44,7 +44,17 @@ def elsewhere() -> SimulatedSwitch:
     return SimulatedSwitch()
 
 
-def joined(line: Line, number: str = "+48600100200", record_as: str = "") -> tuple[str, str]:
+@pytest.fixture(autouse=True)
+def _usual_talk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test changes of it is put back."""
+    monkeypatch.setattr(simulation, "TALK", simulation.TALK)
+
+
+def joined(
+    line: Line, number: str = "+48600100200", *, record_as: str = "", talk: float | None = None
+) -> tuple[str, str]:
+    if talk is not None:
+        simulation.TALK = (talk, talk)
     agent = line.agent()
     customer = "cc-2-1"
     line.switch.call_number(customer, number, presented="", ring_seconds=20)
@@ -67,8 +77,9 @@ def test_one_side_hangs_up_by_itself(line: Line, number: str, who: str) -> None:
     assert [channel.id for channel in line.switch.channels()] == [customer if who == "agent" else agent]
 
 
-def test_a_customer_without_anybody_to_talk_to_gives_up(line: Line) -> None:
-    agent, customer = joined(line)
+def test_a_customer_without_anybody_to_talk_to_gives_up(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, customer = joined(line, talk=20_000.0)
+    monkeypatch.setattr(simulation, "PATIENCE", 2.0)
 
     line.switch.part("cc-1")
 
@@ -77,21 +88,23 @@ def test_a_customer_without_anybody_to_talk_to_gives_up(line: Line) -> None:
     assert line.switch.channels() == [Channel(agent, is_up=True)]
 
 
-def test_a_customer_whose_agent_is_gone_gives_up(line: Line) -> None:
-    agent, customer = joined(line)
+def test_a_customer_whose_agent_is_gone_gives_up(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, customer = joined(line, talk=20_000.0)
+    monkeypatch.setattr(simulation, "PATIENCE", 2.0)
 
     line.switch.hang_up(agent)
 
     assert line.told(Ended, channel_id=customer).cause == 0
 
 
-def test_whoever_is_on_hold_does_not_hang_up_as_if_he_talked(line: Line) -> None:
-    agent, _ = joined(line, "+48600100211")
+def test_whoever_is_on_hold_does_not_hang_up_as_if_he_talked(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of this number's calls the agent would hang up, were he talking.
+    agent, customer = joined(line, "+48600100211", talk=60.0)
+    monkeypatch.setattr(simulation, "PATIENCE", 70.0)
+
     line.switch.part("cc-1")
 
-    line.told(Ended)
-
-    # The agent would have hung up; he waits, and the customer has given up.
+    assert line.told(Ended).channel_id == customer
     assert line.switch.channels() == [Channel(agent, is_up=True)]
 
 
@@ -223,13 +236,15 @@ def test_a_command_that_nobody_takes_is_withdrawn(elsewhere: SimulatedSwitch, mo
     assert not SwitchCommand.objects.exists()
 
 
-def test_what_was_asked_before_the_switch_died_is_not_done_when_it_is_back(settings: Any) -> None:
+def test_what_was_asked_before_the_switch_died_is_not_done_when_it_is_back(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arguments = {"channel_id": "cc-5-1", "number": "101", "ring_seconds": 20}
     of_the_dead = SwitchCommandFactory(name="call_agent", arguments=arguments)
     taken = SwitchCommandFactory(name="call_agent", arguments=arguments, taken_at=timezone.now())
-    SwitchCommand.objects.filter(pk=of_the_dead.pk).update(created_at=timezone.now() - timedelta(seconds=30))
+    SwitchCommand.objects.filter(pk=of_the_dead.pk).update(created_at=timezone.now() - timedelta(minutes=5))
 
-    with simulated_line(settings) as line:
+    with simulated_line(settings, monkeypatch) as line:
         line.told(Up, channel_id=line.agent())
 
         assert [event.channel_id for event in line.listener.of(Up)] == ["cc-1-1"]
@@ -246,7 +261,7 @@ def test_a_command_of_another_version_stops_nothing(line: Line, elsewhere: Simul
 
 def test_commands_that_were_left_behind_are_cleared_away(line: Line, elsewhere: SimulatedSwitch) -> None:
     command = SwitchCommandFactory(taken_at=timezone.now())
-    SwitchCommand.objects.filter(pk=command.pk).update(created_at=timezone.now() - timedelta(minutes=5))
+    SwitchCommand.objects.filter(pk=command.pk).update(created_at=timezone.now() - timedelta(minutes=20))
 
     elsewhere.channels()
 
