@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -120,25 +121,44 @@ class _PartInline(TabularInline):
         return super().get_queryset(request).select_related(*related)  # type: ignore[no-any-return]
 
 
+def _instant(name: str, description: Any) -> Any:
+    """To the second, as what happens in a call happens fast."""
+
+    @display(description=description)
+    def shown(inline: Any, row: Any) -> str:
+        return second(getattr(row, name)) or "–"
+
+    return shown
+
+
 class OfferInline(_PartInline):
     model = Offer
-    fields = ("agent", "queue", "offered_at", "outcome", "answered_at", "ended_at", "transferred_at")
+    fields = ("agent", "queue", "offered", "outcome", "answered", "ended", "transferred")
+    offered, answered = _instant("offered_at", _("offered")), _instant("answered_at", _("answered"))
+    ended, transferred = _instant("ended_at", _("ended")), _instant("transferred_at", _("handed on"))
     verbose_name_plural = _("offers to agents")
 
 
 class TransferInline(_PartInline):
     model = Transfer
-    fields = ("at", "actor_name", "from_agent", "queue", "number")
+    fields = ("moment", "actor_name", "from_agent", "queue", "number")
+    moment = _instant("at", _("time"))
 
 
 class LegInline(_PartInline):
     model = Leg
-    fields = ("role", "number", "agent", "state", "asked_at", "up_at", "ended_at", "cause", "tech_cause")
+    fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "tech_cause")
+    asked, up, ended = (
+        _instant("asked_at", _("asked for")),
+        _instant("up_at", _("up")),
+        _instant("ended_at", _("ended")),
+    )
 
 
 class CommandInline(_PartInline):
     model = CallCommand
-    fields = ("created_at", "kind", "actor_name", "done_at", "error")
+    fields = ("asked", "kind", "actor_name", "done", "error")
+    asked, done = _instant("created_at", _("asked")), _instant("done_at", _("done"))
 
 
 @admin.register(Connection)
@@ -146,7 +166,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     """Who called whom, what came of it, and what was said?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = ("start", "uid", "way", "src", "dst", "result", "length", "talk", "agent", "queue")
+    list_display = ("start", "uid", "way", "src", "dst", "result", "length", "talk", "login", "queue")
     list_display_links = ("start", "uid")
     # The span first: the others look in it.
     list_filter = (
@@ -160,9 +180,9 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("id",)
     search_help_text = _("Id, or number of either side in any spelling")
     fieldsets = (
-        (None, {"fields": ("uid", "way", "result", "src", "dst", "agent", "queue", "customer_id")}),
-        (_("Course"), {"fields": ("start", "answer", "end", "length", "talk", "ring_seconds", "wait_seconds")}),
-        (_("End of the call"), {"fields": ("hung_up_by", "cause", "request_id")}),
+        (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer_id"))}),
+        (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
+        (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_id"),)}),
     )
     inlines = (OfferInline, TransferInline, LegInline, CommandInline)
     change_form_outer_after_template = "admin/telephony/connection.html"
@@ -174,7 +194,11 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         return super().get_queryset(request).select_related("agent", "queue")  # type: ignore[no-any-return]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> list[str]:
-        return [name for _title, options in self.fieldsets for name in options["fields"]]
+        return flatten_fieldsets(self.fieldsets)
+
+    def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
+        """Of what may happen to a call, that which did."""
+        return [inline for inline in self.inlines if inline.model.objects.filter(connection=obj).exists()]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Connection], search_term: str
@@ -207,6 +231,10 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     def result(self, call: Connection) -> tuple[str, str]:
         return call.disposition, str(call.get_disposition_display() or call.get_state_display())
 
+    @display(description=_("result"))
+    def outcome(self, call: Connection) -> str:
+        return self.result(call)[1]
+
     @display(description=_("length"))
     def length(self, call: Connection) -> str:
         return _clock(call.duration)
@@ -214,6 +242,10 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("talk"))
     def talk(self, call: Connection) -> str:
         return _clock(call.billsec)
+
+    @display(description=_("agent"))
+    def login(self, call: Connection) -> str:
+        return call.agent.login if call.agent else "–"
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         if call := options["obj"]:

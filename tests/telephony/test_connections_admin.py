@@ -136,7 +136,7 @@ def test_the_page_of_a_call_takes_the_same_queries_however_much_happened(django_
             OfferFactory(connection=call, ended_at=START + timedelta(days=900), offered_at=START)
             LegFactory(connection=call, agent=AgentFactory())
             TransferFactory(connection=call, from_agent=AgentFactory(), queue=QueueFactory())
-        with django_assert_num_queries(10):
+        with django_assert_num_queries(13):
             client.get(page_of(call))
 
 
