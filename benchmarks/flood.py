@@ -55,8 +55,8 @@ class FloodPbx(Pbx):
 
 def _steps() -> list[tuple[int, str, dict[str, Any]]]:
     """(leg, type of message, what else it says) of one call: what matters twice, as Asterisk tells it."""
-    variables = [("ChannelVarset", {"variable": "VARIABLE", "value": "x" * 40})]
-    begins = [
+    variables: list[tuple[str, dict[str, Any]]] = [("ChannelVarset", {"variable": "VARIABLE", "value": "x" * 40})]
+    begins: list[tuple[str, dict[str, Any]]] = [
         *variables * 8,
         ("Dial", {"dialstatus": ""}),
         ("Dial", {"dialstatus": "RINGING"}),
@@ -65,7 +65,10 @@ def _steps() -> list[tuple[int, str, dict[str, Any]]]:
         *variables * 8,
         *[("StasisStart", {"args": []})] * 2,
     ]
-    ends = [("StasisEnd", {}), *[("ChannelDestroyed", {"cause": 16, "cause_txt": "Normal Clearing"})] * 2]
+    ends: list[tuple[str, dict[str, Any]]] = [
+        ("StasisEnd", {}),
+        *[("ChannelDestroyed", {"cause": 16, "cause_txt": "Normal Clearing"})] * 2,
+    ]
     steps = [(1, *message) for message in begins] + [(2, *message) for message in begins]
     steps += [(leg, "ChannelEnteredBridge", {"bridge": {"id": "b"}}) for leg in (1, 2)]
     steps += [(leg, *message) for leg in (2, 1) for message in ends]

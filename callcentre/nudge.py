@@ -58,7 +58,7 @@ def _listen(topic: str, act: Callable[[], object], stopping: threading.Event) ->
         try:
             # Without a socket_timeout of None the client would give up each 5 s, and try ten times.
             client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=None, socket_connect_timeout=2, retry=None)
-            with client, client.pubsub(ignore_subscribe_messages=True) as subscription:
+            with client, client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
                 subscription.subscribe(_channel(topic))
                 act()
                 while not stopping.is_set():

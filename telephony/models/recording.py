@@ -121,8 +121,8 @@ class Recording(models.Model):
     def begin(cls, connection: Connection) -> str:
         """The switch is about to be told to record a call, which the caller has locked. The recording's name."""
         started_at = timezone.now().replace(microsecond=0)
-        recording = cls(name=connection.recording_name, connection=connection, started_at=started_at)
-        cls.objects.bulk_create([recording], ignore_conflicts=True)
+        recording = Recording(name=connection.recording_name, connection=connection, started_at=started_at)
+        Recording.objects.bulk_create([recording], ignore_conflicts=True)
         return recording.name
 
     @classmethod

@@ -113,7 +113,7 @@ class Service:
 
 
 def some_agents(count: int) -> list[Agent]:
-    agents = [AgentFactory(number=str(200 + n)) for n in range(count)]
+    agents: list[Agent] = [AgentFactory(number=str(200 + n)) for n in range(count)]
     for agent in agents:
         agent.log_in(ACTOR)
     return agents
