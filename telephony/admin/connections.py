@@ -182,7 +182,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     fieldsets = (
         (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer_id"))}),
         (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
-        (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_id"),)}),
+        (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_of"),)}),
     )
     inlines = (OfferInline, TransferInline, LegInline, CommandInline)
     change_form_outer_after_template = "admin/telephony/connection.html"
@@ -234,6 +234,10 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("result"))
     def outcome(self, call: Connection) -> str:
         return self.result(call)[1]
+
+    @display(description=_("request id"))
+    def request_of(self, call: Connection) -> str:
+        return call.request_id or "–"
 
     @display(description=_("length"))
     def length(self, call: Connection) -> str:
