@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from itertools import islice
 
 import orjson
 from django.db import connection, transaction
@@ -32,7 +33,7 @@ SELECT r.id, 'system', 'system', 'create', '{}', '', COALESCE(s.name, ''), '', r
 FROM campaigns_record r LEFT JOIN campaigns_recordstatus s ON s.id = r.status_id
 WHERE r.campaign_id = %s AND r.id > %s
 """
-_BLOCK = 5000
+BLOCK = 5000
 
 
 @transaction.atomic
@@ -54,8 +55,8 @@ def generate(count: int) -> None:
         fields = [str(pk) for pk in campaign.fields.order_by("order").values_list("pk", flat=True)]
         lines = _lines(campaign.pk, statuses, fields, range(known, known + count))
         with cursor.copy(f"COPY campaigns_record ({_COLUMNS}) FROM STDIN") as copy:
-            while block := [line for line, _ in zip(lines, range(_BLOCK), strict=False)]:
-                copy.write("".join(block))
+            while block := "".join(islice(lines, BLOCK)):
+                copy.write(block)
         cursor.execute(_HISTORY, [campaign.pk, last_id])
 
 

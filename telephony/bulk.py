@@ -4,7 +4,7 @@ import random
 from bisect import bisect
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -32,7 +32,7 @@ SELECT id, queue_id, COALESCE(agent_id, (%(agents)s::bigint[])[1 + id %% %(count
   CASE WHEN answered_at IS NULL THEN 'abandoned' ELSE 'answered' END
 FROM telephony_connection WHERE id >= %(first_id)s AND direction = 'INBOUND'
 """
-_BLOCK = 5000
+BLOCK = 5000
 
 
 def generate(count: int) -> None:
@@ -55,8 +55,8 @@ def generate(count: int) -> None:
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[str]:
-    while block := [line for line, _ in zip(lines, range(_BLOCK), strict=False)]:
-        yield "".join(block)
+    while block := "".join(islice(lines, BLOCK)):
+        yield block
 
 
 def _agents() -> list[tuple[int, str]]:

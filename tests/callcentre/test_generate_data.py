@@ -4,12 +4,21 @@ import pytest
 from django.core.management import call_command
 from django.db.models import Count, F, Q
 
+import campaigns.bulk
+import telephony.bulk
 from campaigns.models import Record, RecordChange
 from telephony.models import Connection, Offer
 from tests.conftest import ApiClient
 from tests.telephony.factories import ConnectionFactory
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there are among millions."""
+    for bulk in (telephony.bulk, campaigns.bulk):
+        monkeypatch.setattr(bulk, "BLOCK", 7)
 
 
 def test_connections_are_as_many_as_asked_for_in_the_order_of_time_and_over() -> None:
