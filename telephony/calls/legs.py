@@ -13,9 +13,9 @@ from telephony.models import Agent, Connection, Leg
 NORMAL = 16
 
 
-def lock(pk: int, *, skip_locked: bool = False) -> Connection | None:
+def lock(pk: int) -> Connection | None:
     """The connection, with its agent and queue, locked until the transaction ends; read its legs after this."""
-    for connection in _locked(skip_locked=skip_locked).filter(pk=pk):
+    for connection in _locked().filter(pk=pk):
         return _as_it_is_now(connection)
     return None
 
@@ -33,18 +33,23 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
 
 def _as_it_is_now(connection: Connection) -> Connection:
     """A statement that waited for the lock has the row as it is now, and beside it the agent and queue that it had
-    before: those that changed are read again. What is logged from here on is about this call."""
+    before: those that changed are read again."""
     for name in ("agent", "queue"):
         joined = connection._state.fields_cache.get(name)
         if (joined.pk if joined else None) != getattr(connection, f"{name}_id"):
             del connection._state.fields_cache[name]
-    structlog.contextvars.bind_contextvars(connection_id=connection.uid, request_id=connection.request_id)
+    name_in_logs(connection)
     return connection
 
 
-def _locked(*, skip_locked: bool = False) -> QuerySet[Connection]:
+def name_in_logs(connection: Connection) -> None:
+    """What this thread logs from here on is about this call, and the request that asked for it."""
+    structlog.contextvars.bind_contextvars(connection_id=connection.uid, request_id=connection.request_id)
+
+
+def _locked() -> QuerySet[Connection]:
     everything = Connection.objects.select_related("agent", "queue").order_by()
-    return everything.select_for_update(of=("self",), no_key=True, skip_locked=skip_locked)
+    return everything.select_for_update(of=("self",), no_key=True)
 
 
 def instant(connection: Connection, at: datetime) -> datetime:

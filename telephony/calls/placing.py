@@ -13,13 +13,25 @@ from django.utils import timezone
 
 from telephony import events
 from telephony.calls import legs, orders
-from telephony.models import Connection, Leg
+from telephony.models import Agent, Connection, Leg
 
 # A call that is older was not placed by the task that was woken for it.
 OVERDUE_SECONDS = 1.0
 # Of a sweep; the next one is a second later.
 MOST_AT_ONCE = 50
 
+_CLAIMED = ("created_at", "src", "dst", "queue_id", "request_id", "agent_id")
+_CLAIM = f"""
+WITH claimed AS (
+  UPDATE telephony_connection SET state = 'originating'
+  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s RETURNING id, {", ".join(_CLAIMED)}
+), leg AS (
+  INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
+  SELECT id, 'agent', agent_id, src, 'cc-' || id || '-1', 'asked', %(now)s, '' FROM claimed
+)
+SELECT {", ".join(f"c.{name}" for name in _CLAIMED)}, a.login
+FROM claimed c JOIN telephony_agent a ON a.id = c.agent_id
+"""  # noqa: S608  (names of columns)
 # Whoever counts is alone until he has committed.
 _LOCK_SPACE = 0x63616C6C
 _OPEN = "SELECT count(*) FROM telephony_connection WHERE state NOT IN ('queued', 'ended')"
@@ -32,27 +44,41 @@ WHERE c.direction = 'OUTBOUND' AND c.created_at > %s AND l.role = 'agent' AND l.
 
 def place(pk: int) -> None:
     """Ring the agent's phone, if nobody has yet and the limits allow it; give up a call that had to wait too long."""
+    now = timezone.now()
     with transaction.atomic():
-        connection = legs.lock(pk, skip_locked=True)
-        if connection is None or connection.state != Connection.State.QUEUED:
-            return
-        now = timezone.now()
-        if connection.place_until and connection.place_until < now:
-            legs.end(
-                connection,
-                legs.instant(connection, now),
-                Connection.Disposition.FAILED,
-                cause=None,
-                hung_up_by=Connection.Party.SYSTEM,
-            )
-        elif connection.agent and _is_allowed(now):
-            connection.state = Connection.State.ORIGINATING
-            connection.save(update_fields=["state"])
-            connection.all_legs = []  # of a call that nobody has placed
-            leg = legs.add_leg(connection, Leg.Role.AGENT, connection.src, now, agent=connection.agent)
+        if _is_allowed() and (connection := _claimed(pk, now)):
             events.connection_started(connection)
-            connection.agent.ring(connection, legs.instant(connection, now))
+            if connection.agent:
+                connection.agent.ring(connection, now)
+            leg = Leg(channel_id=f"cc-{pk}-1", number=connection.src)
             orders.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
+        else:
+            _give_up_late(pk, now)
+
+
+def _claimed(pk: int, now: datetime) -> Connection | None:
+    """The call, with its agent, which nobody else places from now on."""
+    with database.cursor() as cursor:
+        cursor.execute(_CLAIM, {"id": pk, "now": now})
+        if (row := cursor.fetchone()) is None:
+            return None
+    *values, login = row
+    connection = Connection(pk=pk, **dict(zip(_CLAIMED, values, strict=True)))
+    connection.agent = Agent(pk=connection.agent_id, login=login)
+    legs.name_in_logs(connection)
+    return connection
+
+
+def _give_up_late(pk: int, now: datetime) -> None:
+    connection = legs.lock(pk) if Connection.objects.late(now).filter(pk=pk).exists() else None
+    if connection and connection.state == Connection.State.QUEUED:
+        legs.end(
+            connection,
+            legs.instant(connection, now),
+            Connection.Disposition.FAILED,
+            cause=None,
+            hung_up_by=Connection.Party.SYSTEM,
+        )
 
 
 def overdue(now: datetime) -> list[int]:
@@ -63,7 +89,7 @@ def overdue(now: datetime) -> list[int]:
     return list(waiting.order_by("created_at", "id").values_list("pk", flat=True)[:MOST_AT_ONCE])
 
 
-def _is_allowed(now: datetime) -> bool:
+def _is_allowed() -> bool:
     if not (settings.CALLS_PER_SECOND or settings.TRUNK_LIMIT):
         return True
     with database.cursor() as cursor:

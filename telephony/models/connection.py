@@ -26,6 +26,10 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
     def open(self) -> "ConnectionQuerySet":
         return self.exclude(state=Connection.State.ENDED)
 
+    def late(self, now: datetime) -> "ConnectionQuerySet":
+        """Still to be placed, and too late for it."""
+        return self.filter(state=Connection.State.QUEUED, place_until__lt=now)
+
     def with_uid(self, uid: str) -> "ConnectionQuerySet":
         """The one connection of this id, or none: whatever is no id finds none."""
         epoch, dot, number = uid.partition(".")
