@@ -1,3 +1,36 @@
 from telephony.models.agent import Agent, AgentGroup
+from telephony.models.connection import CallCommand, Connection, Leg, Offer, Transfer
+from telephony.models.ledger import AgentSession, AgentState
+from telephony.models.pause import Pause
+from telephony.models.queue import OpeningHours, Queue, QueueMember
+from telephony.models.recording import Recording
+from telephony.models.shortcut import TransferShortcut
+from telephony.models.switch_command import SwitchCommand
+from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
+from telephony.models.transcription import EvaluationCriterion, Transcription, TranscriptionUsage
 
-__all__ = ["Agent", "AgentGroup"]
+__all__ = [
+    "Agent",
+    "AgentGroup",
+    "AgentSession",
+    "AgentState",
+    "CallCommand",
+    "Connection",
+    "ConnectionTopic",
+    "EvaluationCriterion",
+    "Leg",
+    "Offer",
+    "OpeningHours",
+    "Pause",
+    "Queue",
+    "QueueMember",
+    "Recording",
+    "SwitchCommand",
+    "Topic",
+    "TopicField",
+    "TopicGroup",
+    "Transcription",
+    "TranscriptionUsage",
+    "Transfer",
+    "TransferShortcut",
+]

@@ -1,0 +1,363 @@
+"""Calls: the connection, its legs at the switch, its offers to agents, its transfers."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.models import Change
+from callcentre.phone import PhoneError, normalise
+from callcentre.wake import wake
+from telephony.models.agent import Agent
+from telephony.models.queue import Queue
+from telephony.numbers import comparable
+
+
+class ConnectionQuerySet(models.QuerySet["Connection"]):
+    def open(self) -> "ConnectionQuerySet":
+        return self.exclude(state=Connection.State.ENDED)
+
+    def late(self, now: datetime) -> "ConnectionQuerySet":
+        """Still to be placed, and too late for it."""
+        return self.filter(state=Connection.State.QUEUED, place_until__lt=now)
+
+    def with_uid(self, uid: str) -> "ConnectionQuerySet":
+        """The one connection of this id, or none: whatever is no id finds none."""
+        epoch, dot, number = uid.partition(".")
+        if not (dot and epoch.isdecimal() and number.isdecimal() and epoch.isascii() and number.isascii()):
+            return self.none()
+        if len(epoch) > 11 or len(number) > 18 or number.startswith("0"):
+            return self.none()
+        return self.filter(pk=int(number), created_at=datetime.fromtimestamp(int(epoch), UTC))
+
+
+class Connection(models.Model):
+    """One call, in or out. Its id is `epoch.number`: the second of its creation and its row.
+
+    An outbound one is asked for by an agent's side: his phone first (ORIGINATING), then the customer (DIALLING), then
+    both in one bridge (TALKING). An inbound one waits in a queue until an agent talks, and may go back to wait. It
+    ends once; what it was is then final. Instants are whole seconds.
+    """
+
+    class Direction(models.TextChoices):
+        INBOUND = "INBOUND", _("inbound")
+        OUTBOUND = "OUTBOUND", _("outbound")
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("to be placed")
+        ORIGINATING = "originating", _("ringing the agent")
+        DIALLING = "dialling", _("ringing the customer")
+        WAITING = "waiting", _("waiting in a queue")
+        TALKING = "talking", _("talking")
+        ENDED = "ended", _("ended")
+
+    class Disposition(models.TextChoices):
+        ANSWERED = "ANSWERED", _("answered")
+        BUSY = "BUSY", _("busy")
+        NO_ANSWER = "NO ANSWER", _("no answer")
+        FAILED = "FAILED", _("failed")
+
+    class Party(models.TextChoices):
+        AGENT = "agent", _("agent")
+        CUSTOMER = "customer", _("customer")
+        SYSTEM = "system", _("system")
+
+    direction = models.CharField(_("direction"), max_length=8, choices=Direction)
+    state = models.CharField(_("state"), max_length=12, choices=State)
+    # As sent by the client or told by the switch, and in their normal forms, by which they are found.
+    src = models.CharField(_("from"), max_length=100)
+    dst = models.CharField(_("to"), max_length=100)
+    src_number = models.CharField(max_length=64, editable=False)
+    dst_number = models.CharField(max_length=64, editable=False)
+    # Where the call waits or came in; of an outbound one the queue it was placed for, if any.
+    queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="connections", db_index=False, verbose_name=_("queue")
+    )
+    # Who asked for it, or who answered it last.
+    agent = models.ForeignKey(
+        Agent, models.PROTECT, null=True, related_name="connections", db_index=False, verbose_name=_("agent")
+    )
+    # Of the app above; see telephony.customers.
+    customer_id = models.BigIntegerField(_("customer"), null=True)
+    caller_id = models.CharField(_("number presented"), max_length=100, blank=True)
+    created_at = models.DateTimeField(_("start"))
+    # When it entered the queue in which it waits: a transfer sets it anew.
+    waiting_since = models.DateTimeField(null=True)
+    # The other side was first reached: the customer of an outbound call, an agent for an inbound one.
+    answered_at = models.DateTimeField(_("answered"), null=True)
+    ended_at = models.DateTimeField(_("end"), null=True)
+    disposition = models.CharField(_("result"), max_length=10, choices=Disposition, blank=True)
+    # ITU-T Q.850 cause of the leg that decided the result.
+    cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
+    hung_up_by = models.CharField(_("hung up by"), max_length=10, choices=Party, blank=True)
+    # How long the customer's phone rang; how long an inbound caller waited in queues, all together.
+    ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
+    wait_seconds = models.PositiveIntegerField(_("waiting in s"), default=0)
+    is_on_hold = models.BooleanField(_("on hold"), default=False)
+    # How often its legs were joined: each time is a bridge and a recording of its own.
+    join_count = models.PositiveSmallIntegerField(default=0, editable=False)
+    # Until when a call that is QUEUED may still be placed.
+    place_until = models.DateTimeField(null=True)
+    request_id = models.CharField(max_length=64, blank=True)
+
+    objects = ConnectionQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("connection")
+        verbose_name_plural = _("connections")
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                name="connection_ended_is_final",
+                condition=Q(state="ended", ended_at__isnull=False) & ~Q(disposition="")
+                | ~Q(state="ended") & Q(ended_at__isnull=True),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["-created_at", "-id"], name="connection_newest"),
+            models.Index(fields=["agent", "-created_at", "-id"], name="connection_of_agent"),
+            models.Index(fields=["queue", "-created_at", "-id"], name="connection_of_queue"),
+            models.Index(fields=["src_number", "-created_at", "-id"], name="connection_src"),
+            models.Index(fields=["dst_number", "-created_at", "-id"], name="connection_dst"),
+            models.Index(fields=["direction", "disposition", "-created_at", "-id"], name="connection_of_result"),
+            models.Index(
+                fields=["customer_id", "-created_at"],
+                condition=Q(customer_id__isnull=False),
+                name="connection_of_customer",
+            ),
+            # The few that are going on, among millions that are over.
+            models.Index(
+                fields=["state", "queue", "waiting_since"], condition=~Q(state="ended"), name="connection_open"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+    @classmethod
+    def call(
+        cls, actor: Actor, faults: Sequence[Fault] = (), *, sip: str = "", phone_number: str = "", **values: Any
+    ) -> "Connection":
+        """Ask for a call from an agent's phone to a number; a worker places it. Raises Invalid.
+
+        `values`: further columns, such as the number that is presented.
+        """
+        faults, number = [*faults], ""
+        try:
+            number = normalise(phone_number) if phone_number else ""
+        except PhoneError as error:
+            faults.append(error.fault("phone_number"))
+        agent_id = Agent.objects.active().filter(number=sip).values_list("pk", flat=True).first() if sip else None
+        if sip and agent_id is None:
+            faults.append(Fault(ErrorCode.SIP_UNKNOWN, "sip"))
+        if faults:
+            raise Invalid(faults)
+        now = timezone.now()
+        connection = cls.objects.create(
+            direction=cls.Direction.OUTBOUND,
+            state=cls.State.QUEUED,
+            src=sip,
+            dst=phone_number,
+            src_number=comparable(sip),
+            dst_number=number,
+            agent_id=agent_id,
+            created_at=now.replace(microsecond=0),
+            place_until=now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS),
+            request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
+            **{"caller_id": settings.CALLER_ID, **values},
+        )
+        wake("telephony.place_call", connection.pk)
+        return connection
+
+    @property
+    def uid(self) -> str:
+        return f"{int(self.created_at.timestamp())}.{self.pk}"
+
+    @cached_property
+    def all_legs(self) -> list["Leg"]:
+        """Its legs, read once: by whoever holds the lock of the connection, and adds to them."""
+        return list(self.legs.select_related("agent"))
+
+    @property
+    def open_legs(self) -> list["Leg"]:
+        return [leg for leg in self.all_legs if leg.ended_at is None]
+
+    def leg_of(self, role: str) -> "Leg | None":
+        """Its leg of this role that goes on and is not to end; an agent's last one where he has several."""
+        return next((leg for leg in reversed(self.open_legs) if leg.role == role and not leg.hangup_asked_at), None)
+
+    @property
+    def customer_number(self) -> str:
+        return self.src if self.direction == self.Direction.INBOUND else self.dst
+
+    @property
+    def music_class(self) -> str:
+        """What a customer hears who waits or is on hold."""
+        return self.queue.music_class if self.queue else "default"
+
+    @property
+    def wrap_up_seconds(self) -> int:
+        """What its agent gets for his notes once he has talked."""
+        return self.queue.wrap_up_seconds if self.queue and self.answered_at else 0
+
+    @property
+    def bridge_id(self) -> str:
+        return f"cc-{self.pk}"
+
+    @property
+    def recording_name(self) -> str:
+        """Of the bridge in which its legs are now, or were last."""
+        return self.uid if self.join_count < 2 else f"{self.uid}-{self.join_count}"
+
+    @property
+    def duration(self) -> int:
+        """Whole seconds from start to end; 0 while it goes on."""
+        return int((self.ended_at - self.created_at).total_seconds()) if self.ended_at else 0
+
+    @property
+    def billsec(self) -> int:
+        """Whole seconds of talk; 0 while it goes on, or where nobody answered."""
+        return int((self.ended_at - self.answered_at).total_seconds()) if self.ended_at and self.answered_at else 0
+
+
+class Leg(models.Model):
+    """One channel at the switch: an agent's phone, the customer's, or that of a number to which the call was handed on.
+
+    Its channel id is ours, so that it can be found; that of a caller is the switch's.
+
+    The row is committed before the switch is asked (ASKED): an asked leg that the switch does not know was lost, and
+    is never asked for again. `hangup_asked_at` says that it is to end, whether or not the switch has heard of it yet.
+    """
+
+    class Role(models.TextChoices):
+        AGENT = "agent", _("agent")
+        CUSTOMER = "customer", _("customer")
+        TARGET = "target", _("target of a transfer")
+
+    class State(models.TextChoices):
+        ASKED = "asked", _("asked for")
+        RINGING = "ringing", _("ringing")
+        UP = "up", _("up")
+        ENDED = "ended", _("ended")
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="legs", verbose_name=_("connection"))
+    role = models.CharField(_("role"), max_length=10, choices=Role)
+    agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", db_index=False)
+    number = models.CharField(_("number"), max_length=100)
+    channel_id = models.CharField(_("channel"), max_length=80, unique=True)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.ASKED)
+    asked_at = models.DateTimeField(_("asked for"))
+    # Without one the phone was silent, or told of it by early media.
+    ringing_at = models.DateTimeField(_("ringing since"), null=True)
+    up_at = models.DateTimeField(_("up"), null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    hangup_asked_at = models.DateTimeField(null=True)
+    cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
+    tech_cause = models.CharField(_("SIP"), max_length=10, blank=True)
+
+    class Meta:
+        verbose_name = _("leg")
+        verbose_name_plural = _("legs")
+        ordering = ["id"]
+        indexes = [models.Index(fields=["asked_at"], condition=Q(ended_at__isnull=True), name="leg_open")]
+
+    def __str__(self) -> str:
+        return self.channel_id
+
+
+class Offer(models.Model):
+    """An inbound connection offered to one agent: his phone rings, he answers or does not. One row per offer.
+
+    The caller waited for him from `offered_at` to `answered_at` or `ended_at`; he talked from `answered_at` to
+    `ended_at`. `transferred_at`: he handed the call on.
+    """
+
+    class Outcome(models.TextChoices):
+        RINGING = "ringing", _("ringing")
+        ANSWERED = "answered", _("answered")
+        NOT_ANSWERED = "not_answered", _("not answered")
+        REFUSED = "refused", _("refused")
+        ABANDONED = "abandoned", _("the caller gave up")
+        FAILED = "failed", _("the phone could not be reached")
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="offers", verbose_name=_("connection"))
+    queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="offers", db_index=False, verbose_name=_("queue")
+    )
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="offers", db_index=False, verbose_name=_("agent"))
+    offered_at = models.DateTimeField(_("offered"))
+    answered_at = models.DateTimeField(_("answered"), null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    transferred_at = models.DateTimeField(_("transferred"), null=True)
+    outcome = models.CharField(_("outcome"), max_length=12, choices=Outcome, default=Outcome.RINGING)
+
+    class Meta:
+        verbose_name = _("offer")
+        verbose_name_plural = _("offers")
+        ordering = ["id"]
+        constraints = [
+            # A call rings or talks with one agent at a time, and an agent with one call.
+            models.UniqueConstraint(
+                fields=["connection"], condition=Q(ended_at__isnull=True), name="offer_one_open_of_connection"
+            ),
+            models.UniqueConstraint(
+                fields=["agent"], condition=Q(ended_at__isnull=True), name="offer_one_open_of_agent"
+            ),
+        ]
+        indexes = [models.Index(fields=["agent", "offered_at"], name="offer_of_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.connection_id} → {self.agent}"
+
+
+class Transfer(Change):
+    """A call handed on, to a queue or to a number: by whom, from whom, when."""
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("connection"))
+    from_agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("from agent"))
+    queue = models.ForeignKey(Queue, models.PROTECT, null=True, related_name="+", verbose_name=_("to queue"))
+    number = models.CharField(_("to number"), max_length=100, blank=True)
+
+    class Meta:
+        verbose_name = _("transfer")
+        verbose_name_plural = _("transfers")
+        ordering = ["id"]
+
+
+class CallCommand(models.Model):
+    """What somebody asked of a call that goes on: to hang up, hold, resume or transfer. The listener carries it out."""
+
+    class Kind(models.TextChoices):
+        HANG_UP = "hang_up", _("hang up")
+        HOLD = "hold", _("hold")
+        RESUME = "resume", _("resume")
+        TRANSFER = "transfer", _("transfer")
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("connection"))
+    kind = models.CharField(_("command"), max_length=10, choices=Kind)
+    # Of a transfer: {"queue_id": …} or {"number": …}.
+    arguments = models.JSONField(default=dict)
+    actor_kind = models.CharField(max_length=10)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(max_length=150)
+    created_at = models.DateTimeField(_("asked"))
+    done_at = models.DateTimeField(_("done"), null=True)
+    error = models.CharField(_("error"), max_length=200, blank=True)
+
+    class Meta:
+        verbose_name = _("command")
+        verbose_name_plural = _("commands")
+        ordering = ["id"]
+        indexes = [models.Index(fields=["id"], condition=Q(done_at__isnull=True), name="callcommand_open")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.connection_id}"

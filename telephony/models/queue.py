@@ -1,0 +1,153 @@
+from datetime import datetime, time
+
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.models import TimestampedModel
+from telephony.models.agent import Agent
+
+
+class QueueQuerySet(models.QuerySet["Queue"]):
+    def active(self) -> "QueueQuerySet":
+        return self.filter(is_active=True)
+
+
+class Queue(TimestampedModel):
+    """Callers who wait for one of some agents. A call to its number enters it; who waits longest is served first.
+
+    A queue that is no longer wanted is made inactive, never deleted: connections speak of it. Its ids and those of
+    ticket queues come from one sequence, so that a report can name either.
+    """
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    is_active = models.BooleanField(_("active"), default=True)
+    # Digits as the switch tells them of an arriving call.
+    number = models.CharField(
+        _("number"),
+        max_length=40,
+        blank=True,
+        validators=[RegexValidator(r"\A\+?[0-9]+\Z", _("A number has digits, and may begin with +."))],
+        help_text=_("Calls to this number enter the queue."),
+    )
+    priority = models.PositiveSmallIntegerField(
+        _("priority"), default=50, help_text=_("Of queues with the same agents the lower number is served first.")
+    )
+    wrap_up_seconds = models.PositiveIntegerField(
+        _("wrap-up time in s"), default=10, validators=[MaxValueValidator(3600)]
+    )
+    ring_seconds = models.PositiveIntegerField(
+        _("ringing time in s"),
+        default=20,
+        validators=[MinValueValidator(3), MaxValueValidator(300)],
+        help_text=_("How long an agent's phone rings before the call goes on to the next."),
+    )
+    longest_wait_seconds = models.PositiveIntegerField(
+        _("longest wait in s"), default=600, help_text=_("After it the call overflows; 0 for no limit.")
+    )
+    overflow_queue = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="+", verbose_name=_("overflow queue")
+    )
+    overflow_number = models.CharField(
+        _("overflow number"),
+        max_length=40,
+        blank=True,
+        help_text=_("Where callers go who waited too long or call outside the opening hours; empty: they are let go."),
+    )
+    music_class = models.CharField(_("music on hold"), max_length=40, default="default")
+    agents = models.ManyToManyField(Agent, through="QueueMember", related_name="queues", verbose_name=_("agents"))
+
+    objects = QueueQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("queue")
+        verbose_name_plural = _("queues")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["number"],
+                name="queue_number_is_unique",
+                condition=~Q(number=""),
+                violation_error_message=_("Another queue has this number."),
+            ),
+            models.CheckConstraint(
+                name="queue_overflows_to_one_place",
+                condition=Q(overflow_queue__isnull=True) | Q(overflow_number=""),
+                violation_error_message=_("A queue overflows to a queue or to a number, not to both."),
+            ),
+            models.CheckConstraint(
+                name="queue_overflows_elsewhere",
+                condition=~Q(overflow_queue=F("id")),
+                violation_error_message=_("A queue does not overflow to itself."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def is_open(self, at: datetime) -> bool:
+        """Whether it takes calls now: it is active, and these are its opening hours, if it has any."""
+        if not self.is_active:
+            return False
+        hours = list(self.opening_hours.all())
+        local = timezone.localtime(at)
+        return not hours or any(span.holds(local) for span in hours)
+
+
+class QueueMember(models.Model):
+    """An agent of a queue. Of those who are free, the ones with the lowest priority number are rung first."""
+
+    queue = models.ForeignKey(Queue, models.CASCADE, related_name="members", verbose_name=_("queue"), db_index=False)
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="memberships", verbose_name=_("agent"))
+    priority = models.PositiveSmallIntegerField(_("priority"), default=50)
+
+    class Meta:
+        verbose_name = _("agent of a queue")
+        verbose_name_plural = _("agents of a queue")
+        ordering = ["priority", "id"]
+        constraints = [models.UniqueConstraint(fields=["queue", "agent"], name="queuemember_is_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.agent} → {self.queue}"
+
+
+class OpeningHours(models.Model):
+    """When a queue takes calls on a day of the week, by the service's clock. A queue without any is always open."""
+
+    class Weekday(models.IntegerChoices):
+        MONDAY = 1, _("Monday")
+        TUESDAY = 2, _("Tuesday")
+        WEDNESDAY = 3, _("Wednesday")
+        THURSDAY = 4, _("Thursday")
+        FRIDAY = 5, _("Friday")
+        SATURDAY = 6, _("Saturday")
+        SUNDAY = 7, _("Sunday")
+
+    queue = models.ForeignKey(Queue, models.CASCADE, related_name="opening_hours", verbose_name=_("queue"))
+    weekday = models.PositiveSmallIntegerField(_("day"), choices=Weekday)
+    opens_at = models.TimeField(_("opens"))
+    # 00:00 is the end of the day.
+    closes_at = models.TimeField(_("closes"))
+
+    class Meta:
+        verbose_name = _("opening hours")
+        verbose_name_plural = _("opening hours")
+        ordering = ["weekday", "opens_at", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="openinghours_open_before_they_close",
+                condition=Q(opens_at__lt=F("closes_at")) | Q(closes_at="00:00"),
+                violation_error_message=_("It opens before it closes."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"
+
+    def holds(self, local: datetime) -> bool:
+        """Whether this moment of the service's clock lies in it; the end does not."""
+        if local.isoweekday() != self.weekday:
+            return False
+        return self.opens_at <= local.time() and (local.time() < self.closes_at or self.closes_at == time())
