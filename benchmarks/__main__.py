@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, import_records
+from benchmarks import api, batch, calls, import_records, webhooks
 from benchmarks.harness import service
 
 
@@ -12,6 +12,8 @@ def main() -> None:
         api.measure(running, records, turns=2000)
         batch.measure(running, records)
         import_records.measure(running, records)
+        webhooks.measure(running)
+    calls.main()
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 
 
 def _wait_until_up(service: Service) -> None:
-    for _ in range(200):
+    for _ in range(900):
         try:
             Client(service).send("GET", "/health/live", expect=200)
         except (OSError, http.client.HTTPException):

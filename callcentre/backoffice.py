@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.admin.dashboard import campaigns_panel
+from telephony.admin.board import board_panel
 from webhooks.admin.dashboard import webhooks_panel
 
 # Area -> title, icon, app and model, or the name of a route.
@@ -27,6 +28,17 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
         [
             (_("Agents"), "support_agent", "telephony", "agent"),
             (_("Agent groups"), "groups", "telephony", "agentgroup"),
+            (_("Pauses"), "pause_circle", "telephony", "pause"),
+            (_("States of agents"), "timeline", "telephony", "agentstate"),
+            (_("Sessions of agents"), "login", "telephony", "agentsession"),
+            (_("Connections"), "call", "telephony", "connection"),
+            (_("Queues"), "queue", "telephony", "queue"),
+            (_("Topics"), "topic", "telephony", "topicgroup"),
+            (_("Fields of calls"), "edit_note", "telephony", "topicfield"),
+            (_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),
+            (_("Transcriptions"), "forum", "telephony", "transcription"),
+            (_("Recordings"), "graphic_eq", "telephony", "recording"),
+            (_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
         ],
     ),
     (
@@ -78,7 +90,7 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The panels of the front page, of those apps that the user may look into."""
-    panels = [panel for make in (campaigns_panel, webhooks_panel) if (panel := make(request)) is not None]
+    panels = [panel for make in (board_panel, campaigns_panel, webhooks_panel) if (panel := make(request)) is not None]
     # What is wrong comes first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))
     return {**context, "title": _("Overview"), "panels": panels}

@@ -4,6 +4,7 @@
 (refuse_unsafe_settings), and end with one sentence instead of serving unsafely.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from ipaddress import ip_network
@@ -15,9 +16,11 @@ from cryptography.fernet import Fernet
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 
 from callcentre.network import is_in_networks
 from callcentre.phone import is_region
+from telephony.switch import BACKENDS
 
 Check = Callable[[], Iterable[CheckMessage]]
 LOOPBACK = ("127.0.0.0/8", "::1")
@@ -211,3 +214,37 @@ def check_time_zone() -> Iterator[CheckMessage]:
             hint="Name one zone of the IANA database, for example Europe/Warsaw, and leave USE_TZ on.",
             id="callcentre.E012",
         )
+
+
+@_check
+def check_switch() -> Iterator[CheckMessage]:
+    try:
+        import_string(BACKENDS.get(settings.SWITCH_BACKEND, settings.SWITCH_BACKEND))
+    except ImportError:
+        yield Error(
+            f"SWITCH_BACKEND: {settings.SWITCH_BACKEND!r} is no switch.",
+            hint="Name simulated, asterisk, or a class by its dotted path.",
+            id="callcentre.E015",
+        )
+    if settings.SWITCH_BACKEND != "asterisk":
+        return
+    address = urlsplit(settings.ARI_URL)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        yield Error(
+            f"ARI_URL: {settings.ARI_URL!r} is no address of Asterisk's REST interface.",
+            hint="Give it as http://pbx.example:8088/ari.",
+            id="callcentre.E016",
+        )
+    if not (settings.ARI_USER and settings.ARI_PASSWORD):
+        yield Error(
+            "ARI_USER or ARI_PASSWORD is missing: Asterisk would refuse us.",
+            hint="Give those of a user in its ari.conf.",
+            id="callcentre.E017",
+        )
+    for name in ("ARI_APP", "TRUNK"):
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", getattr(settings, name)):
+            yield Error(
+                f"{name}: {getattr(settings, name)!r} is no name of Asterisk's configuration.",
+                hint="It has letters, digits and _ . - only.",
+                id="callcentre.E018",
+            )

@@ -45,7 +45,6 @@ class ErrorCode(enum.Enum):
     NOT_OBJECT = 100012, _('Field "%(field)s" must be an object.')
     NOT_LIST = 100013, _('Field "%(field)s" must be an array.')
     TOO_MANY = 100014, _('Field "%(field)s" can have at most %(limit)s entries.')
-    NOT_KNOWN = 100015, _('Field "%(field)s" names something that does not exist: %(value)s.')
     NUL = 100016, _('Field "%(field)s" cannot contain the character NUL or half a surrogate pair.')
     # Requests
     NOT_JSON = 100101, _("The body is no valid JSON: %(reason)s.")
@@ -68,6 +67,10 @@ class ErrorCode(enum.Enum):
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")
     AGENT_LOGIN_TAKEN = 110003, _("Another agent has this login.")
     AGENT_NUMBER_TAKEN = 110004, _("Another agent has this number.")
+    AGENT_INACTIVE = 110005, _("The agent is inactive.")
+    AGENT_NOT_LOGGED_IN = 110006, _("The agent is not logged in.")
+    AGENT_IN_CALL = 110007, _("The agent is in a call.")
+    PAUSE_NOT_FOUND = 110008, _("Pause not found.")
     # Campaigns
     CAMPAIGN_ID_MALFORMED = 120001, _("A campaign id has 5 letters or digits.")
     CAMPAIGN_ID_TAKEN = 120002, _("Another campaign has this id.")
@@ -118,6 +121,32 @@ class ErrorCode(enum.Enum):
     TARGET_FORBIDDEN = 130004, _("Webhooks are not sent to this network.")
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
+    SECRET_MALFORMED = 130007, _("The secret must be whsec_ and 24 to 64 bytes in Base64.")
+
+    # Topics of calls
+    CONNECTION_NOT_FOUND = 140001, _("Connection not found.")
+    TOPIC_NOT_SET = 140201, _("The connection has no topic.")
+    TOPIC_NOT_FOUND = 140202, _("There is no active topic with this id.")
+    TOPIC_OF_OTHER_QUEUE = 140203, _("The topic belongs to a queue that the call was not in.")
+    TOPIC_FIELD_NOT_FOUND = 140204, _("The queue of the topic has no active field with this id.")
+    TOPIC_FIELD_TWICE = 140205, _("This field already has a value.")
+    TOPIC_FIELD_REQUIRED = 140206, _('The field "%(name)s" is required.')
+    # Transcriptions
+    TRANSCRIPTION_NOT_FOUND = 140401, _("The connection has no recording and no transcription.")
+    TRANSCRIPTION_NOT_CONFIGURED = (
+        140402,
+        _("The connection has a recording, but there is no provider of transcriptions."),
+    )
+
+    # Calls
+    SIP_UNKNOWN = 140301, _("No active agent has this SIP number.")
+    CALL_OVER = 140302, _("The call is over.")
+    CALL_NOT_TALKING = 140303, _("Nobody talks in this call.")
+    CALL_NOT_ON_HOLD = 140304, _("The call is not on hold.")
+    CALL_ON_HOLD = 140305, _("The call is on hold already.")
+    TRANSFER_TARGET = 140306, _("One of queue_id, number and transfer_shortcut_id is wanted.")
+    QUEUE_UNKNOWN = 140307, _("There is no active queue with this id.")
+    SHORTCUT_UNKNOWN = 140308, _("There is no transfer shortcut with this id.")
 
     # Tickets
     REPLY_UNSUPPORTED = 150001, _('Replies cannot be sent to tickets of the source "%(source)s".')

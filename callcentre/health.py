@@ -24,6 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from callcentre.network import client_address, is_in_networks
+from telephony.listener import HEARS, LEADS, LOCK_SPACE
 
 logger = logging.getLogger(__name__)
 
@@ -226,9 +227,40 @@ FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'cli
 """
 
 
+# Of the listener's two advisory locks (telephony.listener): who leads, and whether he hears the switch.
+_LISTENER_FACTS = f"""
+SELECT count(*) FILTER (WHERE objid = {LEADS}), count(*) FILTER (WHERE objid = {HEARS}) FROM pg_locks
+WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""  # noqa: S608  (of our own constants)
+_CALL_FACTS = """
+SELECT state, count(*), EXTRACT(epoch FROM now() - min(created_at))::float8 FROM telephony_connection
+WHERE state <> 'ended' GROUP BY state
+"""
+
+
+def _call_metrics() -> Iterable[Metric]:
+    ((leading, hearing),) = _query(_LISTENER_FACTS)
+    calls = {state: (count, age) for state, count, age in _query(_CALL_FACTS)}
+    going_on = GaugeMetricFamily("callcentre_open_calls", "Calls that are not over", labels=["state"])
+    for state in ("queued", "originating", "dialling", "waiting", "talking"):
+        going_on.add_metric([state], calls.get(state, (0, 0))[0])
+    return [
+        _gauge("callcentre_listener_up", "Whether a process listens to the switch", leading),
+        _gauge("callcentre_switch_heard", "Whether it hears the switch", hearing),
+        going_on,
+        _gauge(
+            "callcentre_queued_call_oldest_seconds",
+            "Age of the call that has waited longest to be placed; 0 for none",
+            calls.get("queued", (0, 0.0))[1],
+        ),
+    ]
+
+
 def _database_metrics() -> Iterable[Metric]:
     size, active, connections, oldest = _query(_DATABASE_FACTS)[0]
     return [
+        *_call_metrics(),
         _gauge("callcentre_database_bytes", "Size of the database", size),
         _gauge("callcentre_database_connections", "Connections to the database", connections),
         _gauge("callcentre_database_active_connections", "Connections that run a statement", active),

@@ -85,12 +85,22 @@ def line_formatter(*, as_json: bool = True) -> logging.Formatter:
     )
 
 
+class WithoutSweeps(logging.Filter):
+    """Drops the line of a sweep that went well: some look every second whether there is work, all day long."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        data = getattr(record, "data", None)
+        name = str(data.get("name", "")) if isinstance(data, dict) else ""
+        return record.levelno > logging.INFO or ".sweep" not in name
+
+
 def logging_config(level: str, as_json: bool) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": "callcentre.logs.line_formatter", "as_json": as_json}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "filters": {"without_sweeps": {"()": WithoutSweeps}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django.server": {"handlers": [], "propagate": True},
@@ -100,6 +110,7 @@ def logging_config(level: str, as_json: bool) -> dict[str, Any]:
             # At DEBUG it logs every statement with its parameters.
             "django.db.backends": {"level": "INFO"},
             # A task that ends has a line; sent and received, every few seconds, would be two more.
+            "celery.app.trace": {"filters": ["without_sweeps"]},
             "celery.beat": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
         },

@@ -42,6 +42,7 @@ _MESSAGES: dict[Code, str] = {
     "phone_too_long": "A phone number has at most 64 characters and 20 digits.",
 }
 
+
 _FAULTS: dict[Code, ErrorCode] = {
     "phone_empty": ErrorCode.EMPTY,
     "phone_letters": ErrorCode.PHONE_LETTERS,
@@ -58,6 +59,7 @@ class PhoneError(ValueError):
         self.code = code
 
     def fault(self, field: str) -> Fault:
+        """What a client is told of it."""
         return Fault(_FAULTS[self.code], field)
 
 

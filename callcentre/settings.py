@@ -5,6 +5,7 @@ not set, for secrets that are mounted as files. Unsafe defaults exist only when 
 """
 
 import os
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -324,6 +325,59 @@ WEBHOOK_ALLOWED_NETWORKS = env_list("WEBHOOK_ALLOWED_NETWORKS")
 WEBHOOK_TIMEOUT_SECONDS = env_int("WEBHOOK_TIMEOUT_SECONDS", 15, minimum=1)
 EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
 
+# Calls
+
+# `simulated`, `asterisk`, or the dotted path of a class that is a telephony.switch.base.Switch.
+SWITCH_BACKEND = env("SWITCH_BACKEND", "simulated")
+# How many times faster than people those behind the simulated switch are.
+SIMULATED_SPEED = env_int("SIMULATED_SPEED", 1, minimum=1)
+# Asterisk's REST interface, as http://pbx:8088/ari, our user of ari.conf, and the name of our Stasis application.
+ARI_URL = env("ARI_URL")
+ARI_USER = env("ARI_USER")
+ARI_PASSWORD = env("ARI_PASSWORD")
+ARI_APP = env("ARI_APP", "callcentre")
+# The endpoint of pjsip.conf by which numbers outside are reached.
+TRUNK = env("TRUNK", "trunk")
+# The number presented to those whom we call; empty: what the trunk presents.
+CALLER_ID = env("CALLER_ID")
+# How long a phone rings: an agent's, when he has asked for a call, and the customer's.
+AGENT_RING_SECONDS = env_int("AGENT_RING_SECONDS", 30, minimum=1)
+RING_SECONDS = env_int("RING_SECONDS", 45, minimum=1)
+# Calls placed in one second, and calls in and out at one time; 0 is no limit. A call that has to wait is placed as
+# soon as it may be; after so many seconds it has failed.
+CALLS_PER_SECOND = env_int("CALLS_PER_SECOND", 0)
+TRUNK_LIMIT = env_int("TRUNK_LIMIT", 0)
+PLACE_LIMIT_SECONDS = env_int("PLACE_LIMIT_SECONDS", 60, minimum=1)
+# A session that is longer was not ended by the agent: it ends then.
+AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
+RECORD_CALLS = env_bool("RECORD_CALLS", True)
+# Where the switch leaves recordings as NAME.wav; empty: it is asked for them.
+RECORDINGS_FOLDER = env("RECORDINGS_FOLDER")
+RECORDING_RETENTION = timedelta(days=env_int("RECORDING_RETENTION_DAYS", 90, minimum=1))
+
+# Transcriptions (docs/transcription.md): an OpenAI-compatible provider, as https://api.openai.com/v1; none: no
+# transcriptions. ANALYSIS_MODEL, which may have a provider of its own, sums up and evaluates; empty: nobody does.
+
+TRANSCRIPTION_URL = env("TRANSCRIPTION_URL").rstrip("/")
+TRANSCRIPTION_API_KEY = env("TRANSCRIPTION_API_KEY")
+TRANSCRIPTION_MODEL = env("TRANSCRIPTION_MODEL", "whisper-1")
+# verbose_json, or diarized_json of models that tell speakers apart.
+TRANSCRIPTION_FORMAT = env("TRANSCRIPTION_FORMAT", "verbose_json")
+# ISO 639-1; empty: the model finds out.
+TRANSCRIPTION_LANGUAGE = env("TRANSCRIPTION_LANGUAGE")
+ANALYSIS_URL = env("ANALYSIS_URL", TRANSCRIPTION_URL).rstrip("/")
+ANALYSIS_API_KEY = env("ANALYSIS_API_KEY", TRANSCRIPTION_API_KEY)
+ANALYSIS_MODEL = env("ANALYSIS_MODEL")
+# For one request, from its first byte to the answer's last; a long call takes several requests.
+TRANSCRIPTION_TIMEOUT_SECONDS = env_int("TRANSCRIPTION_TIMEOUT_SECONDS", 300, minimum=1)
+# Minutes of calls that are sent in a month; 0 is no limit.
+TRANSCRIPTION_MONTHLY_MINUTES = env_int("TRANSCRIPTION_MONTHLY_MINUTES", 0)
+for _name in ("TRANSCRIPTION_URL", "ANALYSIS_URL"):
+    if globals()[_name] and urlsplit(globals()[_name]).scheme not in ("http", "https"):
+        raise ImproperlyConfigured(f"{_name}: {globals()[_name]!r} does not start with http:// or https://.")
+if TRANSCRIPTION_FORMAT not in ("verbose_json", "diarized_json"):
+    raise ImproperlyConfigured(f"TRANSCRIPTION_FORMAT: {TRANSCRIPTION_FORMAT!r} is no format that has segments.")
+
 # Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
 
 EMAIL_HOST = env("EMAIL_HOST")
@@ -362,6 +416,8 @@ CELERY_TASK_TIME_LIMIT = 3600
 CELERY_TASK_SOFT_TIME_LIMIT = 3500
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
+# Tasks for which a worker keeps its database connections: their age decides, as in the web server (callcentre.celery).
+CELERY_DB_REUSE_MAX = sys.maxsize
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -383,6 +439,18 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    # every second: place calls whose message was lost or that had to wait, should the listener not have
+    "telephony.sweep_calls": {"task": "telephony.sweep_calls", "schedule": 1.0, "options": {"expires": 2}},
+    # every 5 seconds: end wrap-ups that the listener did not end, and sessions that nobody did
+    "telephony.sweep_agents": {"task": "telephony.sweep_agents", "schedule": 5.0, "options": {"expires": 5}},
+    # every 5 seconds: fetch recordings and make transcriptions whose message or worker was lost, or whose turn it is
+    "telephony.sweep_recordings": {
+        "task": "telephony.sweep_recordings",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    # at 3:41 every night: remove recordings that were kept for long enough
+    "telephony.prune_recordings": {"task": "telephony.prune_recordings", "schedule": crontab(hour="3", minute="41")},
     # every second: deliver what is due again, and what no message was sent for
     "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
     # every 10 seconds: go on with resends whose message or worker was lost

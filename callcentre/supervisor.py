@@ -56,6 +56,7 @@ def programs(port: int) -> list[Program]:
         _program("web", f"{web} --host {HOST} --port {port} callcentre.wsgi:application"),
         _program("threads", f"{worker} -n threads@%h -Q calls,webhooks,mail -P threads -c 16"),
         _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
+        _program("listener", "manage.py listen_to_switch"),
         _program("beat", "-m celery --quiet -A callcentre beat --pidfile="),
     ]
 

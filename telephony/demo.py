@@ -1,6 +1,7 @@
 """The telephony part of the demonstration."""
 
-from telephony.models import Agent, AgentGroup
+from telephony import demo_month, demo_topics, demo_transcriptions
+from telephony.models import Agent, AgentGroup, Pause, Queue, QueueMember
 
 AGENTS = [
     ("agent1", "Anna", "Nowak", "Sales"),
@@ -9,12 +10,28 @@ AGENTS = [
     ("agent4", "Tomasz", "Zieliński", "Support"),
     ("agent5", "Ewa", "Dąbrowska", "Support"),
 ]
+HOTLINE = "+48225550100"
 
 
 def seed() -> None:
-    """Five agents with the numbers 101 to 105 in two groups; what exists is left alone."""
+    """Agents, pauses, the queue Hotline and a month of work; what exists is left alone."""
+    agents = _agents()
+    pauses = [
+        Pause.objects.get_or_create(name=name, defaults={"order": 10 * order})[0]
+        for order, name in enumerate(("Break", "Lunch", "Training"), start=1)
+    ]
+    queue, is_new = Queue.objects.get_or_create(name="Hotline", defaults={"number": HOTLINE})
+    if is_new:
+        QueueMember.objects.bulk_create(QueueMember(queue=queue, agent=agent) for agent in agents)
+    demo_month.seed(queue, agents, pauses)
+    demo_topics.seed(queue)
+    demo_transcriptions.seed(queue)
+
+
+def _agents() -> list[Agent]:
+    """Five, with the numbers 101 to 105, in two groups."""
     groups = {name: AgentGroup.objects.get_or_create(name=name)[0] for name in ("Sales", "Support")}
-    for position, (login, name, surname, group) in enumerate(AGENTS, start=1):
+    return [
         Agent.objects.get_or_create(
             login=login,
             defaults={
@@ -25,4 +42,6 @@ def seed() -> None:
                 "outbound_mode": group == "Sales",
                 "group": groups[group],
             },
-        )
+        )[0]
+        for position, (login, name, surname, group) in enumerate(AGENTS, start=1)
+    ]

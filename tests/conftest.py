@@ -1,21 +1,34 @@
 """What every test may use: API clients per right, a clean Redis, callbacks of committed transactions."""
 
 import base64
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 
 import pytest
 import redis
 from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
 from django.test import Client
+from django.utils import translation
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
 
+from callcentre import limits
 from callcentre.actor import SYSTEM, Actor
+from callcentre.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
+from callcentre.settings import database
 from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
+
+# How long an example takes, or the making of it, says something about the machine only.
+hypothesis.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis.load_profile("unhurried")
 
 
 class ApiClient(Client):
@@ -44,10 +57,19 @@ def _redis() -> redis.Redis:
 
 
 @pytest.fixture(autouse=True)
-def _forget_limits() -> None:
+def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing counted before, and a Redis that is waited for: what is counted must be counted."""
     store = _redis()
     if keys := [*store.scan_iter("cc:fail:*"), *store.scan_iter("cc:rate:*")]:
         store.delete(*keys)
+    monkeypatch.setattr(limits, "client", _redis)
+    monkeypatch.setattr(limits._Script, "paused_until", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _language() -> None:
+    """A request leaves its language behind, for a test that makes none."""
+    translation.deactivate()
 
 
 @pytest.fixture
@@ -109,3 +131,40 @@ def plain_static(settings: Any) -> None:
     """Static files under their own names: pages are made without collectstatic."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
+
+
+# Stores that may be killed, for tests with processes of their own
+
+
+@contextmanager
+def _database_of(stores: Stores) -> Iterator[None]:
+    """Makes it the default one."""
+    usual = connections["default"]
+    ours = usual.copy()
+    ours.settings_dict = {**usual.settings_dict, **database(stores.database_url)}
+    connections["default"] = ours
+    try:
+        yield
+    finally:
+        ours.close()
+        connections["default"] = usual
+
+
+@pytest.fixture(scope="session")
+def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
+    with ExitStack() as context:
+        with pytest.MonkeyPatch.context() as patch:
+            # Those of the test run, which are not to be killed.
+            for name in ("DATABASE_URL", "REDIS_URL"):
+                patch.delenv(name, raising=False)
+            running = context.enter_context(temporary_stores(durable=True))
+        with django_db_blocker.unblock(), _database_of(running):
+            call_command("migrate", verbosity=0)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def stores(spare_stores: Stores, django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
+    """A PostgreSQL and a Valkey of their own; `default` is this database while the tests of the module run."""
+    with django_db_blocker.unblock(), _database_of(spare_stores):
+        yield spare_stores

@@ -53,7 +53,7 @@ class WebServer:
             headers.setdefault("Content-Type", "application/json")
         if auth:
             headers["Authorization"] = f"Basic {base64.b64encode(auth.encode()).decode()}"
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
         try:
             client.request(method, path, body, headers)
             response = client.getresponse()
@@ -80,7 +80,7 @@ def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
     servers = []
     try:
         for position in range(count):
-            port = _free_port()
+            port = free_port()
             arguments = f"--interface wsgi --host 127.0.0.1 --port {port} --workers 1 --blocking-threads 16"
             command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.wsgi:application"]
             log = (folder / f"web{position}.log").open("wb")
@@ -93,16 +93,16 @@ def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
         for server in servers:
             server.process.send_signal(signal.SIGTERM)
         for server in servers:
-            server.process.wait(20)
+            server.process.wait(60)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     # Not by the seed of the run, or two of its workers would choose the same.
     return next(port for port in SystemRandom().sample(range(20_000, 32_000), 100) if is_free(port))
 
 
 def _wait_for(server: WebServer) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 100
     while time.monotonic() < deadline and server.process.poll() is None:
         try:
             if server.request("GET", "/health/live").status == 200:
@@ -115,7 +115,7 @@ def _wait_for(server: WebServer) -> None:
 def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
     """What these calls return, each made in a thread of its own, all let go at one moment."""
     calls = list(calls)
-    barrier = Barrier(len(calls), timeout=30)
+    barrier = Barrier(len(calls), timeout=100)
 
     def run(call: Callable[[], T]) -> T:
         barrier.wait()

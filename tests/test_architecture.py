@@ -27,6 +27,9 @@ WITHOUT_ADMIN = {
     "campaigns.AdditionalNumber": "edited with its record",
     "campaigns.CampaignField": "edited with its campaign",
     "campaigns.RecordStatus": "edited with its campaign",
+    "telephony.ConnectionTopic": "shown with its connection",
+    "telephony.TranscriptionUsage": "said above the list of transcriptions",
+    "telephony.SwitchCommand": "gone as soon as the simulated switch has answered",
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import deepcopy
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -17,11 +18,22 @@ from drf_spectacular.validation import validate_schema
 
 from callcentre.errors import ErrorCode
 from callcentre.models import User
+from telephony.models import Connection, ConnectionTopic, Topic, TopicField
 from tests.conftest import ApiClient
+from tests.telephony.factories import (
+    ConnectionFactory,
+    ConnectionTopicFactory,
+    QueueFactory,
+    TopicFactory,
+    TopicFieldFactory,
+    TranscriptionFactory,
+)
 from tests.webhooks.factories import EventFactory, WebhookFactory
 
 # What is under /api and no operation: the documents themselves, and the answer to paths that nobody serves.
 NO_OPERATIONS = {"SchemaView", "DocsView", "UnknownPath"}
+
+EXTRAS = {f"include{name}": "true" for name in ("Summary", "Sentiment", "EvaluatedCriteria", "TalkListenSilenceRatio")}
 
 
 @lru_cache(maxsize=1)
@@ -91,11 +103,25 @@ def demonstration(db: None) -> None:
     seed_campaigns()
     EventFactory()
     WebhookFactory()
+    # What the examples name.
+    ConnectionTopic.objects.all().delete()
+    for model, pk in ((Connection, 341), (Topic, 5), (TopicField, 3)):
+        model.objects.filter(pk=pk).delete()
+    queue = QueueFactory(pk=88_001)
+    call = ConnectionFactory(pk=341, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
+    topic = TopicFactory(pk=5, group__queue=queue, show_custom_fields=True)
+    TopicFieldFactory(pk=3, queue=queue)
+    ConnectionTopicFactory(connection=call, topic=topic)
+    TranscriptionFactory(connection=call, finished=True)
 
 
 def id_for(path: str) -> str:
     """The `id` of an object that there is; of a webhook a new one, as some operations remove theirs."""
-    return str(WebhookFactory().pk) if path.startswith("/api/webhooks/{id}") else "DEMO1"
+    if path.startswith("/api/webhooks/{id}"):
+        return str(WebhookFactory().pk)
+    if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
+        return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
+    return {"connections": "1416225570.341", "queues": "88001"}.get(path.split("/")[2], "DEMO1")
 
 
 # The document
@@ -229,7 +255,7 @@ def test_answers_of_reads_fit_their_schemas(api: ApiClient, demonstration: None)
             continue
         names = {"login": "agent1", "phone_number": "+48 22 555 0001", "identifier": "DEMO-0001"}
         path = path.format(id=id_for(path), **names)
-        response = api.get(path, {"include_record_fields": "true"})
+        response = api.get(path, {"include_record_fields": "true", **EXTRAS})
         documented = resolved(operation["responses"][str(response.status_code)])
         if response.content:
             wrong += faults(response.json(), documented["content"]["application/json"]["schema"])
@@ -242,7 +268,7 @@ def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiCl
     for path, method, operation in operations():
         if method == "get":
             continue
-        path = path.format(id=id_for(path), phone_number="+48 22 555 0001")
+        path = path.format(id=id_for(path), login="agent1", phone_number="+48 22 555 0001")
         if "requestBody" in operation:
             body = operation["requestBody"]["content"]["application/json"]["example"]
             response = getattr(api, method)(path, body)

@@ -1,6 +1,7 @@
 """Delivering what is due to one webhook: claim a batch, send it, store what came of it."""
 
 import random
+import statistics
 import threading
 import time
 from collections import defaultdict
@@ -25,7 +26,10 @@ from webhooks.transport import Outcome, Sender, encode, sign
 BATCH = 100
 # A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
 BATCH_SECONDS = 5.0
-TURN_SECONDS = 30.0
+# After this long, whoever has more to send goes to the end of the queue.
+TURN_SECONDS = 2.0
+# A receiver whose answers take longer on average, over a batch, is slow.
+SLOW_SECONDS = 1.0
 # Failures in a row, whatever their kind, after which a receiver is left alone for a while.
 FAILURES_TO_OPEN = 5
 LONGEST_PAUSE_SECONDS = 300
@@ -40,11 +44,11 @@ WITH due AS MATERIALIZED (
   ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED
 ), claimed AS (
   UPDATE webhooks_delivery d
-  SET next_attempt_at = now() + %s * interval '1 second', attempt_count = attempt_count + 1
+  SET next_attempt_at = now() + %s * interval '1 second'
   FROM due WHERE d.id = due.id
   RETURNING d.id, d.event_id, d.attempt_count, d.next_attempt_at
 )
-SELECT c.id, c.attempt_count, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
+SELECT c.id, c.attempt_count + 1, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
 FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY e.id
 """
 # Of those who find a failing receiver's pause over, one gets to try.
@@ -55,12 +59,13 @@ WHERE id = %s AND COALESCE(open_until <= now(), true)
 # The end of the lease says whether a delivery is still ours: a worker that was held up for longer finds that another
 # one has claimed it since, or is done with it.
 _GIVE_BACK = """
-UPDATE webhooks_delivery d SET next_attempt_at = now(), attempt_count = attempt_count - 1
+UPDATE webhooks_delivery d SET next_attempt_at = now()
 FROM json_to_recordset(%s::json) AS g(id bigint, leased_until timestamptz)
 WHERE d.id = g.id AND d.next_attempt_at = g.leased_until AND d.state = 'waiting'
 """
 # Deliveries that were cleared away meanwhile leave no attempts behind. What a receiver has taken, it has, whoever sent
-# it; that it did not take it says only who still holds the delivery.
+# it; that it did not take it says only who still holds the delivery. An attempt counts when its result is known, so a
+# worker that dies with a batch in its hands costs none.
 _STORE = """
 WITH given AS MATERIALIZED (
   SELECT g.*, d.next_attempt_at AS held_until, d.state AS current_state
@@ -72,7 +77,9 @@ WITH given AS MATERIALIZED (
   INSERT INTO webhooks_attempt (delivery_id, webhook_id, started_at, milliseconds, status, error, answer)
   SELECT id, %s, started_at, milliseconds, status, error, answer FROM given
 )
-UPDATE webhooks_delivery d SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at
+UPDATE webhooks_delivery d
+SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at,
+    attempt_count = d.attempt_count + 1
 FROM given g
 WHERE d.id = g.id AND g.current_state = 'waiting'
 AND (g.state = 'succeeded' OR g.leased_until = g.held_until)
@@ -96,6 +103,7 @@ sender = Sender()
 
 class Claimed(NamedTuple):
     id: int
+    # With this one.
     attempt_count: int
     leased_until: datetime
     event_id: UUID
@@ -153,10 +161,13 @@ class Result:
 
 
 class Turns:
-    """How many threads of this process work for one receiver, and for all those that fail or were never reached.
+    """How many threads of this process work for one receiver, and for all suspects: those that fail, that were never
+    reached, or that are slow.
 
     A receiver that hangs must not take the threads of the others. Whoever finds no place leaves a note for those who
     have one: they look once more before they go, so that nothing committed meanwhile waits for the sweep.
+
+    Which ones are slow each process finds out for itself, by their last batch.
     """
 
     def __init__(self, per_webhook: int, for_suspects: int) -> None:
@@ -165,10 +176,12 @@ class Turns:
         self._lock = threading.Lock()
         self._working: dict[int, int] = defaultdict(int)
         self._notes: set[int] = set()
+        self._slow: set[int] = set()
 
     @contextmanager
     def taken(self, webhook_id: int, *, is_suspect: bool) -> Iterator[bool]:
         with self._lock:
+            is_suspect = is_suspect or webhook_id in self._slow
             is_free = self._working[webhook_id] < (1 if is_suspect else self._per_webhook)
             is_free = is_free and (not is_suspect or self._suspects_left > 0)
             if is_free:
@@ -193,6 +206,14 @@ class Turns:
             self._notes.discard(webhook_id)
             return True
 
+    def measure(self, webhook_id: int, seconds: float) -> None:
+        """Take note of how long its answers take."""
+        with self._lock:
+            (self._slow.add if seconds > SLOW_SECONDS else self._slow.discard)(webhook_id)
+
+    def is_slow(self, webhook_id: int) -> bool:
+        return webhook_id in self._slow
+
 
 turns = Turns(per_webhook=2, for_suspects=6)
 
@@ -206,6 +227,9 @@ def deliver(webhook_id: int) -> bool:
         if not is_free:
             return False
         may_be_more = _take_turn(webhook)
+    if turns.is_slow(webhook_id):
+        # The next sweep wakes all that wait, in any order, so that the slow ones do not keep their places for ever.
+        return False
     # A note that came between the last look and the end of the turn.
     return may_be_more or turns.has_note(webhook_id)
 
@@ -220,6 +244,8 @@ def _take_turn(webhook: Webhook) -> bool:
             return False
         if not _deliver_batch(current) and not turns.has_note(webhook.pk):
             return False
+        if turns.is_slow(webhook.pk):
+            return True
         current = _sendable(webhook.pk)
     return True
 
@@ -235,33 +261,43 @@ def _is_stopping() -> bool:
 
 
 def _deliver_batch(webhook: Webhook) -> bool:
-    """Whether anything was due."""
+    """Whether there may be more. What is committed after a look has a message of its own."""
     batch = _claim(webhook)
     results: list[Result] = []
     left = list(batch)
     ends_at = time.monotonic() + BATCH_SECONDS
     failures = webhook.failures_in_a_row
-    while left and time.monotonic() < ends_at and not _is_stopping():
-        result = _send(webhook, left.pop(0))
-        results.append(result)
-        failures = 0 if result.is_success else failures + 1
-        if failures and (result.wants_quiet or failures >= FAILURES_TO_OPEN):
-            break
-    if batch:
-        _store_surely(webhook, results, left, failures)
-    return bool(batch)
+    try:
+        while left and time.monotonic() < ends_at and not _is_stopping():
+            result = _send(webhook, left.pop(0))
+            results.append(result)
+            failures = 0 if result.is_success else failures + 1
+            if failures and (result.wants_quiet or failures >= FAILURES_TO_OPEN):
+                break
+    finally:
+        # Also when one cannot be sent for a fault of ours: those before it were, and must not be again.
+        if batch:
+            _store_surely(webhook, results, left, failures)
+    if results:
+        turns.measure(webhook.pk, statistics.fmean(result.outcome.seconds for result in results))
+    return bool(left) or len(batch) == _batch_size(webhook)
+
+
+def _batch_size(webhook: Webhook) -> int:
+    """A receiver that fails is tried with one."""
+    return 1 if webhook.failures_in_a_row else BATCH
 
 
 def _claim(webhook: Webhook) -> list[Claimed]:
     with connection.cursor() as cursor:
         if not webhook.failures_in_a_row:
-            cursor.execute(_CLAIM, [webhook.pk, BATCH, LEASE_SECONDS])
+            cursor.execute(_CLAIM, [webhook.pk, _batch_size(webhook), LEASE_SECONDS])
             return [Claimed._make(row) for row in cursor.fetchall()]
         with transaction.atomic():
             cursor.execute(_TRY, [settings.WEBHOOK_TIMEOUT_SECONDS + 5, webhook.pk])
             if not cursor.rowcount:
                 return []
-            cursor.execute(_CLAIM, [webhook.pk, 1, LEASE_SECONDS])
+            cursor.execute(_CLAIM, [webhook.pk, _batch_size(webhook), LEASE_SECONDS])
             claimed = [Claimed._make(row) for row in cursor.fetchall()]
             # With nothing to try, the receiver is not kept waiting for it.
             transaction.set_rollback(not claimed)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from callcentre.errors import ErrorCode, Fault
+from webhooks.signing import is_secret
 from webhooks.transport import TargetError, check_target
 
 TARGET_FAULTS = {
@@ -25,6 +26,8 @@ def faults_of(values: Mapping[str, Any]) -> list[Fault]:
         faults.append(Fault(ErrorCode.EMPTY, "actions"))
     if ":" in values.get("http_auth_user", ""):
         faults.append(Fault(ErrorCode.USER_HAS_COLON, "http_auth_user"))
+    if "secret" in values and not is_secret(values["secret"]):
+        faults.append(Fault(ErrorCode.SECRET_MALFORMED, "secret"))
     if url := values.get("subscription_url"):
         try:
             check_target(url)

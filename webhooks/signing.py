@@ -6,12 +6,21 @@ import secrets
 from collections.abc import Sequence
 
 PREFIX = "whsec_"
-# The specification asks for 24 to 64 bytes.
 SECRET_BYTES = 32
+# What the specification allows to one that somebody else has made.
+LEAST_BYTES, MOST_BYTES = 24, 64
 
 
 def new_secret() -> str:
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def is_secret(text: str) -> bool:
+    """Whether it can be signed with, by us and by every verifier."""
+    try:
+        return text.startswith(PREFIX) and LEAST_BYTES <= len(_key(text)) <= MOST_BYTES
+    except ValueError:
+        return False
 
 
 def sign(signing_secrets: Sequence[str], webhook_id: str, timestamp: int, body: bytes) -> str:

@@ -13,6 +13,7 @@ WHERE w.is_active AND w.deleted_at IS NULL AND COALESCE(w.open_until <= now(), t
   SELECT FROM webhooks_delivery d
   WHERE d.webhook_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= now()
 )
+ORDER BY random()
 """
 
 
@@ -25,7 +26,10 @@ def deliver(webhook_id: int) -> None:
 
 @shared_task(name="webhooks.sweep")
 def sweep() -> None:
-    """Wake those whose message was lost, whose pause is over, or whose next attempt has come; and owed notices."""
+    """Wake those whose message was lost, whose pause is over, or whose next attempt has come; and owed notices.
+
+    In any order: should there be fewer places than they are, each has its chance.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_DUE)
         for (webhook_id,) in cursor.fetchall():

@@ -206,6 +206,11 @@ class ApiUserAdmin(HistoryMixin, Admin):
                 "opts": self.opts,
                 "original": user,
                 "secret": secret,
+                "login": user.login,
+                "intro": _now(
+                    "Copy the secret now and put it where the program keeps it. It is shown this once and can never be"
+                    " read again; whoever loses it makes a new one."
+                ),
                 "done_url": self.url_of("change", user.pk),
             },
         )

@@ -46,6 +46,16 @@ class TooMany(exceptions.APIException):
         self.fault = Fault(code, params={"seconds": wait})
 
 
+class NotFound(exceptions.APIException):
+    """The object is there, and has nothing of what was asked for; the code says why."""
+
+    status_code = 404
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__()
+        self.fault = Fault(code)
+
+
 class Forbidden(exceptions.APIException):
     status_code = 403
 

@@ -59,6 +59,11 @@ def minute(instant: datetime | None) -> str:
     return instant.astimezone(zone()).isoformat(" ", "minutes")[:16] if instant else ""
 
 
+def second(instant: datetime | None) -> str:
+    """`YYYY-MM-DD hh:mm:ss` in the configured zone, "" for none."""
+    return instant.astimezone(zone()).isoformat(" ", "seconds")[:19] if instant else ""
+
+
 def day(value: date | None) -> str:
     return value.isoformat() if value else ""
 

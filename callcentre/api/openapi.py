@@ -280,6 +280,8 @@ class Operation:
     query: tuple[Parameter, ...] = ()
     errors: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
     conflicts: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
+    # What 404 can mean beside an id that nobody has.
+    missing: tuple[ErrorCode, ...] = ()
 
     def parameters(self) -> list[Parameter]:
         return [

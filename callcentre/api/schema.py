@@ -124,7 +124,8 @@ def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) 
     if right:
         responses["403"] = _problem(403, [ErrorCode.FORBIDDEN], right=right)
     if has_ids:
-        responses["404"] = _shared(404)
+        missing = [ErrorCode.NOT_FOUND, *operation.missing]
+        responses["404"] = _problem(404, missing) if operation.missing else _shared(404)
     conflicts = [*operation.conflicts, *([ErrorCode.KEY_REUSED, ErrorCode.KEY_BUSY] if method == "POST" else [])]
     if conflicts:
         responses["409"] = _problem(409, conflicts)

@@ -27,7 +27,7 @@ from campaigns.api.serializers import (
 )
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 from campaigns.models import SystemStatus
-from telephony.api.docs import AGENT
+from telephony.api.agents_docs import AGENT
 
 ID = {"code": path("id", "Id of the campaign: five characters.", "DEMO1")}
 FIRST_DAY = {"description": "First day of dialling; the current day if left out."}

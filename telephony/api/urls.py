@@ -1,8 +1,34 @@
 from callcentre.api.routers import route
-from telephony.api.views import AgentGroupViewSet, AgentViewSet
+from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseViewSet
+from telephony.api.calls import CallViewSet
+from telephony.api.connections import ConnectionViewSet
+from telephony.api.queues import QueueViewSet
+from telephony.api.shortcuts import ShortcutViewSet
+from telephony.api.topics import TopicViewSet
+from telephony.api.transcriptions import TranscriptionViewSet
 
 urlpatterns = [
     route("agents", AgentViewSet, get="list"),
     route("agents/:login", AgentViewSet, get="retrieve"),
+    route("agents/:login/login", AgentViewSet, post="log_in"),
+    route("agents/:login/logout", AgentViewSet, post="log_out"),
+    route("agents/:login/pause", AgentViewSet, post="pause"),
+    route("agents/:login/free", AgentViewSet, post="free"),
+    route("agents_statuses", AgentViewSet, get="statuses"),
     route("agents_groups", AgentGroupViewSet, get="list"),
+    route("system/pauses", PauseViewSet, get="list"),
+    route("connections", ConnectionViewSet, get="list"),
+    route("connections/call", CallViewSet, post="call"),
+    route("connections/topic", TopicViewSet, post="set_topic"),
+    route("connections/:connection_id/topic", TopicViewSet, get="of_connection"),
+    route("connections/:connection_id/transcription", TranscriptionViewSet, get="retrieve"),
+    route("connections/:connection_id/hangup", CallViewSet, post="hang_up"),
+    route("connections/:connection_id/hold", CallViewSet, post="hold"),
+    route("connections/:connection_id/resume", CallViewSet, post="resume"),
+    route("connections/:connection_id/transfer", CallViewSet, post="transfer"),
+    route("queues", QueueViewSet, get="list"),
+    route("queues/:queue_id/waiting_stats", QueueViewSet, get="waiting_stats"),
+    route("queues/:queue_id/waiting_list", QueueViewSet, get="waiting_list"),
+    route("queues/:queue_id/topics", TopicViewSet, get="of_queue"),
+    route("system/transfer_shortcuts", ShortcutViewSet, get="list"),
 ]

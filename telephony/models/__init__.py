@@ -3,6 +3,11 @@ from telephony.models.connection import CallCommand, Connection, Leg, Offer, Tra
 from telephony.models.ledger import AgentSession, AgentState
 from telephony.models.pause import Pause
 from telephony.models.queue import OpeningHours, Queue, QueueMember
+from telephony.models.recording import Recording
+from telephony.models.shortcut import TransferShortcut
+from telephony.models.switch_command import SwitchCommand
+from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
+from telephony.models.transcription import EvaluationCriterion, Transcription, TranscriptionUsage
 
 __all__ = [
     "Agent",
@@ -11,11 +16,21 @@ __all__ = [
     "AgentState",
     "CallCommand",
     "Connection",
+    "ConnectionTopic",
+    "EvaluationCriterion",
     "Leg",
     "Offer",
     "OpeningHours",
     "Pause",
     "Queue",
     "QueueMember",
+    "Recording",
+    "SwitchCommand",
+    "Topic",
+    "TopicField",
+    "TopicGroup",
+    "Transcription",
+    "TranscriptionUsage",
     "Transfer",
+    "TransferShortcut",
 ]

@@ -1,19 +1,34 @@
 """Calls: the connection, its legs at the switch, its offers to agents, its transfers."""
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
 
+import structlog
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import Change
+from callcentre.phone import PhoneError, normalise
+from callcentre.wake import wake
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
+from telephony.numbers import comparable
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):
     def open(self) -> "ConnectionQuerySet":
         return self.exclude(state=Connection.State.ENDED)
+
+    def late(self, now: datetime) -> "ConnectionQuerySet":
+        """Still to be placed, and too late for it."""
+        return self.filter(state=Connection.State.QUEUED, place_until__lt=now)
 
     def with_uid(self, uid: str) -> "ConnectionQuerySet":
         """The one connection of this id, or none: whatever is no id finds none."""
@@ -88,6 +103,8 @@ class Connection(models.Model):
     ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
     wait_seconds = models.PositiveIntegerField(_("waiting in s"), default=0)
     is_on_hold = models.BooleanField(_("on hold"), default=False)
+    # How often its legs were joined: each time is a bridge and a recording of its own.
+    join_count = models.PositiveSmallIntegerField(default=0, editable=False)
     # Until when a call that is QUEUED may still be placed.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
@@ -111,6 +128,7 @@ class Connection(models.Model):
             models.Index(fields=["queue", "-created_at", "-id"], name="connection_of_queue"),
             models.Index(fields=["src_number", "-created_at", "-id"], name="connection_src"),
             models.Index(fields=["dst_number", "-created_at", "-id"], name="connection_dst"),
+            models.Index(fields=["direction", "disposition", "-created_at", "-id"], name="connection_of_result"),
             models.Index(
                 fields=["customer_id", "-created_at"],
                 condition=Q(customer_id__isnull=False),
@@ -125,9 +143,80 @@ class Connection(models.Model):
     def __str__(self) -> str:
         return self.uid
 
+    @classmethod
+    def call(
+        cls, actor: Actor, faults: Sequence[Fault] = (), *, sip: str = "", phone_number: str = "", **values: Any
+    ) -> "Connection":
+        """Ask for a call from an agent's phone to a number; a worker places it. Raises Invalid.
+
+        `values`: further columns, such as the number that is presented.
+        """
+        faults, number = [*faults], ""
+        try:
+            number = normalise(phone_number) if phone_number else ""
+        except PhoneError as error:
+            faults.append(error.fault("phone_number"))
+        agent_id = Agent.objects.active().filter(number=sip).values_list("pk", flat=True).first() if sip else None
+        if sip and agent_id is None:
+            faults.append(Fault(ErrorCode.SIP_UNKNOWN, "sip"))
+        if faults:
+            raise Invalid(faults)
+        now = timezone.now()
+        connection = cls.objects.create(
+            direction=cls.Direction.OUTBOUND,
+            state=cls.State.QUEUED,
+            src=sip,
+            dst=phone_number,
+            src_number=comparable(sip),
+            dst_number=number,
+            agent_id=agent_id,
+            created_at=now.replace(microsecond=0),
+            place_until=now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS),
+            request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
+            **{"caller_id": settings.CALLER_ID, **values},
+        )
+        wake("telephony.place_call", connection.pk)
+        return connection
+
     @property
     def uid(self) -> str:
         return f"{int(self.created_at.timestamp())}.{self.pk}"
+
+    @cached_property
+    def all_legs(self) -> list["Leg"]:
+        """Its legs, read once: by whoever holds the lock of the connection, and adds to them."""
+        return list(self.legs.select_related("agent"))
+
+    @property
+    def open_legs(self) -> list["Leg"]:
+        return [leg for leg in self.all_legs if leg.ended_at is None]
+
+    def leg_of(self, role: str) -> "Leg | None":
+        """Its leg of this role that goes on and is not to end; an agent's last one where he has several."""
+        return next((leg for leg in reversed(self.open_legs) if leg.role == role and not leg.hangup_asked_at), None)
+
+    @property
+    def customer_number(self) -> str:
+        return self.src if self.direction == self.Direction.INBOUND else self.dst
+
+    @property
+    def music_class(self) -> str:
+        """What a customer hears who waits or is on hold."""
+        return self.queue.music_class if self.queue else "default"
+
+    @property
+    def wrap_up_seconds(self) -> int:
+        """What its agent gets for his notes once he has talked."""
+        return self.queue.wrap_up_seconds if self.queue and self.answered_at else 0
+
+    @property
+    def bridge_id(self) -> str:
+        return f"cc-{self.pk}"
+
+    @property
+    def recording_name(self) -> str:
+        """Of the bridge in which its legs are now, or were last."""
+        return self.uid if self.join_count < 2 else f"{self.uid}-{self.join_count}"
 
     @property
     def duration(self) -> int:
@@ -141,7 +230,9 @@ class Connection(models.Model):
 
 
 class Leg(models.Model):
-    """One channel at the switch: an agent's phone or the customer's. Its channel id is ours, so that it can be found.
+    """One channel at the switch: an agent's phone, the customer's, or that of a number to which the call was handed on.
+
+    Its channel id is ours, so that it can be found; that of a caller is the switch's.
 
     The row is committed before the switch is asked (ASKED): an asked leg that the switch does not know was lost, and
     is never asked for again. `hangup_asked_at` says that it is to end, whether or not the switch has heard of it yet.
@@ -150,6 +241,7 @@ class Leg(models.Model):
     class Role(models.TextChoices):
         AGENT = "agent", _("agent")
         CUSTOMER = "customer", _("customer")
+        TARGET = "target", _("target of a transfer")
 
     class State(models.TextChoices):
         ASKED = "asked", _("asked for")
@@ -164,6 +256,8 @@ class Leg(models.Model):
     channel_id = models.CharField(_("channel"), max_length=80, unique=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.ASKED)
     asked_at = models.DateTimeField(_("asked for"))
+    # Without one the phone was silent, or told of it by early media.
+    ringing_at = models.DateTimeField(_("ringing since"), null=True)
     up_at = models.DateTimeField(_("up"), null=True)
     ended_at = models.DateTimeField(_("ended"), null=True)
     hangup_asked_at = models.DateTimeField(null=True)

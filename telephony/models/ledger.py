@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from telephony.models.agent import Agent
 from telephony.models.pause import Pause
+from telephony.models.writing import StateKind
 
 
 class _Span(Func):
@@ -52,6 +53,7 @@ class AgentSession(models.Model):
         ]
         indexes = [
             models.Index(fields=["agent", "started_at"], name="agentsession_of_agent"),
+            models.Index(fields=["-started_at", "-id"], name="agentsession_newest"),
             models.Index(fields=["agent"], condition=Q(ended_at__isnull=True), name="agentsession_open"),
         ]
 
@@ -66,12 +68,7 @@ class AgentState(models.Model):
     wrap-up is over by itself. A pause may be outside a session, and so may a call; ready time is inside one.
     """
 
-    class Kind(models.TextChoices):
-        FREE = "free", _("free")
-        RINGING = "ringing", _("ringing")
-        TALKING = "talking", _("talking")
-        WRAP_UP = "wrap_up", _("wrap-up")
-        PAUSED = "paused", _("paused")
+    Kind = StateKind
 
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="states", db_index=False, verbose_name=_("agent"))
     kind = models.CharField(_("state"), max_length=10, choices=Kind)
@@ -110,6 +107,7 @@ class AgentState(models.Model):
         ]
         indexes = [
             models.Index(fields=["agent", "started_at"], name="agentstate_of_agent"),
+            models.Index(fields=["-started_at", "-id"], name="agentstate_newest"),
             models.Index(fields=["kind", "started_at"], condition=Q(ended_at__isnull=True), name="agentstate_current"),
         ]
 

@@ -1,6 +1,9 @@
+from datetime import datetime, time
+
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.models import TimestampedModel
@@ -84,6 +87,14 @@ class Queue(TimestampedModel):
     def __str__(self) -> str:
         return self.name
 
+    def is_open(self, at: datetime) -> bool:
+        """Whether it takes calls now: it is active, and these are its opening hours, if it has any."""
+        if not self.is_active:
+            return False
+        hours = list(self.opening_hours.all())
+        local = timezone.localtime(at)
+        return not hours or any(span.holds(local) for span in hours)
+
 
 class QueueMember(models.Model):
     """An agent of a queue. Of those who are free, the ones with the lowest priority number are rung first."""
@@ -134,3 +145,9 @@ class OpeningHours(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"
+
+    def holds(self, local: datetime) -> bool:
+        """Whether this moment of the service's clock lies in it; the end does not."""
+        if local.isoweekday() != self.weekday:
+            return False
+        return self.opens_at <= local.time() and (local.time() < self.closes_at or self.closes_at == time())

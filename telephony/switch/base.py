@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+# Ids of the channels that we ask for begin with it, and no others: whoever else is there, calls us.
+OURS = "cc-"
+
 
 class SwitchError(Exception):
     """The switch refused: it will not do this, and asking again will not help. `cause` (Q.850) if it says why."""
@@ -75,7 +78,10 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Somebody calls us: he rang `dialled`, and hears nothing until the channel is answered."""
+    """Somebody calls us: he rang `dialled`, and hears nothing until the channel is answered.
+
+    Told again after Online of each that is still there. `caller` is empty where he does not show his number.
+    """
 
     channel_id: str
     at: datetime
@@ -100,7 +106,10 @@ class Switch(Protocol):
     """Thread-safe. Every command may raise SwitchError (also where the channel is gone) or SwitchUnreachable."""
 
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
-        """Ring the phone with this SIP number, showing it `presented`."""
+        """Ring the phone with this SIP number, showing it `presented`; refused where there is no such phone.
+
+        Of this and `call_number`: a channel of this id that is there already is left as it is.
+        """
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         """Ring a number outside (E.164 or as the trunk wants it), presenting `presented`."""
@@ -133,7 +142,10 @@ class Switch(Protocol):
         Replaced or `close()`."""
 
     def recording(self, name: str) -> Iterator[bytes]:
-        """The recording's WAV, piece by piece."""
+        """The recording's WAV, piece by piece. What can go wrong may go wrong at the first piece or later."""
+
+    def remove_recording(self, name: str) -> None:
+        """The switch's copy is no longer wanted. Nothing where there is none."""
 
     def close(self) -> None:
         """Ends `events()`, soon."""

@@ -1,40 +1,25 @@
 """The admin in a real Chromium: what scripts do, what is loaded, and whether it fits the screen."""
 
-import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
+from tests.browser.conftest import PATIENCE
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.webhooks.factories import AttemptFactory, ResendFactory
 
-CHROMIUM = shutil.which("chromium") or ""
 SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
 
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine"),
-    pytest.mark.usefixtures("plain_static"),
-]
-
-
-@pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
-    # Playwright's loop runs in the thread of the test, which asks the database all the same.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+pytestmark = pytest.mark.usefixtures("plain_static")
 
 
 class Visit:
@@ -44,6 +29,7 @@ class Visit:
         self.address = address
         context = browser.new_context(timezone_id="Europe/Warsaw", **options)
         context.add_cookies([{"name": "sessionid", "value": session_id, "url": address}])
+        context.set_default_timeout(PATIENCE)
         self.page: Page = context.new_page()
         self.trouble: list[str] = []
         self.page.on("request", self._look_at)
@@ -112,7 +98,7 @@ def paths() -> list[str]:
     ]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("screen", "colours"), [("desk", "light"), ("phone", "dark")])
 def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_and_no_script_fails(
     browser, session_id, live_server, screen, colours

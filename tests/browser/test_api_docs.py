@@ -1,19 +1,13 @@
-import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from callcentre.models import User
+from tests.browser.conftest import PATIENCE
 
-CHROMIUM = shutil.which("chromium") or ""
-
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine"),
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -28,13 +22,11 @@ def session_id(settings: Any, transactional_db: None) -> str:
 
 
 @pytest.fixture
-def page(session_id: str, live_server: Any) -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        context = browser.new_context()
-        context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
-        yield context.new_page()
-        browser.close()
+def page(browser: Browser, session_id: str, live_server: Any) -> Page:
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
+    return context.new_page()
 
 
 def test_swagger_ui_shows_every_area_and_loads_nothing_from_elsewhere(page: Page, live_server: Any) -> None:
@@ -42,7 +34,7 @@ def test_swagger_ui_shows_every_area_and_loads_nothing_from_elsewhere(page: Page
     page.on("request", lambda request: addresses.append(request.url))
 
     page.goto(f"{live_server.url}/api/docs")
-    page.locator("#operations-campaigns-create_campaign").wait_for(state="attached", timeout=20_000)
+    page.locator("#operations-campaigns-create_campaign").wait_for(state="attached")
     page.locator("#operations-campaigns-create_campaign").click()
     page.get_by_text("Spring offer").first.wait_for()
 
@@ -53,7 +45,7 @@ def test_swagger_ui_shows_every_area_and_loads_nothing_from_elsewhere(page: Page
 def test_trying_an_operation_asks_for_no_credential_of_the_session(page: Page, live_server: Any) -> None:
     page.goto(f"{live_server.url}/api/docs#/service/ping")
     operation = page.locator("#operations-service-ping")
-    operation.get_by_role("button", name="Try it out").click(timeout=20_000)
+    operation.get_by_role("button", name="Try it out").click()
     with page.expect_response("**/api/ping") as answer:
         operation.get_by_role("button", name="Execute").click()
 

@@ -1,6 +1,5 @@
 """An import in a real Chromium: what the page's script does between the upload and the records."""
 
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,20 +9,17 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from campaigns.importing.running import run
 from campaigns.models import Record, RecordImport
+from tests.browser.conftest import PATIENCE
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import CampaignFactory
 
-CHROMIUM = shutil.which("chromium") or ""
 ADD = reverse("admin:campaigns_recordimport_add")
 
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine"),
-    pytest.mark.usefixtures("plain_static"),
-]
+pytestmark = pytest.mark.usefixtures("plain_static")
 
 
 @pytest.fixture
@@ -59,15 +55,11 @@ def session_id(committed_db: None, settings: Any, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def page(session_id: str, live_server: Any, workers: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    # Playwright's loop runs in the thread of the test, which asks the database all the same.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 900})
-        context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
-        yield context.new_page()
-        browser.close()
+def page(browser: Browser, session_id: str, live_server: Any, workers: Any) -> Page:
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
+    return context.new_page()
 
 
 def upload(page: Page, campaign: Any, content: str, tmp_path: Path) -> None:
@@ -89,7 +81,7 @@ def test_a_file_is_uploaded_described_imported_and_its_refused_rows_downloaded(p
     expect(page.locator("#import-preview")).to_contain_text("Łódź")
     page.get_by_role("button", name="Start the import").click()
     expect(page.locator("#import-progress")).to_be_visible()
-    expect(page.locator(".cc-tiles")).to_contain_text("records added", timeout=20_000)
+    expect(page.locator(".cc-tiles")).to_contain_text("records added")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the rows not imported").click()
 
@@ -118,7 +110,7 @@ def test_a_large_file_shows_how_much_of_it_is_sent_and_leads_on(page: Page, tmp_
 
     upload(page, CampaignFactory(), f"phone;note\n{rows}", tmp_path)
 
-    expect(page.locator("#import-preview")).to_contain_text("The first 1,000 rows were checked.", timeout=20_000)
+    expect(page.locator("#import-preview")).to_contain_text("The first 1,000 rows were checked.")
 
 
 def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path, settings: Any) -> None:

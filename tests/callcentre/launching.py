@@ -25,7 +25,7 @@ def processes_of(folder: Path) -> dict[int, str]:
     return found
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 20.0) -> bool:
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:
     """Whether a condition came true in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -234,7 +234,7 @@ def test_a_use_is_noted_and_not_again_within_the_minute(user: tuple[ApiUser, str
     assert last_used() is None
     ping("robot", user[1])
     noted = last_used()
-    assert timezone.now() - noted < timedelta(seconds=30)
+    assert timezone.now() - noted < timedelta(minutes=5)
 
     ping("robot", user[1])
     assert last_used() == noted

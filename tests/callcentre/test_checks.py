@@ -13,6 +13,12 @@ from callcentre import checks
 
 ROOT = Path(__file__).resolve().parents[2]
 BROKER = {"global_keyprefix": "cc:", "visibility_timeout": 7200}
+ASTERISK = {
+    "SWITCH_BACKEND": "asterisk",
+    "ARI_URL": "http://pbx.example:8088/ari",
+    "ARI_USER": "callcentre",
+    "ARI_PASSWORD": "secret",
+}
 
 
 def failing(settings: Any, **values: Any) -> set[str]:
@@ -34,6 +40,10 @@ def failing(settings: Any, **values: Any) -> set[str]:
 
 def test_a_good_production_passes(settings: Any) -> None:
     assert failing(settings) == set()
+
+
+def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
+    assert failing(settings, **ASTERISK) == set()
 
 
 @pytest.mark.parametrize(
@@ -64,6 +74,14 @@ def test_a_good_production_passes(settings: Any) -> None:
         ("callcentre.E012", {"TIME_ZONE": "Europe/Atlantis"}),
         ("callcentre.E012", {"USE_TZ": False}),
         ("callcentre.E012", {"CELERY_TIMEZONE": "UTC"}),
+        ("callcentre.E015", {"SWITCH_BACKEND": "asterix"}),
+        ("callcentre.E015", {"SWITCH_BACKEND": "telephony.switch.simulated.Nothing"}),
+        ("callcentre.E016", ASTERISK | {"ARI_URL": ""}),
+        ("callcentre.E016", ASTERISK | {"ARI_URL": "pbx:8088/ari"}),
+        ("callcentre.E017", ASTERISK | {"ARI_USER": ""}),
+        ("callcentre.E017", ASTERISK | {"ARI_PASSWORD": ""}),
+        ("callcentre.E018", ASTERISK | {"ARI_APP": "call,centre"}),
+        ("callcentre.E018", ASTERISK | {"TRUNK": ""}),
     ],
 )
 def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: dict[str, Any]) -> None:
@@ -91,7 +109,7 @@ def started(*arguments: str, **environment: str) -> tuple[int, str]:
     """Exit code and output of a process of ours with these variables."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False
     )
     return done.returncode, done.stdout + done.stderr
 

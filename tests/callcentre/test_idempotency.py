@@ -254,7 +254,7 @@ def test_whoever_waits_too_long_for_the_first_is_409(
 
     def work(*args: Any, **kwargs: Any) -> CampaignGroup:
         is_working.set()
-        assert may_end.wait(20)
+        assert may_end.wait(60)
         return create(*args, **kwargs)
 
     monkeypatch.setattr(CampaignGroup, "create", work)
@@ -263,7 +263,7 @@ def test_whoever_waits_too_long_for_the_first_is_409(
         return post(committed_api, "outbound_groups", {"name": "Sales"})
 
     def second() -> Any:
-        assert is_working.wait(20)
+        assert is_working.wait(60)
         try:
             return post(committed_api, "outbound_groups", {"name": "Sales"})
         finally:

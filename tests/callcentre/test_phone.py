@@ -259,7 +259,7 @@ SEPARATORS = " \t\u00a0\u202f-\u2011\u2013\u2212./()\u200b\u200e\u202c\ufeff"
 TEXTS = st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\ufeff\x00\n")) | st.text()
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(raw=TEXTS, region=st.sampled_from(REGIONS))
 def test_any_text_is_refused_or_has_a_normal_form_that_stands(raw: str, region: str) -> None:
     try:
@@ -271,7 +271,7 @@ def test_any_text_is_refused_or_has_a_normal_form_that_stands(raw: str, region: 
     assert normalise(normal, region) == normal
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(
     digits=st.text(st.sampled_from("123456789"), min_size=1, max_size=15),
     separators=st.lists(st.text(st.sampled_from(SEPARATORS), max_size=3), min_size=17, max_size=17),

@@ -21,6 +21,7 @@ from campaigns.importing import running
 from campaigns.importing.merging import Merge
 from campaigns.models import Campaign, Record, RecordChange, RecordImport
 from campaigns.models.imports import MAX_ATTEMPTS
+from tests.callcentre.launching import wait_until
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
 from tests.serving import ROOT, at_once
@@ -122,6 +123,7 @@ def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch
     seen: list[tuple[str, int, int]] = []
 
     def look() -> None:
+        assert wait_until(lambda: RecordImport.objects.get(pk=given.pk).read_count)
         now = RecordImport.objects.get(pk=given.pk)
         assert now.leased_until is not None
         seen.append((now.state, now.read_count, Record.objects.count()))
@@ -130,7 +132,6 @@ def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch
 
     def look_and_stop(self: running._Lease) -> None:
         if self._thread:
-            time.sleep(0.3)  # for the next beat
             at_once([look])
         stop(self)
 
@@ -146,7 +147,7 @@ def test_a_worker_that_is_killed_leaves_nothing_and_another_imports_all(campaign
     worker = start_worker(given, tmp_path)
     wait_for_insert()
     worker.send_signal(signal.SIGKILL)
-    worker.wait(10)
+    worker.wait(60)
 
     wait_until_rolled_back(given)
     given.refresh_from_db()

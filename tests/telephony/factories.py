@@ -1,8 +1,37 @@
 """Agents and their groups as tests want them; a trait names a state."""
 
-import factory
+from datetime import time, timedelta
+from typing import Any
 
-from telephony.models import Agent, AgentGroup
+import factory
+from django.utils import timezone
+
+from telephony.models import (
+    Agent,
+    AgentGroup,
+    AgentSession,
+    AgentState,
+    CallCommand,
+    Connection,
+    ConnectionTopic,
+    EvaluationCriterion,
+    Leg,
+    Offer,
+    OpeningHours,
+    Pause,
+    Queue,
+    QueueMember,
+    Recording,
+    SwitchCommand,
+    Topic,
+    TopicField,
+    TopicGroup,
+    Transcription,
+    TranscriptionUsage,
+    Transfer,
+    TransferShortcut,
+)
+from telephony.numbers import comparable
 
 
 class AgentGroupFactory(factory.django.DjangoModelFactory[AgentGroup]):
@@ -24,3 +53,259 @@ class AgentFactory(factory.django.DjangoModelFactory[Agent]):
         grouped = factory.Trait(group=factory.SubFactory(AgentGroupFactory))
         with_phone = factory.Trait(number=factory.Sequence(lambda n: str(1000 + n)))
         left = factory.Trait(is_active=False)
+
+
+class PauseFactory(factory.django.DjangoModelFactory[Pause]):
+    class Meta:
+        model = Pause
+
+    name = factory.Sequence(lambda n: f"Pause {n}")
+
+
+class AgentSessionFactory(factory.django.DjangoModelFactory[AgentSession]):
+    """A session that goes on. Whoever tests verbs lets an agent log in."""
+
+    class Meta:
+        model = AgentSession
+
+    agent = factory.SubFactory(AgentFactory)
+    started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
+
+
+class AgentStateFactory(factory.django.DjangoModelFactory[AgentState]):
+    """Free, since now."""
+
+    class Meta:
+        model = AgentState
+
+    agent = factory.SubFactory(AgentFactory)
+    kind = "free"
+    started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
+
+
+class QueueFactory(factory.django.DjangoModelFactory[Queue]):
+    class Meta:
+        model = Queue
+        skip_postgeneration_save = True
+
+    name = factory.Sequence(lambda n: f"Queue {n}")
+    wrap_up_seconds = 0
+
+    @factory.post_generation  # type: ignore[untyped-decorator]
+    def members(self: Any, create: bool, agents: Any, **_: Any) -> None:
+        for agent in agents or ():
+            QueueMemberFactory(queue=self, agent=agent)
+
+
+class QueueMemberFactory(factory.django.DjangoModelFactory[QueueMember]):
+    class Meta:
+        model = QueueMember
+
+    queue = factory.SubFactory(QueueFactory)
+    agent = factory.SubFactory(AgentFactory)
+
+
+class OpeningHoursFactory(factory.django.DjangoModelFactory[OpeningHours]):
+    class Meta:
+        model = OpeningHours
+
+    queue = factory.SubFactory(QueueFactory)
+    weekday = 1
+    opens_at = time(8)
+    closes_at = time(16)
+
+
+class ConnectionFactory(factory.django.DjangoModelFactory[Connection]):
+    """An outbound call that was answered and is over, unless a trait says otherwise."""
+
+    class Meta:
+        model = Connection
+
+    direction = "OUTBOUND"
+    state = "ended"
+    src = "101"
+    dst = factory.Sequence(lambda n: f"+48 22 555 {n % 10_000:04}")
+    src_number = factory.LazyAttribute(lambda call: comparable(call.src))
+    dst_number = factory.LazyAttribute(lambda call: comparable(call.dst))
+    created_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0) - timedelta(minutes=5))
+    answered_at = factory.LazyAttribute(lambda call: call.created_at + timedelta(seconds=10))
+    ended_at = factory.LazyAttribute(lambda call: call.created_at + timedelta(seconds=70))
+    disposition = "ANSWERED"
+
+    class Params:
+        inbound = factory.Trait(
+            direction="INBOUND",
+            queue=factory.SubFactory(QueueFactory),
+            src=factory.Sequence(lambda n: f"+48 22 555 {n % 10_000:04}"),
+            dst="+48225550100",
+        )
+        unanswered = factory.Trait(answered_at=None, disposition="NO ANSWER")
+        talking = factory.Trait(state="talking", ended_at=None, disposition="")
+        waiting = factory.Trait(
+            inbound=True,
+            state="waiting",
+            answered_at=None,
+            ended_at=None,
+            disposition="",
+            waiting_since=factory.SelfAttribute("created_at"),
+        )
+
+
+class LegFactory(factory.django.DjangoModelFactory[Leg]):
+    """The customer's side of a connection, up."""
+
+    class Meta:
+        model = Leg
+
+    connection = factory.SubFactory(ConnectionFactory)
+    role = "customer"
+    number = "+48225550107"
+    channel_id = factory.Sequence(lambda n: f"channel-{n}")
+    state = "up"
+    asked_at = factory.SelfAttribute("connection.created_at")
+    up_at = factory.SelfAttribute("asked_at")
+
+
+class OfferFactory(factory.django.DjangoModelFactory[Offer]):
+    """An agent's phone rings."""
+
+    class Meta:
+        model = Offer
+
+    connection = factory.SubFactory(ConnectionFactory, waiting=True)
+    queue = factory.SelfAttribute("connection.queue")
+    agent = factory.SubFactory(AgentFactory)
+    offered_at = factory.SelfAttribute("connection.created_at")
+
+
+class TransferFactory(factory.django.DjangoModelFactory[Transfer]):
+    class Meta:
+        model = Transfer
+
+    connection = factory.SubFactory(ConnectionFactory)
+    number = "+48225550199"
+    action = "transfer"
+    actor_kind = "system"
+    actor_name = "system"
+
+
+class CallCommandFactory(factory.django.DjangoModelFactory[CallCommand]):
+    class Meta:
+        model = CallCommand
+
+    connection = factory.SubFactory(ConnectionFactory, talking=True)
+    kind = "hang_up"
+    actor_kind = "system"
+    actor_name = "system"
+    created_at = factory.LazyFunction(timezone.now)
+
+
+class TopicGroupFactory(factory.django.DjangoModelFactory[TopicGroup]):
+    class Meta:
+        model = TopicGroup
+
+    queue = factory.SubFactory(QueueFactory)
+    name = factory.Sequence(lambda n: f"Topics {n}")
+
+
+class TopicFactory(factory.django.DjangoModelFactory[Topic]):
+    class Meta:
+        model = Topic
+
+    group = factory.SubFactory(TopicGroupFactory)
+    name = factory.Sequence(lambda n: f"Topic {n}")
+
+
+class TopicFieldFactory(factory.django.DjangoModelFactory[TopicField]):
+    class Meta:
+        model = TopicField
+
+    queue = factory.SubFactory(QueueFactory)
+    name = factory.Sequence(lambda n: f"Field {n}")
+
+
+class ConnectionTopicFactory(factory.django.DjangoModelFactory[ConnectionTopic]):
+    class Meta:
+        model = ConnectionTopic
+
+    connection = factory.SubFactory(ConnectionFactory)
+    topic = factory.SubFactory(TopicFactory)
+    agent = factory.SelfAttribute("connection.agent")
+    set_by = "tester"
+
+
+class TransferShortcutFactory(factory.django.DjangoModelFactory[TransferShortcut]):
+    class Meta:
+        model = TransferShortcut
+
+    name = factory.Sequence(lambda n: f"Shortcut {n}")
+    number = "+48225550199"
+
+
+class EvaluationCriterionFactory(factory.django.DjangoModelFactory[EvaluationCriterion]):
+    class Meta:
+        model = EvaluationCriterion
+
+    name = factory.Sequence(lambda n: f"Criterion {n}")
+    description = "The agent says his name."
+
+
+class RecordingFactory(factory.django.DjangoModelFactory[Recording]):
+    """One that the switch was told to make."""
+
+    class Meta:
+        model = Recording
+
+    connection = factory.SubFactory(ConnectionFactory)
+    name = factory.LazyAttribute(lambda recording: recording.connection.uid)
+    started_at = factory.SelfAttribute("connection.created_at")
+
+    class Params:
+        fetching = factory.Trait(state="fetching", next_attempt_at=factory.SelfAttribute("started_at"))
+        ready = factory.Trait(
+            state="ready",
+            seconds=60,
+            ready_at=factory.SelfAttribute("started_at"),
+            file=factory.LazyAttribute(lambda recording: f"recordings/{recording.name}.wav"),
+        )
+
+
+class TranscriptionFactory(factory.django.DjangoModelFactory[Transcription]):
+    """One that is to be made now."""
+
+    class Meta:
+        model = Transcription
+
+    connection = factory.SubFactory(ConnectionFactory)
+    created_at = factory.SelfAttribute("connection.created_at")
+    next_attempt_at = factory.SelfAttribute("created_at")
+
+    class Params:
+        finished = factory.Trait(
+            status="SUCCESS",
+            finished_at=factory.SelfAttribute("created_at"),
+            next_attempt_at=None,
+            seconds=60,
+            parts=[
+                {"begin": 0, "end": 15, "speaker": "USER", "text": "Good morning."},
+                {"begin": 15, "end": 45, "speaker": "CUSTOMER", "text": "I am calling about my invoice."},
+            ],
+            summary=[{"content": "A question about an invoice.", "important": True}],
+            sentiment={"sentiment": "NEUTRAL", "justification": "A plain question."},
+            evaluated_criteria=[{"criteriaId": "1", "fulfilled": True}],
+        )
+
+
+class TranscriptionUsageFactory(factory.django.DjangoModelFactory[TranscriptionUsage]):
+    class Meta:
+        model = TranscriptionUsage
+
+    month = "2026-11"
+    seconds = 60
+
+
+class SwitchCommandFactory(factory.django.DjangoModelFactory[SwitchCommand]):
+    class Meta:
+        model = SwitchCommand
+
+    name = "channels"

@@ -28,7 +28,7 @@ def test_the_list_of_agents_takes_the_same_queries_however_many_there_are(count,
     AgentFactory.create_batch(count, grouped=True)
     client = superuser()
 
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         client.get(LIST)
 
 
@@ -36,7 +36,7 @@ def test_the_page_of_an_agent_takes_few_queries(django_assert_num_queries):
     agent = AgentFactory(grouped=True)
     client = superuser()
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get(page_of(agent))
 
 

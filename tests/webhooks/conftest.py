@@ -2,36 +2,25 @@
 
 import socket
 import subprocess
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.db import connection, connections, transaction
-from pytest_django import DjangoDbBlocker
+from django.db import connection, transaction
 
 from callcentre.celery import app
-from callcentre.embedded import Stores, temporary_stores
-from callcentre.settings import database
+from callcentre.embedded import Stores
 from tests.webhooks.processes import a_worker, celery, environment
 from tests.webhooks.receivers import authorities
-from tests.webhooks.sending import SHORT, Resolve
+from tests.webhooks.sending import Resolve
 from webhooks.transport import Sender
 
 
 @pytest.fixture
 def sender(tmp_path: Path) -> Generator[Sender]:
-    sender = Sender(timeout=5, allowed_networks=["127.0.0.0/8"], authorities=authorities(tmp_path))
-    yield sender
-    sender.close()
-
-
-@pytest.fixture
-def hasty(tmp_path: Path) -> Generator[Sender]:
-    """A sender whose deadline passes soon."""
-    sender = Sender(timeout=SHORT, allowed_networks=["127.0.0.0/8"], authorities=authorities(tmp_path))
+    sender = Sender(timeout=60, allowed_networks=["127.0.0.0/8"], authorities=authorities(tmp_path))
     yield sender
     sender.close()
 
@@ -69,41 +58,7 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return calls
 
 
-# Stores that may be killed, for tests with processes of their own
-
-
-@contextmanager
-def _database_of(stores: Stores) -> Iterator[None]:
-    """Makes it the default one."""
-    usual = connections["default"]
-    ours = usual.copy()
-    ours.settings_dict = {**usual.settings_dict, **database(stores.database_url)}
-    connections["default"] = ours
-    try:
-        yield
-    finally:
-        ours.close()
-        connections["default"] = usual
-
-
-@pytest.fixture(scope="session")
-def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
-    with ExitStack() as context:
-        with pytest.MonkeyPatch.context() as patch:
-            # Those of the test run, which are not to be killed.
-            for name in ("DATABASE_URL", "REDIS_URL"):
-                patch.delenv(name, raising=False)
-            running = context.enter_context(temporary_stores(durable=True))
-        with django_db_blocker.unblock(), _database_of(running):
-            call_command("migrate", verbosity=0)
-        yield running
-
-
-@pytest.fixture(scope="module")
-def stores(spare_stores: Stores, django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
-    """A PostgreSQL and a Valkey of their own; `default` is this database while the tests of the module run."""
-    with django_db_blocker.unblock(), _database_of(spare_stores):
-        yield spare_stores
+# Processes on stores that may be killed
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def environment(stores: Stores, folder: Path, **more: str) -> dict[str, str]:
         "ALLOWED_HOSTS": "127.0.0.1",
         "CALLCENTRE_VAR": str(folder),
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
-        "WEBHOOK_TIMEOUT_SECONDS": "1",
+        "WEBHOOK_TIMEOUT_SECONDS": "30",
         "PYTHONWARNINGS": "ignore",
         **more,
     }
@@ -77,7 +77,7 @@ def happen(count: int = 1, start: int = 0) -> None:
             )
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 40.0) -> None:
+def wait_for(condition: Callable[[], Any], seconds: float = 100.0) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with suppress(OperationalError):

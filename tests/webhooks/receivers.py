@@ -82,6 +82,8 @@ class Receiver:
     scheme: str
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
+    # Of those, the ones whose script has not ended: while there are any, requests may still come.
+    open_connections: int = 0
     # The test is over: whoever still waits goes.
     is_over: threading.Event = field(default_factory=threading.Event)
 
@@ -110,13 +112,14 @@ def receiver(
     def serve(sock: socket.socket, number: int) -> None:
         try:
             with suppress(OSError), tls.wrap_socket(sock, server_side=True) if tls else sock as opened:
-                opened.settimeout(20)
+                opened.settimeout(100)
                 with lock:
                     open_sockets[number] = opened
                 script(Peer(opened, running, number))
         finally:
             with lock:
                 open_sockets.pop(number, None)
+                running.open_connections -= 1
             sock.close()
 
     def accept() -> None:
@@ -129,6 +132,8 @@ def receiver(
                 sock.close()
                 return
             running.connections += 1
+            with lock:
+                running.open_connections += 1
             thread = threading.Thread(target=serve, args=(sock, running.connections), daemon=True)
             threads.append(thread)
             thread.start()
@@ -164,7 +169,7 @@ def always(status: int = 200, body: bytes = b"ok", **headers: str) -> Script:
 def silent(peer: Peer) -> None:
     """Reads the request, and never answers."""
     peer.request()
-    peer.receiver.is_over.wait(20)
+    peer.receiver.is_over.wait(100)
 
 
 def says(answer: bytes) -> Script:

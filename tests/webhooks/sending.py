@@ -7,8 +7,6 @@ from webhooks.transport import Outcome, Sender
 
 BODY = '{"client_name":"Łucja"}'.encode()
 HEADERS = {"Content-Type": "application/json", "webhook-id": "7b1c8c3e", "webhook-signature": "v1,c2ln"}
-# The deadline where it is to pass, and the longest that a request takes then.
-SHORT, SOON = 0.4, 2.0
 
 Resolve = Callable[[str, list[str]], list[str]]
 

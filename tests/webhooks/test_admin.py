@@ -50,6 +50,11 @@ def history(webhook):
     return list(webhook.history.order_by("id").values_list("action", "actor_name", "changes"))
 
 
+@pytest.mark.parametrize("object_id", ["abc", "6/nothing", "999999", "9" * 30])
+def test_an_address_of_no_webhook_leads_to_the_front_page(object_id):
+    assert superuser().get(f"{LIST}{object_id}/change/").status_code == 302
+
+
 # Is it healthy?
 
 

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 from callcentre.errors import ErrorCode
 from tests.conftest import ACTOR, ApiClient
@@ -15,6 +17,7 @@ from tests.webhooks.sending import Resolve
 from webhooks import outbox
 from webhooks.event_types import EventType
 from webhooks.models import Event, Webhook
+from webhooks.signing import is_secret
 
 pytestmark = [pytest.mark.django_db]
 
@@ -74,6 +77,21 @@ def test_a_setting_changes_the_format_of_those_that_name_none(api: ApiClient, se
     assert Webhook.objects.get().format == "form"
 
 
+def test_a_receiver_that_has_a_secret_already_is_signed_for_with_that(api: ApiClient) -> None:
+    response = api.post("/api/webhooks", BODY | {"secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
+
+    assert "secret" not in response.json()
+    secret = api.get(f"/api/webhooks/{response.json()['id']}/secret").json()["secret"]
+    assert secret == Webhook.objects.get().secret == "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+@pytest.mark.parametrize("sent", [{}, {"secret": None}, {"secret": ""}])
+def test_whoever_gives_no_secret_gets_one(sent: dict[str, Any], api: ApiClient) -> None:
+    api.post("/api/webhooks", BODY | sent)
+
+    assert is_secret(Webhook.objects.get().secret)
+
+
 MALFORMED, SCHEME, FORBIDDEN, CREDENTIALS = (
     ErrorCode.TARGET_MALFORMED,
     ErrorCode.TARGET_SCHEME,
@@ -110,6 +128,12 @@ MALFORMED, SCHEME, FORBIDDEN, CREDENTIALS = (
         ({"http_auth_user": "x" * 256}, "http_auth_user", ErrorCode.TOO_LONG),
         ({"http_auth_password": ["x"]}, "http_auth_password", ErrorCode.NOT_TEXT),
         ({"format": "xml"}, "format", ErrorCode.NOT_CHOICE),
+        ({"secret": 5}, "secret", ErrorCode.SECRET_MALFORMED),
+        ({"secret": "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, "secret", ErrorCode.SECRET_MALFORMED),
+        ({"secret": "whsec_not Base64, however long it may be"}, "secret", ErrorCode.SECRET_MALFORMED),
+        ({"secret": "whsec_" + "A" * 28}, "secret", ErrorCode.SECRET_MALFORMED),
+        ({"secret": "whsec_" + "A" * 88}, "secret", ErrorCode.SECRET_MALFORMED),
+        ({"secret": "whsec_" + "A" * 100}, "secret", ErrorCode.TOO_LONG),
     ],
 )
 def test_what_is_wrong_names_its_field_and_registers_nothing(
@@ -180,6 +204,35 @@ def test_a_program_reads_the_secret_that_signs(api: ApiClient) -> None:
     webhook = WebhookFactory()
 
     assert api.get(f"/api/webhooks/{webhook.pk}/secret").json() == {"id": webhook.pk, "secret": webhook.secret}
+
+
+def test_who_has_read_the_secret_is_kept_once_an_hour(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
+    webhook, other = WebhookFactory(), api_client("webhooks:read", login="other")
+    path = f"/api/webhooks/{webhook.pk}/secret"
+
+    for client in (api, api, other, api):
+        client.get(path)
+    webhook.history.update(at=timezone.now() - timedelta(minutes=61))
+    api.get(path)
+
+    seen = webhook.history.filter(action="show_secret").order_by("id").values_list("actor_name", flat=True)
+    assert list(seen) == ["all", "other", "all"]
+
+
+def test_one_webhook_is_read_with_what_is_ours_of_it(api: ApiClient) -> None:
+    webhook = WebhookFactory(subscription_url=URL, format="form", http_auth_user="anna", http_auth_password="geheim")
+    webhook.disable(ACTOR, Webhook.Reason.GONE)
+
+    assert api.get(f"/api/webhooks/{webhook.pk}").json() == {
+        "id": webhook.pk,
+        "actions": webhook.actions,
+        "subscription_url": URL,
+        "http_auth_user": "anna",
+        "http_auth_password": "geheim",
+        "format": "form",
+        "active": False,
+        "disabled_because": "gone",
+    }
 
 
 def test_a_program_disables_and_enables(api: ApiClient, woken: list[Any]) -> None:
@@ -274,6 +327,17 @@ def test_pages_hold_limit_events_and_count_those_after_the_id(api: ApiClient) ->
     assert [page.json()["count"] for page in (first, second, third)] == [7, 4, 1]
 
 
+def test_of_very_many_events_not_all_are_counted(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhooks.api.views.MOST_COUNTED", 5)
+    EventFactory.create_batch(8)
+
+    counts = [
+        api.get("/api/events", {"limit": 2, "offset": offset}).json()["count"] for offset in (0, 2, 4, 5, 6, 8, 50)
+    ]
+
+    assert counts == [5, 5, 6, 7, 8, 5, 5]
+
+
 @pytest.mark.parametrize(("offset", "shown"), [(0, 3), (3, 3), (6, 1), (7, 0), (50, 0)])
 def test_an_offset_pages_as_everywhere_else(offset: int, shown: int, api: ApiClient) -> None:
     events = EventFactory.create_batch(7)
@@ -324,13 +388,13 @@ def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
             with transaction.atomic():
                 outbox.record(EventType.AGENT_FREE, "agent:1", {"agent_login": "held back"})
                 recorded.set()
-                go_on.wait(20)
+                go_on.wait(60)
         finally:
             connection.close()
 
     thread = threading.Thread(target=hold_back)
     thread.start()
-    assert recorded.wait(10)
+    assert recorded.wait(60)
     with transaction.atomic():
         outbox.record(EventType.AGENT_FREE, "agent:2", {"agent_login": "later"})
 
@@ -341,7 +405,7 @@ def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
         early = read()
     finally:
         go_on.set()
-        thread.join(20)
+        thread.join(60)
 
     assert early == []
     assert [event["payload"]["agent_login"] for event in read()] == ["held back", "later"]

@@ -1,9 +1,10 @@
-"""Faults that really happen: worker processes that are killed, stores that end, a name server that lies.
+"""Faults that really happen: killed worker processes, stores that end, receivers that hang, a name server that lies.
 
 Whatever happens, each event is delivered at least once, and at most what was in flight is delivered twice.
 """
 
 import signal
+import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from callcentre.embedded import Stores
@@ -25,7 +27,7 @@ from tests.webhooks.processes import (
     taking,
     wait_for,
 )
-from tests.webhooks.receivers import Peer, receiver
+from tests.webhooks.receivers import Peer, receiver, silent
 from webhooks.delivering import BATCH
 from webhooks.models import Attempt, Delivery
 
@@ -41,13 +43,13 @@ def test_a_worker_killed_with_a_thousand_deliveries_in_its_hands_loses_none(
             registered(running)
         happen(200)
         assert Delivery.objects.count() == 1000
-        # Ten threads with a batch of a hundred each.
-        Delivery.objects.update(attempt_count=0)
-        victim = context.enter_context(a_worker(stores, folder))
-        wait_for(lambda: sum(copies(*receivers).values()) > 100)
-        held = Delivery.objects.filter(attempt_count=1, state="waiting", next_attempt_at__gt=timezone.now()).count()
-        victim.send_signal(signal.SIGKILL)
+        victim = context.enter_context(a_worker(stores, folder, TEST_LEASE_SECONDS="5"))
+        wait_for(lambda: sum(copies(*receivers).values()) > 100 and _stopped_with(victim, 500))
+        victim.kill()
         victim.wait()
+        # What it had sent may still be on its way.
+        wait_for(lambda: not any(running.open_connections for running in receivers))
+        held = _in_hands().count()
         sent, stored = sum(copies(*receivers).values()), Delivery.objects.filter(state="succeeded").count()
 
         context.enter_context(a_worker(stores, folder))
@@ -61,13 +63,28 @@ def test_a_worker_killed_with_a_thousand_deliveries_in_its_hands_loses_none(
         assert Attempt.objects.count() == 1000
 
 
+def _in_hands() -> QuerySet[Delivery]:
+    """Claimed by a worker, with no result stored: this one's ten threads take a batch of a hundred each."""
+    return Delivery.objects.filter(state="waiting").exclude(next_attempt_at=F("event__created_at"))
+
+
+def _stopped_with(worker: subprocess.Popen[bytes], count: int) -> bool:
+    """Stop a worker at a moment at which it has more than so many deliveries in its hands, or let it go on."""
+    worker.send_signal(signal.SIGSTOP)
+    if _in_hands().count() > count:
+        return True
+    worker.send_signal(signal.SIGCONT)
+    return False
+
+
 def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores: Stores, folder: Path, beat: Any) -> None:
-    with receiver(taking(0.01)) as running, a_worker(stores, folder) as leaving:
+    # Slow enough for the worker to be asked long before it is done.
+    with receiver(taking(0.05)) as running, a_worker(stores, folder) as leaving:
         webhook = registered(running)
         happen(300)
         wait_for(lambda: len(running.requests) > 30)
         leaving.send_signal(signal.SIGTERM)
-        leaving.wait(15)
+        leaving.wait(60)
         left = webhook.deliveries.waiting().filter(next_attempt_at__lte=timezone.now()).count()
 
         with a_worker(stores, folder):
@@ -100,7 +117,8 @@ def test_a_broker_that_is_killed_costs_time_and_no_event(stores: Stores, folder:
 
 
 def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: Stores, folder: Path, beat: Any) -> None:
-    with receiver(taking(0.005)) as running, a_worker(stores, folder):
+    # What is in flight comes again when its lease is over.
+    with receiver(taking(0.005)) as running, a_worker(stores, folder, TEST_LEASE_SECONDS="20"):
         registered(running)
         happen(400)
         wait_for(lambda: len(running.requests) > 50)
@@ -108,7 +126,7 @@ def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: S
         assert postgres is not None
         # At once, as in a crash: the next start recovers.
         postgres.send_signal(signal.SIGQUIT)
-        postgres.wait(20)
+        postgres.wait(60)
         assert stores.revive() == ["PostgreSQL"]
         connection.close()
         happen(50, start=400)
@@ -118,6 +136,28 @@ def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: S
         assert set(copies(running)) == of_all_events()
         assert len(copies(running)) == 450
         assert duplicates(running) <= 2 * BATCH
+
+
+def trickling(peer: Peer) -> None:
+    """An answer of a hundred seconds."""
+    peer.request()
+    peer.trickle(b"HTTP/1.1 200 OK\r\nX-Padding: ".ljust(100, b"x"), 1)
+
+
+def test_receivers_that_do_not_come_to_the_point_fail_visibly(stores: Stores, folder: Path, beat: Any) -> None:
+    with (
+        receiver(silent) as dumb,
+        receiver(trickling) as slow,
+        a_worker(stores, folder, WEBHOOK_TIMEOUT_SECONDS="1"),
+    ):
+        registered(dumb)
+        registered(slow)
+        happen()
+        wait_for(lambda: set(Delivery.objects.values_list("state")) == {("failed",)})
+
+    assert list(Attempt.objects.values_list("status", "error")) == [(None, "timeout")] * 6
+    # They were left at the deadline, not at the end of what they have to say.
+    assert all(900 < milliseconds < 50_000 for milliseconds in Attempt.objects.values_list("milliseconds", flat=True))
 
 
 def closing(peer: Peer) -> None:

@@ -52,7 +52,7 @@ class Running:
         self._wait()
 
     def _wait(self) -> None:
-        ends_at = time.monotonic() + 20
+        ends_at = time.monotonic() + 60
         while time.monotonic() < ends_at and self.process.poll() is None:
             with socket.socket() as sock:
                 if not sock.connect_ex(("127.0.0.1", self.port)):
@@ -81,7 +81,7 @@ class Running:
         }
         if tampered:
             body = body.replace(b"5012", b"5013")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("POST", "/", body, headers)
             return connection.getresponse().status
@@ -95,7 +95,7 @@ class Running:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 @pytest.fixture(params=LANGUAGES)

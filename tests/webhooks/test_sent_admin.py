@@ -1,6 +1,7 @@
 """Events, deliveries and attempts in the admin: found among millions, and read-only."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -8,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.backoffice import superuser
+from tests.conftest import ACTOR
 from tests.webhooks.factories import (
     AttemptFactory,
     DeliveryFactory,
@@ -27,7 +29,7 @@ LISTS = [
     (EVENTS, {}, 3),
     (EVENTS, {"action": "TICKET_CREATED"}, 3),
     (EVENTS, {"q": "ticket:1"}, 3),
-    (EVENTS, {"date_from": "2026-01-01"}, 4),
+    (EVENTS, {"date_from": "2026-01-01"}, 5),
     (DELIVERIES, {}, 5),
     (DELIVERIES, {"state": "waiting"}, 6),
     (DELIVERIES, {"state": "succeeded"}, 5),
@@ -88,9 +90,9 @@ def test_whatever_is_asked_for_there_is_a_page(path, query):
 
 def test_deliveries_are_filtered_by_webhook_state_and_date():
     webhook = WebhookFactory()
+    other = DeliveryFactory(succeeded=True, event__created_at=timezone.now() - timedelta(days=3))
     waiting = DeliveryFactory(webhook=webhook)
     failed = DeliveryFactory(webhook=webhook, failed=True)
-    other = DeliveryFactory(succeeded=True, event__created_at=timezone.now() - timedelta(days=3))
     client, everything = superuser(), (waiting, failed, other)
     day = f"{timezone.localdate():%Y-%m-%d}"
 
@@ -154,6 +156,25 @@ def test_rows_of_a_time_are_found_by_halving_also_where_ids_are_missing():
     assert found == [events[0], events[20], events[30], None]
 
 
+def test_what_a_long_transaction_recorded_is_found_by_its_day_however_late_it_got_its_ids(monkeypatch):
+    """An import over midnight: its events have its beginning's time, and higher ids than some of the next day."""
+    monkeypatch.setattr("webhooks.admin.sent.MARGIN", 0)
+    midnight = datetime(2026, 6, 1, 22, 0, tzinfo=UTC)
+    before, after = midnight - timedelta(minutes=2), midnight + timedelta(minutes=1)
+    instants = [before] * 20 + [after] + [before] * 20
+    deliveries = [DeliveryFactory(event__created_at=instant) for instant in instants]
+    next_day = deliveries.pop(20)
+    client = superuser()
+
+    def found(path, **query):
+        return set(client.get(path, query).context["cl"].queryset.values_list("pk", flat=True))
+
+    assert found(EVENTS, date_to="2026-06-01") == {delivery.event_id for delivery in deliveries}
+    assert found(EVENTS, date_from="2026-06-02") == {next_day.event_id}
+    assert found(DELIVERIES, date_to="2026-06-01") >= {delivery.pk for delivery in deliveries}
+    assert found(DELIVERIES, date_from="2026-06-02") >= {next_day.pk}
+
+
 def test_a_delivery_whose_event_has_been_cleared_away_is_still_shown():
     attempt = AttemptFactory()
     with connection.cursor() as cursor:
@@ -171,6 +192,23 @@ def test_pages_of_what_was_sent_show_states_as_people_write_them():
     assert "500 timeout" in client.page(page_of(attempt))
     for row in (attempt, attempt.delivery, ResendFactory(webhook=attempt.webhook)):
         assert "(&#x27;" not in client.page(page_of(row))
+
+
+def test_the_page_of_a_test_event_names_its_action_which_nobody_can_choose():
+    webhook = WebhookFactory()
+    webhook.send_test(ACTOR)
+
+    page = superuser().page(page_of(Event.objects.get()))
+
+    assert re.search(r">\s*TEST\s*<", page)
+
+
+@pytest.mark.parametrize("path", [EVENTS, DELIVERIES, ATTEMPTS])
+def test_times_are_shown_to_the_second(path):
+    at = datetime(2026, 6, 1, 10, 20, 37, tzinfo=UTC)
+    AttemptFactory(started_at=at, delivery__event__created_at=at)
+
+    assert "2026-06-01 12:20:37" in superuser().page(path)
 
 
 def test_the_page_of_an_event_shows_what_is_sent_and_to_whom():

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -239,25 +238,23 @@ def test_those_who_ask_for_one_name_share_one_look_up(monkeypatch: pytest.Monkey
 
     def hanging(host: str, port: int, **rest: Any) -> list[Any]:
         asked.append(host)
-        may_answer.wait(10)
+        may_answer.wait(60)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", hanging)
-    started = time.monotonic()
+    # None of them has an answer, nor waits for it: it may come only after all three.
     for _ in range(3):
         with pytest.raises(NoAddress):
             look_up("slow.example", 443, 0.05)
-    waited = time.monotonic() - started
     may_answer.set()
 
-    assert look_up("slow.example", 443, 5) == [("93.184.215.14", 443)]
+    assert look_up("slow.example", 443, 60) == [("93.184.215.14", 443)]
     assert len(asked) <= 2
-    assert waited < 1
 
 
 def test_a_failed_look_up_is_tried_anew(names: dict[str, list[str]]) -> None:
     with pytest.raises(NoAddress):
-        look_up("later.example", 80, 5)
+        look_up("later.example", 80, 60)
     names["later.example"] = ["93.184.215.14"]
 
-    assert look_up("later.example", 80, 5) == [("93.184.215.14", 80)]
+    assert look_up("later.example", 80, 60) == [("93.184.215.14", 80)]

@@ -1,6 +1,7 @@
 """What a delivery sends, and what its receiver may answer."""
 
 import socket
+import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ import pytest
 from tests.webhooks.receivers import Peer, always, receiver, says
 from tests.webhooks.sending import BODY, HEADERS, outcome_of, post
 from webhooks.transport import Sender
+from webhooks.transport.wire import Wire
 
 # What is sent
 
@@ -72,11 +74,12 @@ def test_nothing_is_taken_from_the_environment(sender: Sender, monkeypatch: pyte
 @pytest.mark.parametrize("status", [200, 201, 204, 400, 404, 410, 500, 503])
 def test_an_answer_is_given_back(sender: Sender, status: int) -> None:
     body = b"" if status == 204 else "żółw".encode()
+    started = time.monotonic()
 
     outcome = outcome_of(sender, always(status, body))
 
     assert (outcome.status, outcome.error, outcome.answer, outcome.retry_after) == (status, "", body, None)
-    assert 0 < outcome.seconds < 1
+    assert 0 < outcome.seconds <= time.monotonic() - started
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -117,7 +120,7 @@ def test_a_receiver_may_ask_to_be_left_alone_until_a_time(sender: Sender) -> Non
 
     outcome = outcome_of(sender, always(503, Retry_After=format_datetime(until, usegmt=True)))
 
-    assert outcome.retry_after == pytest.approx(600, abs=3)
+    assert outcome.retry_after == pytest.approx(600, abs=60)
 
 
 def test_of_a_gigabyte_two_kilobytes_are_read_and_the_connection_is_closed(sender: Sender) -> None:
@@ -133,7 +136,6 @@ def test_of_a_gigabyte_two_kilobytes_are_read_and_the_connection_is_closed(sende
     outcome = outcome_of(sender, script)
 
     assert (outcome.status, outcome.error, outcome.answer) == (200, "", b"x" * 2048)
-    assert outcome.seconds < 3
     assert len(sent) < 50
 
 
@@ -190,12 +192,25 @@ def test_whatever_is_answered_has_an_outcome(
     assert (outcome.status, outcome.error, outcome.answer[: len(body)]) == (status, error, body)
 
 
-def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(sender: Sender) -> None:
+def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(
+    sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_come = threading.Event()
+    receive = Wire.receive
+
+    def receive_and_tell(self: Wire, buffer: Any) -> int:
+        size = receive(self, buffer)
+        has_come.set()
+        return size
+
     def script(peer: Peer) -> None:
         peer.request()
         peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun")
-        time.sleep(0.1)
+        # What the sender has not read yet goes with the connection.
+        has_come.wait(60)
         peer.reset()
+
+    monkeypatch.setattr(Wire, "receive", receive_and_tell)
 
     outcome = outcome_of(sender, script)
 

@@ -194,8 +194,8 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Enabling what is enabled already is no choice, nor is disabling what is disabled."""
-        is_active = Webhook.objects.filter(pk=object_id, is_active=True).exists()
-        useless = "webhooks_webhook_enable" if is_active else "webhooks_webhook_disable"
+        webhook = self.get_object(request, object_id)
+        useless = "webhooks_webhook_enable" if webhook and webhook.is_active else "webhooks_webhook_disable"
         return [action for action in super().get_actions_detail(request, object_id) if action.action_name != useless]
 
     def _webhook(self, request: HttpRequest, object_id: str) -> Webhook:
@@ -281,9 +281,10 @@ class WebhookAdmin(HistoryMixin, Admin):
             "opts": self.opts,
             "original": webhook,
             "secret": secret,
+            "intro": _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours."),
             "done_url": self.url_of("change", webhook.pk),
         }
-        response = TemplateResponse(request, "admin/webhooks/secret.html", context)
+        response = TemplateResponse(request, "admin/secret.html", context)
         add_never_cache_headers(response)
         return response
 

@@ -1,11 +1,26 @@
 """What the documents of the API say of webhooks and of the feed of events."""
 
-from callcentre.api.openapi import Operation, array, describe, document, integer, mapping, page, path, shape, text
+from typing import Any
+
+from callcentre.api.openapi import (
+    Operation,
+    array,
+    boolean,
+    describe,
+    document,
+    integer,
+    mapping,
+    page,
+    path,
+    shape,
+    text,
+)
 from callcentre.errors import ErrorCode
 from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput
 from webhooks.api.views import EventViewSet, WebhookViewSet
 from webhooks.event_types import EventType
+from webhooks.models import Webhook
 
 ID = {"webhook_id": path("id", "Id of the webhook.", "17")}
 ACTIONS = [action.value for action in EventType]
@@ -35,17 +50,32 @@ describe(
     ),
     http_auth_user="Login of Basic authentication at the receiver.",
     http_auth_password="Its password.",  # noqa: S106  (a description)
+    secret=(  # noqa: S106  (a description)
+        "What deliveries are signed with, `whsec_` and 24 to 64 bytes in Base64, for a receiver that has one already."
+        " Unless it is given, one is made. Ours."
+    ),
     format="How the payload is sent: `json`, unless the service is configured otherwise, or `form`. Ours.",
 )
 
-WEBHOOK = shape(
-    "Webhook",
-    "A registration of a receiver.",
-    id=integer("The webhook's id.", 17),
-    actions=array({"type": "string", "enum": ACTIONS, "example": EXAMPLE.value}, "Actions that it is told of."),
-    subscription_url=text("Where they are sent.", "https://crm.client.example/callcentre"),
-    http_auth_user=text("Login of Basic authentication at the receiver; an empty string when unset.", "callcentre"),
-    http_auth_password=text("Its password; an empty string when unset.", "correct horse"),
+FIELDS: dict[str, Any] = {
+    "id": integer("The webhook's id.", 17),
+    "actions": array({"type": "string", "enum": ACTIONS, "example": EXAMPLE.value}, "Actions that it is told of."),
+    "subscription_url": text("Where they are sent.", "https://crm.client.example/callcentre"),
+    "http_auth_user": text("Login of Basic authentication at the receiver; an empty string when unset.", "callcentre"),
+    "http_auth_password": text("Its password; an empty string when unset.", "correct horse"),
+}
+WEBHOOK = shape("Webhook", "A registration of a receiver.", **FIELDS)
+REGISTRATION = shape(
+    "WebhookRegistration",
+    "A registration with what is ours of it.",
+    **FIELDS,
+    format=text("How the payload is sent.", "json", enum=Webhook.Format.values),
+    active=boolean("Whether it is sent to.", example=True),
+    disabled_because=text(
+        "Why not: `person` (or program), `gone` (it answered 410), `failing` (for five days); else an empty string.",
+        "",
+        enum=["", *Webhook.Reason.values],
+    ),
 )
 SECRET = shape(
     "WebhookSecret",
@@ -100,16 +130,29 @@ document(
             "http_auth_password": "correct horse",
         },
         answer=WEBHOOK,
-        errors={ErrorCode.ACTION_UNKNOWN: "actions", ErrorCode.USER_HAS_COLON: "http_auth_user"} | TARGET_RULES,
+        errors={
+            ErrorCode.ACTION_UNKNOWN: "actions",
+            ErrorCode.USER_HAS_COLON: "http_auth_user",
+            ErrorCode.SECRET_MALFORMED: "secret",
+        }
+        | TARGET_RULES,
     ),
     destroy=Operation(
         id="delete_webhook",
         summary="Remove a webhook",
         description="Nothing more is sent, also of what was waiting.",
     ),
+    retrieve=Operation(
+        id="read_webhook",
+        summary="Read one webhook",
+        description="Also whether it is sent to, and why not.",
+        is_extension=True,
+        answer=REGISTRATION,
+    ),
     secret=Operation(
         id="read_webhook_secret",
         summary="Read the secret that signs",
+        description="Who has read it is kept in the webhook's history, once an hour.",
         is_extension=True,
         answer=SECRET,
     ),
@@ -128,7 +171,10 @@ document(
     test=Operation(
         id="test_webhook",
         summary="Send a test event",
-        description="To this webhook alone, with the action `TEST`, whatever its actions are; not to a disabled one.",
+        description=(
+            "To this webhook alone, with the action `TEST`, whatever its actions are. A disabled one gets it when it is"
+            " enabled."
+        ),
         is_extension=True,
     ),
     actions=Operation(
@@ -148,7 +194,7 @@ document(
         description=(
             "Oldest first, for receivers that were away: read with `after=0`, then with the `id` of the last event of"
             " each answer. Whoever does so misses none: an event shows only once no earlier one can still come. Events"
-            " are kept for 90 days."
+            " are kept for 90 days. `count` is of those after `after`; it stops at 100,000."
         ),
         is_extension=True,
         filter_set=EventFilterSet,

@@ -21,6 +21,7 @@ class WebhookInput(Input):
     subscription_url = TextField(max_length=2000)
     http_auth_user = TextField(required=False, max_length=255)
     http_auth_password = TextField(required=False, max_length=255, trim_whitespace=False)
+    secret = TextField(required=False, max_length=100)
     format = ChoiceField(choices=Webhook.Format.values, required=False)
 
     @classmethod
@@ -28,6 +29,9 @@ class WebhookInput(Input):
         values, faults = super().read(data, is_partial=is_partial)
         if "actions" in values:
             values["actions"] = list(dict.fromkeys(values["actions"]))
+        if not values.get("secret"):
+            # One is made.
+            values.pop("secret", None)
         return values, faults + faults_of(values)
 
 
@@ -38,6 +42,16 @@ def webhook_data(webhook: Webhook) -> dict[str, Any]:
         "subscription_url": webhook.subscription_url,
         "http_auth_user": webhook.http_auth_user,
         "http_auth_password": webhook.http_auth_password,
+    }
+
+
+def registration_data(webhook: Webhook) -> dict[str, Any]:
+    """With what is ours, for the one who looks after it."""
+    return {
+        **webhook_data(webhook),
+        "format": webhook.format,
+        "active": webhook.is_active,
+        "disabled_because": webhook.disabled_because,
     }
 
 

@@ -4,7 +4,7 @@ from webhooks.api.views import EventViewSet, WebhookViewSet
 urlpatterns = [
     route("webhooks", WebhookViewSet, get="list", post="create"),
     route("webhooks/actions", WebhookViewSet, get="actions"),
-    route("webhooks/:webhook_id", WebhookViewSet, delete="destroy"),
+    route("webhooks/:webhook_id", WebhookViewSet, get="retrieve", delete="destroy"),
     route("webhooks/:webhook_id/secret", WebhookViewSet, get="secret"),
     route("webhooks/:webhook_id/enable", WebhookViewSet, post="enable"),
     route("webhooks/:webhook_id/disable", WebhookViewSet, post="disable"),

@@ -6,9 +6,12 @@ from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import Fault, Invalid
 from webhooks.api.filters import EventFilterSet
-from webhooks.api.serializers import WebhookInput, event_data, webhook_data
+from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models import Event, Webhook
+
+# A receiver that is further behind reads on all the same.
+MOST_COUNTED = 100_000
 
 
 class WebhookViewSet(ApiViewSet):
@@ -23,13 +26,16 @@ class WebhookViewSet(ApiViewSet):
         values, faults = self.read(WebhookInput)
         return Response(webhook_data(Webhook.create(self.actor, faults, **values)), status=201)
 
+    def retrieve(self, request: Request, webhook_id: str) -> Response:
+        return Response(registration_data(webhook_or_404(webhook_id)))
+
     def destroy(self, request: Request, webhook_id: str) -> Response:
         webhook_or_404(webhook_id).remove(self.actor)
         return Response(status=204)
 
     def secret(self, request: Request, webhook_id: str) -> Response:
         webhook = webhook_or_404(webhook_id)
-        return Response({"id": webhook.pk, "secret": webhook.secret})
+        return Response({"id": webhook.pk, "secret": webhook.show_secret(self.actor)})
 
     def enable(self, request: Request, webhook_id: str) -> Response:
         webhook_or_404(webhook_id).enable(self.actor)
@@ -61,9 +67,11 @@ class EventViewSet(ApiViewSet):
             raise Invalid(faults)
         events = events.order_by("id")
         result = [event_data(event) for event in events[offset : offset + limit]]
-        # The last page says how many there are; only another one makes it worth counting them.
+        # The last page says how many there are; only another one makes it worth counting them, and not all of millions.
         is_last = 0 < len(result) < limit or (not result and not offset)
-        count = offset + len(result) if is_last else events.count()
+        count = offset + len(result) if result else 0
+        if not is_last:
+            count = max(count, events.order_by()[:MOST_COUNTED].count())
         return Response({"count": count, "result": result})
 
 

@@ -1,0 +1,228 @@
+"""Calls through the stand-in of Asterisk: thirty at once, the time until a phone is rung, and events in a second.
+
+python -m benchmarks.calls
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+
+from benchmarks.flood import MESSAGES_PER_CALL
+from benchmarks.harness import ROOT, Client, Service, Table, medians, service
+from callcentre.servers import Ports
+from tests.telephony.switch.ari_server import PASSWORD, USER
+
+CALLS = 30
+# Of each phone: the agent's, then the customer's.
+PICK_UP_SECONDS = 0.5
+FLOOD_CALLS = 300
+RUNS = 5
+
+_ADD_AGENTS = """
+INSERT INTO telephony_agent (login, name, surname, email, is_active, number, outbound_mode, updated_at)
+SELECT 'bench' || n, 'Bench', '', '', true, (200 + n)::text, false, now() FROM generate_series(0, %s - 1) AS n
+"""
+# Calls whose agents' phones are about to be picked up.
+_ADD_CALLS = """
+WITH calls AS (
+  INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, agent_id, caller_id, created_at,
+    disposition, hung_up_by, ring_seconds, wait_seconds, is_on_hold, join_count, request_id)
+  SELECT 'OUTBOUND', 'originating', a.number, '+48600100200', a.number, '+48600100200', a.id, '',
+    date_trunc('second', now()), '', '', 0, 0, false, 0, ''
+  FROM generate_series(0, %s - 1) AS n JOIN telephony_agent a ON a.login = 'bench' || n %% %s
+  RETURNING id, agent_id, src
+)
+INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
+SELECT id, 'agent', agent_id, src, 'cc-' || id || '-1', 'asked', now(), '' FROM calls RETURNING connection_id
+"""
+_BOUND = """
+INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, agent_id, caller_id, created_at,
+  disposition, hung_up_by, ring_seconds, wait_seconds, is_on_hold, join_count, request_id, ended_at)
+VALUES ('OUTBOUND', 'ended', '200', '+48 600 100 200', '200', '+48600100200', %s, '', now(), 'FAILED', '', 0, 0, false,
+  0, '', now())
+"""
+
+
+@contextmanager
+def processes(running: Service, *commands: list[str]) -> Iterator[None]:
+    with (Path(running.environment["CALLCENTRE_VAR"]) / "log" / "calls.log").open("ab") as log:
+        children = [
+            subprocess.Popen([sys.executable, *command], cwd=ROOT, env=running.environment, stdout=log, stderr=log)
+            for command in commands
+        ]
+        try:
+            yield
+        finally:
+            for child in children:
+                child.terminate()
+            for child in children:
+                child.wait(30)
+
+
+@contextmanager
+def calls_service() -> Iterator[tuple[Service, str]]:
+    """The service with a listener and the worker of calls, and the address of an Asterisk that is yet to be started."""
+    with service(0) as running:
+        port = Ports(Path(running.environment["CALLCENTRE_VAR"]) / "run" / "ari-port.json").choose("ari")
+        url = f"http://127.0.0.1:{port}/ari"
+        running.environment |= {
+            "SWITCH_BACKEND": "asterisk",
+            "ARI_URL": url,
+            "ARI_USER": USER,
+            "ARI_PASSWORD": PASSWORD,
+        }
+        with running.connect() as connection:
+            connection.execute(_ADD_AGENTS, [CALLS])
+        celery = ["-m", "celery", "-q", "-A", "callcentre"]
+        worker = "worker --without-gossip --without-mingle -Q calls,webhooks,mail -P threads -c 16"
+        beat = "beat --pidfile="
+        with processes(
+            running, [*celery, *worker.split()], [*celery, *beat.split()], ["manage.py", "listen_to_switch"]
+        ):
+            yield running, url
+
+
+@contextmanager
+def asterisk(running: Service, url: str, *program: str) -> Iterator[requests.Session]:
+    port = str(urlsplit(url).port)
+    session = requests.Session()
+    session.auth = (USER, PASSWORD)
+    with processes(running, ["-m", program[0], port, *program[1:]]):
+        _wait(lambda: _is_heard(running), 60)
+        yield session
+
+
+def _is_heard(running: Service) -> bool:
+    with running.connect() as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = 1", [0x63616C73]
+        ).fetchone()
+    return bool(row and row[0])
+
+
+def _wait(condition: Callable[[], Any], seconds: float, step: float = 0.01) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(step)
+    raise RuntimeError(f"not within {seconds} s")
+
+
+def _count(connection: Any, state: str) -> int:
+    return int(connection.execute("SELECT count(*) FROM telephony_connection WHERE state = %s", [state]).fetchone()[0])
+
+
+def thirty_at_once(running: Service, session: requests.Session, url: str) -> float:
+    """Seconds from the first request until all are bridged, less the time for which phones were left to ring."""
+    clients = [running.client() for _ in range(CALLS)]
+    for client in clients:
+        client.send("GET", "/api/ping", expect=204)
+    barrier = threading.Barrier(CALLS + 1)
+
+    def call(number: int, client: Client) -> None:
+        barrier.wait()
+        body = {"sip": str(200 + number), "phone_number": "+48 600 100 200"}
+        client.send("POST", "/api/connections/call", body, expect=204)
+
+    threads = [threading.Thread(target=call, args=pair) for pair in enumerate(clients)]
+    for thread in threads:
+        thread.start()
+    with running.connect() as connection:
+        barrier.wait()
+        started = time.perf_counter()
+        time.sleep(2 * PICK_UP_SECONDS)
+        _wait(lambda: _count(connection, "talking") == CALLS, 30, step=0.005)
+        pks = [row[0] for row in connection.execute("SELECT id FROM telephony_connection WHERE state = 'talking'")]
+        _wait(lambda: all(len(session.get(f"{url}/bridges/cc-{pk}").json()["channels"]) == 2 for pk in pks), 30)
+        seconds = time.perf_counter() - started
+        for channel in session.get(f"{url}/channels").json():
+            session.delete(f"{url}/channels/{channel['id']}")
+        _wait(lambda: not _count(connection, "talking"), 30)
+    for thread in threads:
+        thread.join()
+    return seconds - 2 * PICK_UP_SECONDS
+
+
+def until_it_rings(running: Service, session: requests.Session, url: str, turns: int) -> float:
+    """Median seconds from the answer of a request until the switch has the channel of the agent's phone."""
+    client, times = running.client(), []
+    for _ in range(turns):
+        client.send("POST", "/api/connections/call", {"sip": "200", "phone_number": "+48600100200"}, expect=204)
+        answered = time.perf_counter()
+        channels = _wait(lambda: session.get(f"{url}/channels").json(), 5, step=0.001)
+        times.append(time.perf_counter() - answered)
+        session.delete(f"{url}/channels/{channels[0]['id']}")
+        time.sleep(0.1)
+    return statistics.median(times)
+
+
+def flood(running: Service, session: requests.Session, url: str, first: int) -> float:
+    """Events a second: from the first one told until the rows say that all calls are over."""
+    with running.connect() as connection:
+        started = time.perf_counter()
+        session.post(f"{url}/channels", json={"endpoint": "PJSIP/100", "app": "callcentre", "channelId": "cc-0-1"})
+        _wait(lambda: not _open_legs(connection), 120, step=0.05)
+        seconds = time.perf_counter() - started
+        answered = connection.execute(
+            "SELECT count(*) FROM telephony_connection WHERE id >= %s AND disposition = 'ANSWERED'", [first]
+        ).fetchone()
+        assert answered == (FLOOD_CALLS,), answered
+    return FLOOD_CALLS * MESSAGES_PER_CALL / seconds
+
+
+def _open_legs(connection: Any) -> int:
+    return int(connection.execute("SELECT count(*) FROM telephony_leg WHERE ended_at IS NULL").fetchone()[0])
+
+
+def measure(running: Service, url: str) -> None:
+    table = Table("Calls")
+    table.head()
+    with running.connect() as connection:
+        agent_id = connection.execute("SELECT id FROM telephony_agent WHERE number = '200'").fetchone()
+        with asterisk(running, url, "tests.telephony.switch.ari_server", "--pick-up", str(PICK_UP_SECONDS)) as session:
+            shares = [thirty_at_once(running, session, url) for _ in range(RUNS)]
+            table.add("30 calls at once, our share of the time; bound: 300 ms", 0.3, statistics.median(shares), 1)
+            table.add(
+                "from the answer to the channel, idle; bound: 50 ms", 0.05, until_it_rings(running, session, url, 30), 1
+            )
+        rates = []
+        for _ in range(RUNS):
+            rows = connection.execute(_ADD_CALLS, [FLOOD_CALLS, CALLS]).fetchall()
+            first = min(row[0] for row in rows)
+            with asterisk(running, url, "benchmarks.flood", str(first), str(FLOOD_CALLS)) as session:
+                rates.append(flood(running, session, url, first))
+        table.add_rate("events of one listener; bound: 1,500/s", 1500, statistics.median(rates), 1)
+        asking(running, table, connection, agent_id)
+
+
+def asking(running: Service, table: Table, connection: Any, agent_id: Any) -> None:
+    """POST /connections/call, against a ping and one INSERT. Nobody answers: the calls have failed by and by."""
+    client = running.client()
+    body = json.dumps({"sip": "200", "phone_number": "+48 600 100 200"}).encode()
+    ping, insert, post = medians(
+        300,
+        lambda: client.send("GET", "/api/ping", expect=204),
+        lambda: connection.execute(_BOUND, agent_id),
+        lambda: client.send("POST", "/api/connections/call", body, expect=204),
+    )
+    table.add("POST /connections/call; bound: a ping and one INSERT", ping + insert, post, 2)
+
+
+def main() -> None:
+    with calls_service() as (running, url):
+        measure(running, url)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+import campaigns.bulk
+import telephony.bulk
+
+# What there can be many of, and who makes them.
+GENERATORS: dict[str, Callable[[int], None]] = {
+    "records": campaigns.bulk.generate,
+    "connections": telephony.bulk.generate,
+}
+
+
+class Command(BaseCommand):
+    help = "Fill the database with realistic data in bulk, for load tests. Not for a database that people work with."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        for name in GENERATORS:
+            parser.add_argument(f"--{name}", type=int, default=0, metavar="N", help=f"how many {name} to add")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for name, generate in GENERATORS.items():
+            if (count := options[name]) > 0:
+                started = time.monotonic()
+                generate(count)
+                self.stdout.write(f"{count:,} {name} in {time.monotonic() - started:.0f} s")

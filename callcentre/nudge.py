@@ -1,0 +1,69 @@
+"""Nudging a process that looks at rows anyway: now, not at its next tick.
+
+A nudge says nothing but that there is something to look for, after commit, through Redis. One that is lost costs the
+time to the next tick; a Redis that is down costs nobody anything.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+
+import redis
+from django.conf import settings
+from django.db import transaction
+
+logger = logging.getLogger(__name__)
+
+PAUSE_AFTER_FAILURE_SECONDS = 1.0
+
+_paused_until = 0.0
+
+
+@lru_cache(maxsize=1)
+def _client() -> redis.Redis:
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.1, socket_connect_timeout=0.1, retry=None)
+
+
+def nudge(topic: str) -> None:
+    """Tell those who subscribed to the topic, once the surrounding transaction has committed. Never raises."""
+    transaction.on_commit(lambda: _publish(topic), robust=True)
+
+
+def _publish(topic: str) -> None:
+    global _paused_until  # noqa: PLW0603  (of this process: while Redis is away, few of its requests wait for it)
+    if time.monotonic() < _paused_until:
+        return
+    try:
+        _client().publish(_channel(topic), b"")
+    except redis.RedisError:
+        _paused_until = time.monotonic() + PAUSE_AFTER_FAILURE_SECONDS
+
+
+def _channel(topic: str) -> str:
+    # As Celery's keys: databases of one Redis share the channels of publications, so ours say which it is.
+    return f"cc:nudge:{settings.REDIS_URL.rpartition('/')[2]}:{topic}"
+
+
+def subscribe(topic: str, act: Callable[[], object], stopping: threading.Event) -> threading.Thread:
+    """Call `act` in a thread at each nudge, and whenever the subscription begins anew, until `stopping` is set."""
+    thread = threading.Thread(target=_listen, args=(topic, act, stopping), name=f"nudges of {topic}", daemon=True)
+    thread.start()
+    return thread
+
+
+def _listen(topic: str, act: Callable[[], object], stopping: threading.Event) -> None:
+    while not stopping.is_set():
+        try:
+            # Without a socket_timeout of None the client would give up each 5 s, and try ten times.
+            client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=None, socket_connect_timeout=2, retry=None)
+            with client, client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
+                subscription.subscribe(_channel(topic))
+                act()
+                while not stopping.is_set():
+                    if subscription.get_message(timeout=1.0) is not None:
+                        act()
+        except redis.RedisError as error:
+            logger.warning("no nudges", extra={"topic": topic, "error": type(error).__name__})
+            stopping.wait(PAUSE_AFTER_FAILURE_SECONDS)

@@ -1,0 +1,255 @@
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext, pgettext_lazy
+from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from callcentre.admin import Admin, actor_of, display, page_action
+from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from telephony.admin.board import board_now
+from telephony.admin.states import COLOURS, LABELS, label_of, length
+from telephony.board import LOGGED_OUT, Current, current_states
+from telephony.models import Agent, AgentGroup, AgentState, Pause
+
+
+class AgentChangeList(ChangeList):
+    """Knows of the agents of the page what they do."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        states = current_states([agent.pk for agent in self.result_list])
+        for agent in self.result_list:
+            agent.current = states[agent.pk]
+
+
+class StateFilter(DropdownFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return list(LABELS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Agent]) -> QuerySet[Agent]:
+        now = AgentState.objects.filter(ended_at=None).order_by()
+        match self.value():
+            case None:
+                return queryset
+            case status if status == LOGGED_OUT:
+                return queryset.exclude(pk__in=now.values("agent"))
+            case status:
+                return queryset.filter(pk__in=now.filter(kind=status).values("agent"))
+
+
+class PauseForm(forms.Form):
+    pause = forms.ModelChoiceField(
+        label=_("Pause"), queryset=Pause.objects.active(), widget=UnfoldAdminSelectWidget(), empty_label=None
+    )
+
+
+@admin.register(Agent)
+class AgentAdmin(Admin):
+    """Who answers, at which number, and what is he doing?"""
+
+    list_display = ("login", "full_name", "state", "for_so_long", "number", "group", "outbound_mode", "is_active")
+    list_display_links = ("login", "full_name")
+    list_filter = ("is_active", StateFilter, "outbound_mode", ("group", RelatedDropdownFilter))
+    list_select_related = ("group",)
+    search_fields = ("login", "name", "surname", "number")
+    search_help_text = _("Login, name or number")
+    actions = ("log_out_selected", "pause_selected", "free_selected", "activate", "deactivate")
+    actions_detail = ("log_out", "pause", "free")
+    readonly_fields = ("state_now",)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Agent | None = None) -> Any:
+        now = [(_("Now"), {"fields": ("state_now",)})] if obj else []
+        return [
+            (None, {"fields": ("login", "is_active")}),
+            *now,
+            (_("Person"), {"fields": ("name", "surname", "email")}),
+            (_("Work"), {"fields": ("number", "group", "outbound_mode")}),
+        ]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return AgentChangeList
+
+    def get_urls(self) -> Any:
+        now = self.admin_site.admin_view(self.board_view)
+        return [path("board/", now, name="telephony_agent_board"), *super().get_urls()]
+
+    def board_view(self, request: HttpRequest) -> HttpResponse:
+        """The board by itself, for a page that shows it and asks again."""
+        if not self.has_view_permission(request):
+            return HttpResponse(status=403)
+        return board_now(request)
+
+    @display(description=pgettext_lazy("with the surname", "name"), ordering="surname")
+    def full_name(self, agent: Agent) -> str:
+        return agent.full_name
+
+    @display(description=_("state"), label=COLOURS)
+    def state(self, agent: Agent) -> tuple[str, str]:
+        current: Current = agent.current  # type: ignore[attr-defined]  # of AgentChangeList
+        return current.status, label_of(current)
+
+    @display(description=_("for h:mm:ss"))
+    def for_so_long(self, agent: Agent) -> str:
+        return length(agent.current.since)  # type: ignore[attr-defined]
+
+    @display(description=_("state"))
+    def state_now(self, agent: Agent) -> str:
+        if not hasattr(agent, "current"):  # the theme asks several times
+            agent.current = current_states([agent.pk])[agent.pk]  # type: ignore[attr-defined]
+        current: Current = agent.current  # type: ignore[attr-defined]
+        since = timezone.localtime(current.since).strftime("%Y-%m-%d %H:%M:%S") if current.since else _now("never seen")
+        links = [
+            format_html('<a class="cc-link" href="{}?agent__id__exact={}">{}</a>', reverse(name), agent.pk, text)
+            for name, text in (
+                ("admin:telephony_agentstate_changelist", _now("States")),
+                ("admin:telephony_agentsession_changelist", _now("Sessions")),
+            )
+        ]
+        return format_html("{} ({}) · {} · {}", label_of(current), since, *links)
+
+    def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and "is_active" in form.changed_data and not obj.is_active:
+            obj.deactivate(actor_of(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        """An agent who leaves is made inactive: the history speaks of him."""
+        return False
+
+    # What can be done with one agent
+
+    def _agent(self, request: HttpRequest, object_id: str) -> Agent:
+        agent = self.get_object(request, object_id)
+        if agent is None:
+            raise Http404
+        return agent  # type: ignore[no-any-return]
+
+    def _do(self, request: HttpRequest, agents: Iterable[Agent], verb: Callable[[Agent], None], label: str) -> int:
+        """To each what the verb does; what one refuses is said, and stops no other."""
+        done = 0
+        for agent in agents:
+            try:
+                verb(agent)
+            except REFUSALS as error:
+                for _field, sentence in self.refusals_of(error):
+                    self.message_user(request, f"{agent}: {sentence}", messages.ERROR)
+            else:
+                self.log_change(request, agent, label)
+                done += 1
+        return done
+
+    def _do_to_one(self, request: HttpRequest, agent: Agent, verb: Callable[[Agent], None], label: str) -> HttpResponse:
+        if self._do(request, [agent], verb, label):
+            self.message_user(request, f"{agent}: {label}", messages.SUCCESS)
+        return redirect(self.url_of("change", agent.pk))
+
+    @page_action(description=_("Log out"), url_path="log-out", icon="logout", permissions=["change"])
+    def log_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        agent = self._agent(request, object_id)
+        if request.method != "POST":
+            intro = _now("The session ends. A call goes on, and the agent gets no other.")
+            return self.action_page(
+                request, title=_now("Log an agent out"), submit=_now("Log out"), obj=agent, intro=intro
+            )
+        return self._do_to_one(request, agent, lambda one: one.log_out(actor_of(request)), _now("logged out"))
+
+    @page_action(description=_("Pause"), url_path="pause", icon="pause_circle", permissions=["change"])
+    def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        agent, form = self._agent(request, object_id), PauseForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            pause = form.cleaned_data["pause"]
+            label = _now("paused for %(pause)s") % {"pause": pause}
+            return self._do_to_one(request, agent, lambda one: one.pause(actor_of(request), pause.pk), label)
+        return self.action_page(request, title=_now("Pause an agent"), submit=_now("Pause"), form=form, obj=agent)
+
+    @page_action(description=_("Make free"), url_path="free", icon="play_circle", permissions=["change"])
+    def free(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        agent = self._agent(request, object_id)
+        if request.method != "POST":
+            intro = _now("A pause or the wrap-up after a call ends: the agent gets calls again.")
+            return self.action_page(
+                request, title=_now("Make an agent free"), submit=_now("Make free"), obj=agent, intro=intro
+            )
+        return self._do_to_one(request, agent, lambda one: one.free(actor_of(request)), _now("free"))
+
+    # What can be done with many
+
+    @admin.action(description=_("Log out"), permissions=["change"])
+    def log_out_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        actor = actor_of(request)
+        count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.log_out(actor), _now("logged out"))
+        self._say(request, ngettext("%(count)s agent logged out.", "%(count)s agents logged out.", count), count)
+
+    @admin.action(description=_("Make free"), permissions=["change"])
+    def free_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        actor = actor_of(request)
+        count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.free(actor), _now("free"))
+        self._say(request, ngettext("%(count)s agent is free.", "%(count)s agents are free.", count), count)
+
+    @admin.action(description=_("Pause"), permissions=["change"])
+    def pause_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> HttpResponse | None:
+        chosen, actor = list(agents[:MAX_SELECTED]), actor_of(request)
+        form = PauseForm(request.POST if "apply" in request.POST else None)
+        if not form.is_valid():
+            intro = ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", len(chosen))
+            return self.action_page(
+                request,
+                title=_now("Pause agents"),
+                submit=_now("Pause"),
+                form=form,
+                selected=chosen,
+                intro=intro % {"count": len(chosen)},
+            )
+        pause = form.cleaned_data["pause"]
+        label = _now("paused for %(pause)s") % {"pause": pause}
+        count = self._do(request, chosen, lambda agent: agent.pause(actor, pause.pk), label)
+        self._say(request, ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", count), count)
+        return None
+
+    @admin.action(description=_("Activate"), permissions=["change"])
+    def activate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        count = agents.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
+        self._say(request, ngettext("%(count)s agent activated.", "%(count)s agents activated.", count), count)
+
+    @admin.action(description=_("Deactivate"), permissions=["change"])
+    def deactivate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        """Whoever is logged in is logged out."""
+        actor, working = actor_of(request), agents.exclude(is_active=False)[:MAX_SELECTED]
+        count = self._do(request, working, lambda agent: agent.deactivate(actor), _now("inactive"))
+        self._say(request, ngettext("%(count)s agent deactivated.", "%(count)s agents deactivated.", count), count)
+
+    def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS if count else messages.WARNING)
+
+
+@admin.register(AgentGroup)
+class AgentGroupAdmin(Admin):
+    """Which agents are planned and reported together?"""
+
+    list_display = ("name", "agents_count")
+    fields = ("name",)
+    search_fields = ("name",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentGroup]:
+        active = Count("agents", filter=Q(agents__is_active=True))
+        return super().get_queryset(request).annotate(agent_count=active)  # type: ignore[no-any-return]
+
+    @display(description=_("active agents"), ordering="agent_count")
+    def agents_count(self, group: AgentGroup) -> int:
+        count: int = group.agent_count  # type: ignore[attr-defined]
+        return count

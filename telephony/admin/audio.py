@@ -1,0 +1,59 @@
+"""Recordings to be listened to: whole or in ranges, so that a player can jump."""
+
+import re
+from collections.abc import Iterator
+from typing import IO
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+
+PIECE = 64 * 1024
+_RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})\Z")
+
+
+class Unsatisfiable(Exception):
+    """The range is beyond the file."""
+
+
+def sound(request: HttpRequest, file: "IO[bytes]", size: int, filename: str) -> HttpResponseBase:
+    """The file, or the one range of it that was asked for; several at once, or nonsense, are the whole file."""
+    try:
+        span = _span(request.headers.get("Range", ""), size)
+    except Unsatisfiable:
+        file.close()
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+    first, last = span or (0, size - 1)
+    response = StreamingHttpResponse(_pieces(file, first, last - first + 1), status=206 if span else 200)
+    if span:
+        response["Content-Range"] = f"bytes {first}-{last}/{size}"
+    response["Content-Length"] = str(last - first + 1)
+    response["Content-Type"] = "audio/wav"
+    response["Content-Disposition"] = f'inline; filename="{filename}"'
+    response["Accept-Ranges"] = "bytes"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _span(header: str, size: int) -> tuple[int, int] | None:
+    """First and last byte; None for all of them."""
+    match = _RANGE.match(header.strip())
+    if match is None or match[1] == match[2] == "":
+        return None
+    if match[1] == "":  # so many of the last ones
+        if int(match[2]) == 0 or size == 0:
+            raise Unsatisfiable
+        return max(size - int(match[2]), 0), size - 1
+    first, last = int(match[1]), min(int(match[2] or size - 1), size - 1)
+    if match[2] and int(match[2]) < first:
+        return None
+    if first >= size:
+        raise Unsatisfiable
+    return first, last
+
+
+def _pieces(file: "IO[bytes]", first: int, count: int) -> Iterator[bytes]:
+    with file:
+        file.seek(first)
+        while count > 0 and (piece := file.read(min(PIECE, count))):
+            count -= len(piece)
+            yield piece

@@ -1,0 +1,104 @@
+"""The live board: who does what since when. It says when it was read, and by whom nothing is heard."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection as database
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from telephony.admin.states import COLOURS, LABELS, label_of, length
+from telephony.board import LOGGED_OUT, ORDER, Current, current_states
+from telephony.listener import HEARS, LOCK_SPACE
+from telephony.models import Agent, Connection
+
+# A board is for looking at: the rest is in the list of agents.
+SHOWN = 200
+
+_IS_HEARD = """
+SELECT EXISTS (
+  SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s::bigint::oid AND objid = %s::int::oid
+    AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    agent: Agent
+    current: Current
+    # The other side of the call he is in.
+    number: str
+
+    @property
+    def label(self) -> str:
+        return label_of(self.current)
+
+    @property
+    def colour(self) -> str:
+        return COLOURS[self.current.status]
+
+    @property
+    def length(self) -> str:
+        return length(self.current.since)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    status: str
+    label: str
+    count: int
+
+
+def board_panel(request: HttpRequest) -> dict[str, Any] | None:
+    """Nothing where there are no agents yet."""
+    if not request.user.has_perm("telephony.view_agent"):
+        return None
+    board = _board()
+    return {"template": "admin/telephony/board.html", **board} if board["tiles"] else None
+
+
+def board_now(request: HttpRequest) -> HttpResponse:
+    response = render(request, "admin/telephony/board_now.html", {"panel": _board()})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _board() -> dict[str, Any]:
+    at = timezone.now()
+    agents = {agent.pk: agent for agent in Agent.objects.active()}
+    states = current_states(agents)
+    counts = Counter(current.status for current in states.values())
+    working = sorted(
+        (pk for pk, current in states.items() if current.status != LOGGED_OUT),
+        key=lambda pk: (ORDER.index(states[pk].status), states[pk].since or at, agents[pk].login),
+    )
+    shown = working[:SHOWN]
+    numbers = _numbers({states[pk].connection_id for pk in shown})
+    return {
+        "at": at,
+        "is_heard": _is_heard(),
+        "tiles": [Tile(status, LABELS[status], counts[status]) for status in ORDER] if agents else [],
+        "lines": [Line(agents[pk], states[pk], numbers.get(states[pk].connection_id, "")) for pk in shown],
+        "hidden_count": len(working) - len(shown),
+        "url": reverse("admin:telephony_agent_board"),
+        "agents_url": reverse("admin:telephony_agent_changelist"),
+    }
+
+
+def _numbers(connection_ids: set[int | None]) -> dict[int | None, str]:
+    rows = Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None]).order_by()
+    return {
+        pk: src if direction == Connection.Direction.INBOUND else dst
+        for pk, direction, src, dst in rows.values_list("pk", "direction", "src", "dst")
+    }
+
+
+def _is_heard() -> bool:
+    """Whether anybody hears the switch: without that, calls ring and end and the ledger does not know."""
+    with database.cursor() as cursor:
+        cursor.execute(_IS_HEARD, [LOCK_SPACE, HEARS])
+        return bool(cursor.fetchone()[0])

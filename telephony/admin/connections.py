@@ -1,0 +1,261 @@
+"""Calls: looked at, never edited. A table of millions: no count of it, no scan, newest first by an index."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import TabularInline
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+
+from callcentre.admin import ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.api.fields import second
+from telephony.admin import connection_search
+from telephony.admin.topics import topic_of
+from telephony.admin.transcriptions import conversation_of
+from telephony.models import CallCommand, Connection, Leg, Offer, Transfer
+from webhooks.admin.spans import DatesFilter
+
+COLOURS: dict[str, str] = {
+    Connection.Disposition.ANSWERED: "success",
+    Connection.Disposition.BUSY: "warning",
+    Connection.Disposition.NO_ANSWER: "warning",
+    Connection.Disposition.FAILED: "danger",
+    "": "info",
+}
+GOING_ON = "open"
+# What narrows a list to few, or to those of an index that is in its order.
+NARROWING = ("agent__id__exact", "queue__id__exact", "q")
+
+
+class ConnectionDates(DatesFilter):
+    column = "created_at"
+
+    def of_span(self, queryset: QuerySet[Any], since: datetime | None, until: datetime | None) -> QuerySet[Any]:
+        """By the index on the start: ids tell nothing of calls that were imported."""
+        # Kept for the results, which look in the same span.
+        self.request.span = since, until  # type: ignore[attr-defined]
+        bounds = {"created_at__gte": since, "created_at__lt": until}
+        return queryset.filter(**{name: bound for name, bound in bounds.items() if bound})
+
+
+class _ResultFilter(DropdownFilter):
+    """One of two that share an index; the first of those in use finds the newest of its pair, the other one checks."""
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        super().__init__(request, params, model, model_admin)
+        self.per_page = model_admin.list_per_page
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Connection]) -> QuerySet[Connection]:
+        value = self.value() or ""
+        if value == GOING_ON:
+            return queryset.open()  # type: ignore[attr-defined, no-any-return]
+        if value not in self.values:
+            return queryset
+        queryset = queryset.filter(**{self.parameter_name: value})
+        given = request.GET
+        is_second = self.parameter_name == "disposition" and given.get("direction") in Connection.Direction.values
+        if is_second or given.get("disposition") == GOING_ON or any(given.get(name) for name in NARROWING):
+            return queryset
+        page = given.get("p", "1")
+        rows = (int(page) if page.isdecimal() and len(page) < 4 else 1) * self.per_page + 1
+        disposition = given.get("disposition", "")
+        pair = {"direction": given.get("direction", ""), "disposition": disposition, self.parameter_name: value}
+        if pair["disposition"] not in Connection.Disposition.values:
+            pair["disposition"] = ""
+        since, until = getattr(request, "span", (None, None))
+        ids = connection_search.newest_with_result(**pair, since=since, until=until, count=rows)
+        return queryset.filter(pk__in=ids)
+
+
+class DirectionFilter(_ResultFilter):
+    title = _("direction")
+    parameter_name = "direction"
+    values = Connection.Direction.values
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        return Connection.Direction.choices
+
+
+class DispositionFilter(_ResultFilter):
+    title = _("result")
+    parameter_name = "disposition"
+    values = Connection.Disposition.values
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        return [(GOING_ON, _("goes on")), *Connection.Disposition.choices]
+
+
+class NewestChangeList(UncountedChangeList):
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        return ["-created_at", "-pk"]
+
+
+class _PartInline(TabularInline):
+    """What belongs to a call, as it happened."""
+
+    extra = 0
+    hide_title = True
+    can_delete = False
+    show_change_link = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return self.fields
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Whoever may see the call sees all of it."""
+        return bool(request.user.has_perm("telephony.view_connection"))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        related = [field.name for field in self.model._meta.fields if field.is_relation and field.name != "connection"]
+        return super().get_queryset(request).select_related(*related)  # type: ignore[no-any-return]
+
+
+def _instant(name: str, description: Any) -> Any:
+    """To the second, as what happens in a call happens fast."""
+
+    @display(description=description)
+    def shown(inline: Any, row: Any) -> str:
+        return second(getattr(row, name)) or "–"
+
+    return shown
+
+
+class OfferInline(_PartInline):
+    model = Offer
+    fields = ("agent", "queue", "offered", "outcome", "answered", "ended", "transferred")
+    offered, answered = _instant("offered_at", _("offered")), _instant("answered_at", _("answered"))
+    ended, transferred = _instant("ended_at", _("ended")), _instant("transferred_at", _("handed on"))
+    verbose_name_plural = _("offers to agents")
+
+
+class TransferInline(_PartInline):
+    model = Transfer
+    fields = ("moment", "actor_name", "from_agent", "queue", "number")
+    moment = _instant("at", _("time"))
+
+
+class LegInline(_PartInline):
+    model = Leg
+    fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "tech_cause")
+    asked, up, ended = (
+        _instant("asked_at", _("asked for")),
+        _instant("up_at", _("up")),
+        _instant("ended_at", _("ended")),
+    )
+
+
+class CommandInline(_PartInline):
+    model = CallCommand
+    fields = ("asked", "kind", "actor_name", "done", "error")
+    asked, done = _instant("created_at", _("asked")), _instant("done_at", _("done"))
+
+
+@admin.register(Connection)
+class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
+    """Who called whom, what came of it, and what was said?"""
+
+    has_own_history = True  # nobody edits them: Django's would be empty
+    list_display = ("start", "uid", "way", "src", "dst", "result", "length", "talk", "login", "queue")
+    list_display_links = ("start", "uid")
+    # The span first: the others look in it.
+    list_filter = (
+        ConnectionDates,
+        DirectionFilter,
+        DispositionFilter,
+        ("agent", AutocompleteSelectFilter),
+        ("queue", AutocompleteSelectFilter),
+    )
+    list_select_related = ("agent", "queue")
+    search_fields = ("id",)
+    search_help_text = _("Id, or number of either side in any spelling")
+    fieldsets = (
+        (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer_id"))}),
+        (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
+        (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_of"),)}),
+    )
+    inlines = (OfferInline, TransferInline, LegInline, CommandInline)
+    change_form_outer_after_template = "admin/telephony/connection.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return NewestChangeList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Connection]:
+        return super().get_queryset(request).select_related("agent", "queue")  # type: ignore[no-any-return]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> list[str]:
+        return flatten_fieldsets(self.fieldsets)
+
+    def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
+        """Of what may happen to a call, that which did."""
+        return [inline for inline in self.inlines if inline.model.objects.filter(connection=obj).exists()]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Connection], search_term: str
+    ) -> tuple[QuerySet[Connection], bool]:
+        if search_term.strip():
+            queryset = queryset.filter(pk__in=connection_search.ids_found(search_term))
+        return queryset, False
+
+    @display(description=_("start"))
+    def start(self, call: Connection) -> str:
+        return second(call.created_at)
+
+    @display(description=_("answered"))
+    def answer(self, call: Connection) -> str:
+        return second(call.answered_at)
+
+    @display(description=_("end"))
+    def end(self, call: Connection) -> str:
+        return second(call.ended_at)
+
+    @display(description=_("id"))
+    def uid(self, call: Connection) -> str:
+        return call.uid
+
+    @display(description=_("direction"))
+    def way(self, call: Connection) -> str:
+        return str(call.get_direction_display())
+
+    @display(description=_("result"), label=COLOURS)
+    def result(self, call: Connection) -> tuple[str, str]:
+        return call.disposition, str(call.get_disposition_display() or call.get_state_display())
+
+    @display(description=_("result"))
+    def outcome(self, call: Connection) -> str:
+        return self.result(call)[1]
+
+    @display(description=_("request id"))
+    def request_of(self, call: Connection) -> str:
+        return call.request_id or "–"
+
+    @display(description=_("length"))
+    def length(self, call: Connection) -> str:
+        return _clock(call.duration)
+
+    @display(description=_("talk"))
+    def talk(self, call: Connection) -> str:
+        return _clock(call.billsec)
+
+    @display(description=_("agent"))
+    def login(self, call: Connection) -> str:
+        return call.agent.login if call.agent else "–"
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if call := options["obj"]:
+            context |= topic_of(call) | conversation_of(request, call)
+        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 60}:{seconds % 60:02}" if seconds else "–"

@@ -1,0 +1,118 @@
+"""Queues: who is in them, when they are open, and who waits now."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.admin import TabularInline
+
+from callcentre.admin import Admin, display, without_buttons
+from telephony import waiting
+from telephony.models import OpeningHours, Queue, QueueMember
+
+
+class _SettingInline(TabularInline):
+    extra = 0
+    tab = True
+    hide_title = True
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
+
+
+class MemberInline(_SettingInline):
+    model = QueueMember
+    fields = ("agent", "priority")
+    autocomplete_fields = ("agent",)
+    verbose_name_plural = _("agents")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[QueueMember]:
+        return super().get_queryset(request).select_related("agent")  # type: ignore[no-any-return]
+
+
+class HoursInline(_SettingInline):
+    model = OpeningHours
+    fields = ("weekday", "opens_at", "closes_at")
+
+
+@admin.register(Queue)
+class QueueAdmin(Admin):
+    """Who waits where, how long still, and who is there to answer?"""
+
+    list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
+    list_filter = ("is_active",)
+    search_fields = ("name", "number")
+    search_help_text = _("Name or number")
+    actions = ("activate", "deactivate")
+    autocomplete_fields = ("overflow_queue",)
+    fieldsets = (
+        (None, {"fields": ("name", "number", "is_active", "priority")}),
+        (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds")}),
+        (
+            _("Waiting"),
+            {"fields": ("longest_wait_seconds", "overflow_queue", "overflow_number", "music_class")},
+        ),
+    )
+    inlines = (MemberInline, HoursInline)
+    change_form_outer_before_template = "admin/telephony/callers.html"
+
+    class Media:
+        js = ("telephony/live.js",)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changelist = super().get_changelist_instance(request)
+        found = waiting.situations([queue.pk for queue in changelist.result_list])
+        for queue in changelist.result_list:
+            queue.situation = found[queue.pk]
+        return changelist
+
+    def has_delete_permission(self, request: HttpRequest, obj: Queue | None = None) -> bool:
+        """A queue that is no longer wanted is made inactive: connections speak of it."""
+        return False
+
+    @display(description=_("waiting"))
+    def waiting(self, queue: Any) -> int:
+        count: int = queue.situation.waiting
+        return count
+
+    @display(description=_("longest"))
+    def longest(self, queue: Any) -> str:
+        since = queue.situation.longest_since
+        return _clock(int((timezone.now() - since).total_seconds())) if since else "–"
+
+    @display(description=_("a new caller waits"))
+    def estimate(self, queue: Any) -> str:
+        seconds = queue.situation.estimated_seconds
+        return "–" if seconds is None else _clock(seconds)
+
+    @display(description=_("agents free / at work"))
+    def free_agents(self, queue: Any) -> str:
+        return f"{queue.situation.free} / {queue.situation.serving}"
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if queue := options["obj"]:
+            now = timezone.now()
+            callers = waiting.callers(queue)
+            context["callers"] = [(caller, _clock(int((now - caller.since).total_seconds()))) for caller in callers]
+            context["is_open"] = queue.is_open(now)
+        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+
+    @admin.action(description=_("Activate"), permissions=["change"])
+    def activate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
+        count = queues.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
+        sentence = ngettext("%(count)s queue activated.", "%(count)s queues activated.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    @admin.action(description=_("Deactivate"), permissions=["change"])
+    def deactivate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
+        count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
+        sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 60}:{seconds % 60:02}"

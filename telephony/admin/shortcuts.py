@@ -1,0 +1,79 @@
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminImageFieldWidget, UnfoldBooleanWidget
+
+from callcentre.admin import Admin, display
+from telephony.icons import MOST_KILOBYTES, as_png
+from telephony.models import TransferShortcut
+
+
+COLUMNS = ("name", "queue", "number", "order")
+
+
+class ShortcutForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A picture goes in as a file and is kept as a PNG of our own making."""
+
+    upload = forms.FileField(
+        label=_("New icon"),
+        required=False,
+        widget=UnfoldAdminImageFieldWidget(attrs={"accept": "image/png,image/jpeg,image/gif,image/webp"}),
+        help_text=_("PNG, JPEG, GIF or WebP of at most %(limit)s kB; it is made to fit 256 × 256 points.")
+        % {"limit": MOST_KILOBYTES},
+    )
+    remove_icon = forms.BooleanField(label=_("Remove the icon"), required=False, widget=UnfoldBooleanWidget())
+
+    class Meta:
+        model = TransferShortcut
+        fields = COLUMNS
+
+    def clean_upload(self) -> bytes:
+        upload = self.cleaned_data["upload"]
+        return as_png(upload, upload.size or 0) if isinstance(upload, UploadedFile) else b""
+
+    def columns(self) -> dict[str, Any]:
+        """What was changed."""
+        given = self.cleaned_data
+        values = {name: given[name] for name in COLUMNS if name in self.changed_data}
+        if given.get("upload") or given.get("remove_icon"):
+            values["icon"] = given.get("upload") or b""
+        return values
+
+
+@admin.register(TransferShortcut)
+class TransferShortcutAdmin(Admin):
+    """Where do agents hand calls on with one click?"""
+
+    form = ShortcutForm
+    list_display = ("picture", "name", "queue", "number", "order")
+    list_display_links = ("picture", "name")
+    list_select_related = ("queue",)
+    search_fields = ("name", "number", "queue__name")
+    fields = (*COLUMNS, "picture", "upload", "remove_icon")
+    readonly_fields = ("picture",)
+
+    def get_fields(self, request: HttpRequest, obj: TransferShortcut | None = None) -> tuple[str, ...]:
+        has_icon = obj is not None and obj.icon
+        return tuple(name for name in self.fields if has_icon or name not in ("picture", "remove_icon"))
+
+    @display(description=_("icon"))
+    def picture(self, shortcut: TransferShortcut) -> str:
+        if not shortcut.icon:
+            return mark_safe('<span class="cc-subtle">–</span>')
+        source = f"data:image/png;base64,{shortcut.icon_base64}"
+        return format_html('<img class="cc-icon" src="{}" alt="">', source)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        values = form.columns()
+        for name, value in values.items():
+            setattr(obj, name, value)
+        if not change:
+            obj.save(force_insert=True)
+        elif values:
+            obj.save(update_fields=[*values, "updated_at"])

@@ -1,0 +1,91 @@
+"""What calls of a queue can be about, and what is noted of them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import TabularInline
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+
+from callcentre.admin import Admin, display
+from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
+
+
+def topic_of(connection: Connection) -> dict[str, Any]:
+    """What `telephony/_topic.html` shows of a call: what it was about, and what was noted. Two statements at most."""
+    topics = ConnectionTopic.objects.select_related("topic__group", "agent")
+    topic = topics.filter(connection=connection).first()
+    if topic is None:
+        return {"call_topic": None}
+    names = TopicField.objects.in_bulk([value["field_id"] for value in topic.fields]) if topic.fields else {}
+    noted = [(names.get(value["field_id"], ""), value["value"]) for value in topic.fields]
+    return {"call_topic": topic, "noted": noted}
+
+
+class Undeletable:
+    """What calls speak of is made inactive, not deleted."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class TopicInline(Undeletable, TabularInline):
+    model = Topic
+    fields = ("name", "show_custom_fields", "is_active", "order")
+    extra = 0
+
+
+@admin.register(TopicGroup)
+class TopicGroupAdmin(Undeletable, Admin):
+    """What can agents say that a call was about?"""
+
+    list_display = ("name", "queue", "topics_count", "is_active", "order")
+    list_filter = (("queue", RelatedDropdownFilter), "is_active")
+    list_select_related = ("queue",)
+    ordering = ("queue__name", "order", "id")
+    search_fields = ("name", "topics__name")
+    search_help_text = _("Name of a group or of a topic")
+    fields = ("queue", "name", "is_active", "order")
+    inlines = (TopicInline,)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TopicGroup]:
+        active = Count("topics", filter=Q(topics__is_active=True), distinct=True)
+        return super().get_queryset(request).annotate(topic_count=active)  # type: ignore[no-any-return]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: TopicGroup | None = None) -> tuple[str, ...]:
+        """Its topics are those of calls of this queue."""
+        return ("queue",) if obj else ()
+
+    @display(description=_("active topics"), ordering="topic_count")
+    def topics_count(self, group: TopicGroup) -> int:
+        count: int = group.topic_count  # type: ignore[attr-defined]
+        return count
+
+
+@admin.register(TopicField)
+class TopicFieldAdmin(Undeletable, Admin):
+    """What is noted of calls beside their topic, and must it be?"""
+
+    list_display = ("name", "queue", "type", "is_required", "is_active", "order")
+    list_filter = (("queue", RelatedDropdownFilter), "is_active")
+    list_select_related = ("queue",)
+    ordering = ("queue__name", "order", "id")
+    search_fields = ("name",)
+    fields = ("queue", "name", "type", "is_required", "is_active", "order")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: TopicField | None = None) -> tuple[str, ...]:
+        """Calls have values of this type."""
+        return ("queue", "type") if obj else ()
+
+
+@admin.register(EvaluationCriterion)
+class EvaluationCriterionAdmin(Undeletable, Admin):
+    """By what are calls judged?"""
+
+    list_display = ("name", "description", "queue", "is_active", "order")
+    list_filter = (("queue", RelatedDropdownFilter), "is_active")
+    list_select_related = ("queue",)
+    search_fields = ("name", "description")
+    fields = ("name", "description", "queue", "is_active", "order")

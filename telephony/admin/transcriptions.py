@@ -1,0 +1,262 @@
+"""What was said in calls: the recordings to be played, the conversation, and how far transcriptions are.
+
+A page of a call shows it with `{% include "telephony/_transcription.html" %}` and what `conversation_of` returns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.core.files.storage import default_storage
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display
+from telephony.admin.audio import sound
+from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
+from telephony.ratio import CUSTOMER, USER, ratio
+
+STATUSES: dict[str, str] = {
+    Transcription.Status.PENDING: "info",
+    Transcription.Status.SUCCESS: "success",
+    Transcription.Status.ERROR: "danger",
+    Transcription.Status.LIMIT_EXCEEDED: "warning",
+}
+STATES: dict[str, str] = {
+    Recording.State.EXPECTED: "info",
+    Recording.State.FETCHING: "info",
+    Recording.State.READY: "success",
+    Recording.State.FAILED: "danger",
+    Recording.State.REMOVED: "warning",
+}
+SENTIMENTS = {
+    "POSITIVE": ("success", _("positive")),
+    "NEUTRAL": ("info", _("neutral")),
+    "NEGATIVE": ("danger", _("negative")),
+}
+SPEAKERS = {USER: _("Agent"), CUSTOMER: _("Customer")}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that somebody said; `player` and `at` say where it is heard."""
+
+    speaker: str
+    who: str
+    clock: str
+    text: str
+    player: int | None
+    at: float
+
+
+def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, Any]:
+    """What `telephony/_transcription.html` shows of a call, of that which the user may see. Four statements at most."""
+    recordings: Sequence[Recording] = ()
+    if request.user.has_perm("telephony.view_recording"):
+        recordings = list(connection.recordings.order_by("id"))
+    context: dict[str, Any] = {"recordings": recordings, "transcription": None}
+    if not request.user.has_perm("telephony.view_transcription"):
+        return context
+    transcription = Transcription.objects.filter(pk=connection.pk).first()
+    if transcription is None:
+        return context
+    parts = transcription.parts or []
+    sentiment = transcription.sentiment or {}
+    colour, label = SENTIMENTS.get(sentiment.get("sentiment", ""), ("info", ""))
+    return context | {
+        "transcription": transcription,
+        "status": {"colour": STATUSES[transcription.status], "label": transcription.get_status_display()},
+        "lines": _lines(parts, connection, recordings),
+        "ratio": ratio(parts, transcription.seconds) if transcription.status == "SUCCESS" else None,
+        "sentiment": {"colour": colour, "label": label, "justification": sentiment.get("justification", "")},
+        "criteria": _criteria(transcription.evaluated_criteria or []),
+    }
+
+
+def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Recording]) -> list[Line]:
+    agent = connection.agent.full_name or connection.agent.login if connection.agent else ""
+    lines = []
+    for part in parts:
+        speaker = part["speaker"]
+        who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Somebody")))
+        player, at = _heard_in(part["begin"], recordings)
+        clock = f"{int(part['begin']) // 60}:{int(part['begin']) % 60:02}"
+        lines.append(Line(speaker, who, clock, part["text"], player, at))
+    return lines
+
+
+def _heard_in(begin: float, recordings: Sequence[Recording]) -> tuple[int | None, float]:
+    """The recording in which this second lies, of those that a part's times run through, and where in it."""
+    for recording in recordings:
+        if recording.state == Recording.State.READY:
+            if begin < recording.seconds:
+                return recording.pk, round(begin, 2)
+            begin -= recording.seconds
+    return None, 0
+
+
+def _criteria(evaluated: Sequence[Any]) -> list[dict[str, Any]]:
+    names = {str(pk): name for pk, name in EvaluationCriterion.objects.values_list("pk", "name")} if evaluated else {}
+    return [
+        {"name": names.get(one["criteriaId"], one["criteriaId"]), "fulfilled": one["fulfilled"]} for one in evaluated
+    ]
+
+
+def connection_found(term: str) -> int | None:
+    """The connection of this id, as receivers and clients know it."""
+    return Connection.objects.with_uid(term.strip()).values_list("pk", flat=True).first()
+
+
+class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
+    """Rows that belong to a call each, and are found by its id."""
+
+    has_own_history = True
+    search_fields: tuple[str, ...] = ("connection",)
+    search_help_text = _("Id of the connection")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if search_term.strip():
+            return queryset.filter(connection=connection_found(search_term)), False
+        return queryset, False
+
+    @display(description=_("connection"))
+    def link(self, row: Any) -> str:
+        address = reverse("admin:telephony_connection_change", args=[row.connection_id])
+        return format_html('<a class="cc-link" href="{}">{}</a>', address, row.connection.uid)
+
+
+@admin.register(Transcription)
+class TranscriptionAdmin(OfCallsAdmin):
+    """Which calls could not be transcribed, and why?"""
+
+    list_display = ("call", "created_at", "state", "length", "sentiment_shown", "error")
+    list_display_links = ("call",)
+    list_filter = (("status", ChoicesDropdownFilter),)
+    list_select_related = ("connection",)
+    list_before_template = "admin/telephony/minutes.html"
+    actions = ("transcribe_again",)
+    fields = ("link", "created_at", "finished_at", "attempts", "requested_by")
+    readonly_fields = fields
+    change_form_outer_after_template = "admin/telephony/transcription.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Transcription]:
+        """The words are for the page of one."""
+        rows: QuerySet[Transcription] = super().get_queryset(request)
+        is_list = request.path == self.url_of("changelist")
+        return rows.defer("parts", "summary", "evaluated_criteria") if is_list else rows
+
+    @display(description=_("connection"))
+    def call(self, transcription: Transcription) -> str:
+        return transcription.connection.uid
+
+    @display(description=_("status"), label=STATUSES)
+    def state(self, transcription: Transcription) -> tuple[str, str]:
+        return transcription.status, transcription.get_status_display()
+
+    @display(description=_("length"))
+    def length(self, transcription: Transcription) -> str:
+        return _clock(transcription.seconds)
+
+    @display(description=_("customer felt"))
+    def sentiment_shown(self, transcription: Transcription) -> str:
+        sentiment = (transcription.sentiment or {}).get("sentiment", "")
+        return str(SENTIMENTS[sentiment][1]) if sentiment in SENTIMENTS else "–"
+
+    def has_transcribe_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("telephony.change_transcription")
+
+    @admin.action(description=_("Transcribe again"), permissions=["transcribe"])
+    def transcribe_again(self, request: HttpRequest, transcriptions: QuerySet[Transcription]) -> None:
+        outcomes = [transcription.request_again(actor_of(request)) for transcription in transcriptions]
+        if done := sum(outcomes):
+            sentence = ngettext("%(count)s call is transcribed again.", "%(count)s calls are transcribed again.", done)
+            self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
+        if left := len(outcomes) - done:
+            sentence = ngettext(
+                "%(count)s call was left as it is: its recording is gone, or there is no provider.",
+                "%(count)s calls were left as they are: their recordings are gone, or there is no provider.",
+                left,
+            )
+            self.message_user(request, sentence % {"count": left}, messages.WARNING)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        month = f"{timezone.localtime():%Y-%m}"
+        used = TranscriptionUsage.objects.filter(month=month).values_list("seconds", flat=True).first() or 0
+        minutes = {"used": used // 60, "limit": settings.TRANSCRIPTION_MONTHLY_MINUTES}
+        configured = {"is_configured": bool(settings.TRANSCRIPTION_URL)}
+        context = {**(extra_context or {}), "minutes": minutes, **configured}
+        return super().changelist_view(request, context)  # type: ignore[no-any-return]
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if transcription := options["obj"]:
+            context |= conversation_of(request, transcription.connection)
+        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+
+
+@admin.register(Recording)
+class RecordingAdmin(OfCallsAdmin):
+    """Which recordings could not be fetched, and why?"""
+
+    list_display = ("name", "started_at", "shown_state", "length", "error")
+    list_display_links = ("name",)
+    list_filter = (("state", ChoicesDropdownFilter),)
+    list_select_related = ("connection",)
+    actions = ("fetch_again",)
+    fields = ("link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
+    readonly_fields = fields
+
+    @display(description=_("state"), label=STATES)
+    def shown_state(self, recording: Recording) -> tuple[str, str]:
+        return recording.state, recording.get_state_display()
+
+    @display(description=_("length"))
+    def length(self, recording: Recording) -> str:
+        return _clock(recording.seconds)
+
+    def has_fetch_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("telephony.change_recording")
+
+    @admin.action(description=_("Fetch again"), permissions=["fetch"])
+    def fetch_again(self, request: HttpRequest, recordings: QuerySet[Recording]) -> None:
+        count = sum(recording.fetch_again(actor_of(request)) for recording in recordings)
+        sentence = ngettext("%(count)s recording is fetched again.", "%(count)s recordings are fetched again.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    @display(description=_("recording"))
+    def player(self, recording: Recording) -> str:
+        if recording.state != Recording.State.READY:
+            return "–"
+        address = reverse("admin:telephony_recording_audio", args=[recording.pk])
+        return format_html('<audio controls preload="none" src="{}"></audio>', address)
+
+    def get_urls(self) -> Any:
+        view = self.admin_site.admin_view(self.audio)
+        return [path("<int:pk>/audio", view, name="telephony_recording_audio"), *super().get_urls()]
+
+    def audio(self, request: HttpRequest, pk: int) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        recording = Recording.objects.ready().filter(pk=pk).first()
+        if recording is None:
+            raise Http404(_now("There is no such recording any more."))
+        try:
+            file = default_storage.open(recording.file.name or "")
+        except FileNotFoundError as error:
+            raise Http404(_now("There is no such recording any more.")) from error
+        return sound(request, file.file or file, file.size, recording.filename)
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}" if seconds else "–"

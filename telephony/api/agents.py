@@ -1,0 +1,81 @@
+from typing import Any
+
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.fields import IdField, second
+from callcentre.api.serializers import Input
+from callcentre.api.viewsets import ApiViewSet
+from telephony.api.serializers import agent_data
+from telephony.board import Current, current_states
+from telephony.models import Agent, AgentGroup, Pause
+
+
+class PauseInput(Input):
+    pause_id = IdField()
+
+
+class AgentViewSet(ApiViewSet):
+    """People who answer and place calls."""
+
+    area = "agents"
+
+    def list(self, request: Request) -> Response:
+        return Response([agent_data(agent) for agent in Agent.objects.all()])
+
+    def retrieve(self, request: Request, login: str) -> Response:
+        return Response(agent_data(agent_or_404(login)))
+
+    def statuses(self, request: Request) -> Response:
+        agents: list[tuple[int, str]] = list(Agent.objects.active().values_list("pk", "login"))
+        states = current_states([pk for pk, _ in agents])
+        return Response([{"login": login, **_status_data(states[pk])} for pk, login in agents])
+
+    def log_in(self, request: Request, login: str) -> Response:
+        agent_or_404(login).log_in(self.actor)
+        return Response(status=204)
+
+    def log_out(self, request: Request, login: str) -> Response:
+        agent_or_404(login).log_out(self.actor)
+        return Response(status=204)
+
+    def pause(self, request: Request, login: str) -> Response:
+        agent = agent_or_404(login)
+        values, faults = self.read(PauseInput)
+        agent.pause(self.actor, values.get("pause_id"), faults)
+        return Response(status=204)
+
+    def free(self, request: Request, login: str) -> Response:
+        agent_or_404(login).free(self.actor)
+        return Response(status=204)
+
+
+def agent_or_404(login: str) -> Agent:
+    agent = Agent.objects.filter(login=login).first()
+    if agent is None:
+        raise Http404
+    return agent
+
+
+def _status_data(current: Current) -> dict[str, Any]:
+    return {"status": current.status, "since": second(current.since), "pause_id": current.pause_id}
+
+
+class AgentGroupViewSet(ApiViewSet):
+    """Groups of agents."""
+
+    area = "agents"
+
+    def list(self, request: Request) -> Response:
+        return Response([{"id": pk, "name": name} for pk, name in AgentGroup.objects.values_list("pk", "name")])
+
+
+class PauseViewSet(ApiViewSet):
+    """Reasons for which agents take no calls."""
+
+    area = "system"
+
+    def list(self, request: Request) -> Response:
+        pauses = Pause.objects.values_list("pk", "name", "is_active")
+        return Response([{"id": pk, "name": name, "active": is_active} for pk, name, is_active in pauses])

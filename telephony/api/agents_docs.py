@@ -1,0 +1,119 @@
+"""What the documents of the API say of agents, their groups and pauses."""
+
+from callcentre.api.openapi import Operation, array, boolean, describe, document, integer, path, shape, text
+from callcentre.errors import ErrorCode
+from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseInput, PauseViewSet
+
+describe(PauseInput, pause_id={"description": "Id of an active pause, of `GET /system/pauses`.", "example": 2})
+
+AGENT = shape(
+    "Agent",
+    "A person who answers and places calls.",
+    agent_id=integer("The agent's id.", 1),
+    login=text("The name by which requests know the agent.", "agent1"),
+    name=text("First name.", "Anna"),
+    surname=text("Last name; may be empty.", "Nowak"),
+    email=text("E-mail address; may be empty.", "agent1@callcentre.example"),
+    active=boolean("Whether the agent works here still.", example=True),
+    number=text("SIP number of the agent's phone; may be empty.", "101"),
+    outbound_mode=boolean("Whether the agent takes calls of campaigns.", example=True),
+    group_id=integer("The agent's group.", 1, nullable=True),
+)
+AGENT_GROUP = shape(
+    "AgentGroup",
+    "Agents who are planned and reported together.",
+    id=integer("The group's id.", 1),
+    name=text("The group's name.", "Sales"),
+)
+
+AGENT_STATUS = shape(
+    "AgentStatus",
+    "What an agent does now.",
+    login=text("Login of the agent.", "agent1"),
+    status=text(
+        "What the agent does.",
+        "paused",
+        enum=["logged_out", "free", "ringing", "talking", "wrap_up", "paused"],
+    ),
+    since=text(
+        "Since when: `YYYY-MM-DD hh:mm:ss`; an empty string for an agent who has never logged in.",
+        "2026-11-21 09:30:00",
+    ),
+    pause_id=integer("The pause, of one who is paused.", 2, nullable=True),
+)
+PAUSE = shape(
+    "Pause",
+    "A reason for which an agent takes no calls.",
+    id=integer("The pause's id.", 2),
+    name=text("The pause's name.", "Lunch"),
+    active=boolean("Whether an agent can be paused for it.", example=True),
+)
+
+document(
+    AgentViewSet,
+    {"login": path("login", "Login of the agent.", "agent1")},
+    list=Operation(
+        id="list_agents",
+        summary="List the agents",
+        description="All of them, ordered by login.",
+        is_extension=True,
+        answer=array(AGENT),
+    ),
+    retrieve=Operation(id="read_agent", summary="Read an agent", is_extension=True, answer=AGENT),
+    statuses=Operation(
+        id="list_agent_statuses",
+        summary="List what the agents do now",
+        description="All active agents, ordered by login, with their state and when it began.",
+        is_extension=True,
+        answer=array(AGENT_STATUS),
+    ),
+    pause=Operation(
+        id="pause_agent",
+        summary="Pause an agent",
+        description="Ends the state the agent is in and begins the pause, whether he is logged in or not. The pause he"
+        " is in already changes nothing. A call he is in goes on; after it he is still on the pause.",
+        body=PauseInput,
+        errors={ErrorCode.PAUSE_NOT_FOUND: "pause_id", ErrorCode.AGENT_INACTIVE: ""},
+    ),
+    log_in=Operation(
+        id="log_in_agent",
+        summary="Log an agent in",
+        description="Begins a session, free for calls; a pause ends. One who is logged in stays as he is.",
+        is_extension=True,
+        errors={ErrorCode.AGENT_INACTIVE: ""},
+    ),
+    log_out=Operation(
+        id="log_out_agent",
+        summary="Log an agent out",
+        description="Ends the session, and the pause of one who has none. A call he is in goes on.",
+        is_extension=True,
+    ),
+    free=Operation(
+        id="free_agent",
+        summary="Make an agent free for calls",
+        description="Ends a pause or the wrap-up after a call.",
+        is_extension=True,
+        errors={ErrorCode.AGENT_NOT_LOGGED_IN: ""},
+        conflicts={ErrorCode.AGENT_IN_CALL: ""},
+    ),
+)
+document(
+    AgentGroupViewSet,
+    list=Operation(
+        id="list_agent_groups",
+        summary="List the groups of agents",
+        description="All of them, ordered by name.",
+        is_extension=True,
+        answer=array(AGENT_GROUP),
+    ),
+)
+document(
+    PauseViewSet,
+    list=Operation(
+        id="list_pauses",
+        summary="List the pauses",
+        description="All of them, in their order; those that are no longer used are among them.",
+        is_extension=True,
+        answer=array(PAUSE),
+    ),
+)

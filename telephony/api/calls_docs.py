@@ -1,0 +1,86 @@
+"""What the documents of the API say of placing and handling calls."""
+
+from callcentre.api.openapi import Operation, describe, document, path
+from callcentre.errors import ErrorCode
+from telephony.api.calls import CallInput, CallViewSet, TransferInput
+
+describe(
+    CallInput,
+    sip={"description": "SIP number of an active agent's phone, which rings first.", "example": "101"},
+    phone_number={
+        "description": "Number to be called once the agent has picked up, in any spelling.",
+        "example": "+48 22 555 01 07",
+    },
+)
+describe(
+    TransferInput,
+    queue_id={"description": "Queue in which the caller waits from now on.", "example": 3},
+    number={"description": "Number to be called, or the SIP number of another agent.", "example": "+48 22 555 01 99"},
+    transfer_shortcut_id={"description": "Transfer shortcut that names the queue or number.", "example": 2},
+)
+
+_ONCE = "It is carried out at once, but not before the answer. A call that ends meanwhile makes it void."
+_NOT_TALKING = {ErrorCode.CALL_OVER: "", ErrorCode.CALL_NOT_TALKING: ""}
+
+document(
+    CallViewSet,
+    {"connection_id": path("id", "Unique id of the connection.", "1416225570.341")},
+    call=Operation(
+        id="call",
+        summary="Set up a call",
+        description=(
+            "The agent's phone rings first; when it is picked up the number is called, and then both can talk. What "
+            "becomes of it is not known at the time of the answer: see `GET /connections` and the events"
+            " `CONNECTION_…`. A call that cannot be placed within a configured time has failed."
+        ),
+        body=CallInput,
+        request_example={"sip": "101", "phone_number": "+48 22 555 01 07"},
+        errors={
+            ErrorCode.SIP_UNKNOWN: "sip",
+            ErrorCode.PHONE_LETTERS: "phone_number",
+            ErrorCode.PHONE_INVALID: "phone_number",
+            ErrorCode.PHONE_TOO_LONG: "phone_number",
+        },
+    ),
+    hang_up=Operation(
+        id="hang_up_call",
+        summary="Hang up a call",
+        description=f"For all who are in it, also while it rings or waits. {_ONCE}",
+        is_extension=True,
+        conflicts={ErrorCode.CALL_OVER: ""},
+    ),
+    hold=Operation(
+        id="hold_call",
+        summary="Put a call on hold",
+        description=f"The customer hears music, the agent nothing. {_ONCE}",
+        is_extension=True,
+        conflicts={**_NOT_TALKING, ErrorCode.CALL_ON_HOLD: ""},
+    ),
+    resume=Operation(
+        id="resume_call",
+        summary="Resume a call that is on hold",
+        description=_ONCE,
+        is_extension=True,
+        conflicts={**_NOT_TALKING, ErrorCode.CALL_NOT_ON_HOLD: ""},
+    ),
+    transfer=Operation(
+        id="transfer_call",
+        summary="Hand a call on",
+        description=(
+            "To a queue, in which the customer waits, or to a number, which rings while he hears music. The agent is "
+            f"let go at once. One of the three is given. {_ONCE}"
+        ),
+        is_extension=True,
+        body=TransferInput,
+        request_example={"number": "+48 22 555 01 99"},
+        errors={
+            ErrorCode.TRANSFER_TARGET: "",
+            ErrorCode.QUEUE_UNKNOWN: "queue_id",
+            ErrorCode.PHONE_LETTERS: "number",
+            ErrorCode.PHONE_INVALID: "number",
+            ErrorCode.PHONE_TOO_LONG: "number",
+            ErrorCode.SHORTCUT_UNKNOWN: "transfer_shortcut_id",
+        },
+        conflicts=_NOT_TALKING,
+    ),
+)

@@ -1,0 +1,42 @@
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.fields import second
+from callcentre.api.viewsets import ApiViewSet
+from telephony import waiting
+from telephony.models import Queue
+
+
+class QueueViewSet(ApiViewSet):
+    """Queues of callers."""
+
+    area = "connections"
+
+    def list(self, request: Request) -> Response:
+        return Response([{"id": pk, "name": name} for pk, name in Queue.objects.values_list("pk", "name")])
+
+    def waiting_stats(self, request: Request, queue_id: str) -> Response:
+        situation = waiting.situations([queue_or_404(queue_id).pk]).popitem()[1]
+        return Response({"waiting": situation.waiting, "estimated_waiting_time": situation.estimated_seconds})
+
+    def waiting_list(self, request: Request, queue_id: str) -> Response:
+        return Response(
+            [
+                {
+                    "phone_number": caller.number,
+                    "started_at": second(caller.since),
+                    "customer_id": caller.customer_id,
+                    "customer_label": caller.customer_label,
+                }
+                for caller in waiting.callers(queue_or_404(queue_id))
+            ]
+        )
+
+
+def queue_or_404(queue_id: str) -> Queue:
+    found = queue_id.isascii() and queue_id.isdecimal() and len(queue_id) < 19
+    queue = Queue.objects.filter(pk=int(queue_id)).first() if found else None
+    if queue is None:
+        raise Http404
+    return queue

@@ -1,0 +1,84 @@
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.exceptions import NotFound
+from callcentre.api.fields import Reject
+from callcentre.api.filters import BooleanFilter, FilterSet
+from callcentre.api.viewsets import ApiViewSet
+from callcentre.errors import ErrorCode, Fault, Invalid
+from telephony.api.lookup import connection_or_404
+from telephony.models import Connection, Recording, Transcription
+from telephony.models.transcription import is_configured
+from telephony.ratio import ratio
+
+State = Recording.State
+
+
+class TranscriptionExtras(FilterSet):
+    """Which of the extras are wanted."""
+
+    includeSummary = BooleanFilter(help_text="Adds `summary`.")  # noqa: N815
+    includeSentiment = BooleanFilter(help_text="Adds `sentiment`.")  # noqa: N815
+    includeEvaluatedCriteria = BooleanFilter(help_text="Adds `evaluatedCriteria`.")  # noqa: N815
+    includeTalkListenSilenceRatio = BooleanFilter(help_text="Adds `talkListenSilenceRatio`.")  # noqa: N815
+
+    class Meta:
+        model = Transcription
+        fields: tuple[str, ...] = ()
+
+    @classmethod
+    def wanted(cls, request: Request) -> set[str]:
+        """Names of the extras asked for, as the answer spells them."""
+        wanted, faults = set(), []
+        for name, filter_ in cls.base_filters.items():
+            try:
+                if filter_.read(request.query_params, name):
+                    extra = name.removeprefix("include")
+                    wanted.add(extra[0].lower() + extra[1:])
+            except Reject as reject:
+                faults.append(Fault(reject.fault.code, name))
+        if faults:
+            raise Invalid(faults)
+        return wanted
+
+
+class TranscriptionViewSet(ApiViewSet):
+    """Who said what in a call."""
+
+    area = "connections"
+
+    def retrieve(self, request: Request, connection_id: str) -> Response:
+        connection = connection_or_404(connection_id)
+        transcription = Transcription.objects.filter(pk=connection.pk).first() or _coming(connection)
+        return Response(transcription_data(transcription, TranscriptionExtras.wanted(request)))
+
+
+def _coming(connection: Connection) -> Transcription:
+    """The transcription that there will be of a recording. Raises NotFound where there will be none."""
+    states = set(connection.recordings.values_list("state", flat=True))
+    if not states & {State.EXPECTED, State.FETCHING, State.READY}:
+        raise NotFound(ErrorCode.TRANSCRIPTION_NOT_FOUND)
+    if not is_configured():
+        raise NotFound(ErrorCode.TRANSCRIPTION_NOT_CONFIGURED)
+    return Transcription(connection=connection)
+
+
+def _in_order(names: tuple[str, ...], entries: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+    """The database keeps no order of keys."""
+    return None if entries is None else [{name: entry[name] for name in names} for entry in entries]
+
+
+def transcription_data(transcription: Transcription, wanted: set[str]) -> dict[str, Any]:
+    parts = _in_order(("begin", "end", "speaker", "text"), transcription.parts) or []
+    data: dict[str, Any] = {"status": transcription.status, "parts": parts}
+    if transcription.status != Transcription.Status.SUCCESS:
+        return data
+    extras = {
+        "summary": transcription.summary,
+        "sentiment": transcription.sentiment,
+        "evaluatedCriteria": _in_order(("criteriaId", "fulfilled"), transcription.evaluated_criteria),
+        "talkListenSilenceRatio": ratio(parts, transcription.seconds),
+    }
+    return data | {name: value for name, value in extras.items() if name in wanted and value is not None}

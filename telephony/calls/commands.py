@@ -1,0 +1,175 @@
+"""What somebody asks of a call that goes on: to hang up, hold, resume or hand it on.
+
+A request checks what can be checked and leaves a row; the listener carries it out, in order and once, and checks
+again, for meanwhile the call may be over.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import actor_columns
+from callcentre.nudge import nudge
+from callcentre.phone import PhoneError, normalise
+from telephony.calls import inbound, legs, offers, orders, transferring
+from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
+
+Kind, State = CallCommand.Kind, Connection.State
+TARGETS = ("queue_id", "number", "transfer_shortcut_id")
+
+
+def ask(actor: Actor, connection: Connection, kind: str, arguments: Mapping[str, Any] | None = None) -> CallCommand:
+    """Leave a command for the listener. Raises Conflict where the call is in no state for it."""
+    if (obstacle := _obstacle(connection, kind)) is not None:
+        raise Conflict(obstacle)
+    command = CallCommand.objects.create(
+        connection=connection,
+        kind=kind,
+        arguments=dict(arguments or {}),
+        created_at=timezone.now(),
+        **actor_columns(actor),
+    )
+    nudge("calls")
+    return command
+
+
+def ask_transfer(actor: Actor, connection: Connection, faults: list[Fault], **target: Any) -> CallCommand:
+    """The same for a transfer to one of TARGETS. Raises Invalid with all faults, then Conflict."""
+    given = [name for name in TARGETS if target.get(name) not in (None, "")]
+    if len(given) != 1 and not faults:
+        faults = [Fault(ErrorCode.TRANSFER_TARGET)]
+    arguments: dict[str, Any] = {}
+    for name in given:
+        try:
+            arguments = _READERS[name](target[name])
+        except PhoneError as error:
+            faults = [*faults, error.fault(name)]
+        except LookupError as error:
+            faults = [*faults, Fault(error.args[0], name)]
+    if faults:
+        raise Invalid(faults)
+    return ask(actor, connection, Kind.TRANSFER, arguments)
+
+
+def _read_queue(pk: int) -> dict[str, Any]:
+    if not Queue.objects.active().filter(pk=pk).exists():
+        raise LookupError(ErrorCode.QUEUE_UNKNOWN)
+    return {"queue_id": pk}
+
+
+def _read_shortcut(pk: int) -> dict[str, Any]:
+    shortcut = TransferShortcut.objects.select_related("queue").filter(pk=pk).first()
+    if shortcut is None or (shortcut.queue and not shortcut.queue.is_active):
+        raise LookupError(ErrorCode.SHORTCUT_UNKNOWN)
+    return {"queue_id": shortcut.queue_id} if shortcut.queue_id else {"number": normalise(shortcut.number)}
+
+
+_READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "queue_id": _read_queue,
+    "number": lambda number: {"number": normalise(number)},
+    "transfer_shortcut_id": _read_shortcut,
+}
+
+
+def _obstacle(connection: Connection, kind: str) -> ErrorCode | None:
+    """Why the call cannot be treated so now."""
+    if connection.state == State.ENDED:
+        return ErrorCode.CALL_OVER
+    if kind == Kind.HANG_UP:
+        return None
+    if connection.state != State.TALKING:
+        return ErrorCode.CALL_NOT_TALKING
+    if kind == Kind.HOLD and connection.is_on_hold:
+        return ErrorCode.CALL_ON_HOLD
+    if kind == Kind.RESUME and not connection.is_on_hold:
+        return ErrorCode.CALL_NOT_ON_HOLD
+    return None
+
+
+def outstanding() -> list[tuple[int, int]]:
+    """Commands to be carried out, in order, each with its connection."""
+    return list(CallCommand.objects.filter(done_at=None).order_by("id").values_list("id", "connection_id"))
+
+
+@transaction.atomic
+def carry_out(pk: int, connection_id: int) -> None:
+    """Do what was asked, unless it was done, or can no longer be done."""
+    connection = legs.lock(connection_id)
+    command = CallCommand.objects.select_for_update().filter(pk=pk, done_at=None).first()
+    if connection is None or command is None:
+        return
+    now = timezone.now()
+    obstacle = _obstacle(connection, command.kind)
+    if obstacle is None:
+        _VERBS[command.kind](connection, command, legs.instant(connection, now))
+    command.done_at, command.error = now, str(obstacle.text) if obstacle else ""
+    command.save(update_fields=["done_at", "error"])
+
+
+def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None:
+    is_agents = connection.state == State.TALKING
+    legs.end(
+        connection,
+        at,
+        Connection.Disposition.ANSWERED if connection.answered_at else Connection.Disposition.FAILED,
+        cause=legs.NORMAL,
+        hung_up_by=Connection.Party.AGENT if is_agents else Connection.Party.SYSTEM,
+        wrap_up_seconds=connection.wrap_up_seconds,
+    )
+
+
+def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
+    connection.is_on_hold = True
+    connection.save(update_fields=["is_on_hold"])
+    orders.part(connection)
+    if customer := connection.leg_of(Leg.Role.CUSTOMER):
+        orders.play_music(customer, connection.music_class)
+
+
+def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
+    connection.is_on_hold = False
+    connection.join_count += 1
+    connection.save(update_fields=["is_on_hold", "join_count"])
+    if customer := connection.leg_of(Leg.Role.CUSTOMER):
+        orders.stop_music(customer)
+    orders.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
+
+
+def _transfer(connection: Connection, command: CallCommand, at: datetime) -> None:
+    """Whoever talks with the customer is let go, and the customer goes on to the queue or number."""
+    queue = Queue.objects.filter(pk=command.arguments.get("queue_id")).first()
+    number = command.arguments.get("number", "")
+    Transfer.objects.create(
+        connection=connection,
+        from_agent=connection.agent,
+        queue=queue,
+        number=number,
+        action="transfer",
+        actor_kind=command.actor_kind,
+        actor_id=command.actor_id,
+        actor_name=command.actor_name,
+    )
+    if offer := offers.current(connection):
+        offers.close(offer, at, is_transferred=True)
+    for leg in connection.open_legs:
+        if leg.role != Leg.Role.CUSTOMER:
+            legs.hang_up(leg, at)
+    if connection.agent:
+        connection.agent.leave_call(connection, at, connection.wrap_up_seconds)
+    if queue:
+        inbound.enter_queue(connection, queue, at)
+    else:
+        transferring.call_target(connection, number, at)
+
+
+_VERBS: dict[str, Callable[[Connection, CallCommand, datetime], None]] = {
+    Kind.HANG_UP: _hang_up,
+    Kind.HOLD: _hold,
+    Kind.RESUME: _resume,
+    Kind.TRANSFER: _transfer,
+}

@@ -1,0 +1,136 @@
+"""The legs of a connection and its end: what outbound and inbound calls share. All under the lock of the connection."""
+
+from datetime import datetime
+
+import structlog
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from telephony import events
+from telephony.calls import offers, orders
+from telephony.models import Agent, Connection, Leg
+
+NORMAL = 16
+
+
+def lock(pk: int) -> Connection | None:
+    """The connection, with its agent and queue, locked until the transaction ends; read its legs after this."""
+    for connection in _locked().filter(pk=pk):
+        return _as_it_is_now(connection)
+    return None
+
+
+def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
+    """The connection of a channel, locked, and the leg; None for a channel that is none of ours."""
+    for connection in _locked().filter(pk__in=Leg.objects.filter(channel_id=channel_id).values("connection_id")[:1]):
+        _as_it_is_now(connection)
+        # Read after the lock was got: before it somebody may have changed them.
+        for leg in connection.all_legs:
+            if leg.channel_id == channel_id:
+                return connection, leg
+    return None
+
+
+def _as_it_is_now(connection: Connection) -> Connection:
+    """A statement that waited for the lock has the row as it is now, and beside it the agent and queue that it had
+    before: those that changed are read again."""
+    for name in ("agent", "queue"):
+        joined = connection._state.fields_cache.get(name)
+        if (joined.pk if joined else None) != getattr(connection, f"{name}_id"):
+            del connection._state.fields_cache[name]
+    name_in_logs(connection)
+    return connection
+
+
+def name_in_logs(connection: Connection) -> None:
+    """What this thread logs from here on is about this call, and the request that asked for it."""
+    structlog.contextvars.bind_contextvars(connection_id=connection.uid, request_id=connection.request_id)
+
+
+def _locked() -> QuerySet[Connection]:
+    everything = Connection.objects.select_related("agent", "queue").order_by()
+    return everything.select_for_update(of=("self",), no_key=True)
+
+
+def instant(connection: Connection, at: datetime) -> datetime:
+    """The whole second of what the switch tells, by our clock: never before the call began, never after now."""
+    return max(min(at, timezone.now()).replace(microsecond=0), connection.created_at)
+
+
+def add_leg(
+    connection: Connection,
+    role: str,
+    number: str,
+    at: datetime,
+    *,
+    agent: Agent | None = None,
+    channel_id: str = "",
+    state: str = Leg.State.ASKED,
+) -> Leg:
+    """A new leg; its channel is named by us, but for a caller's, who is up when he is let in."""
+    known = connection.all_legs  # read before there is one more
+    leg = Leg.objects.create(
+        connection=connection,
+        role=role,
+        number=number,
+        agent=agent,
+        channel_id=channel_id or f"cc-{connection.pk}-{len(known) + 1}",
+        state=state,
+        asked_at=at,
+        up_at=at if state == Leg.State.UP else None,
+    )
+    known.append(leg)
+    return leg
+
+
+def mark_up(leg: Leg, at: datetime) -> None:
+    leg.state, leg.up_at = Leg.State.UP, at
+    leg.save(update_fields=["state", "up_at"])
+
+
+def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "") -> None:
+    leg.state, leg.ended_at, leg.cause, leg.tech_cause = Leg.State.ENDED, at, cause, tech_cause[:10]
+    leg.save(update_fields=["state", "ended_at", "cause", "tech_cause"])
+
+
+def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
+    """It is to end; the row says so until the switch has told that it has."""
+    if leg.ended_at is None:
+        if leg.hangup_asked_at is None:
+            leg.hangup_asked_at = at
+            leg.save(update_fields=["hangup_asked_at"])
+        orders.hang_up(leg, cause)
+
+
+def end(
+    connection: Connection,
+    at: datetime,
+    disposition: str,
+    *,
+    cause: int | None,
+    hung_up_by: str,
+    wrap_up_seconds: int = 0,
+) -> None:
+    """The call is over, once: what it was, CONNECTION_ENDED, its legs hung up, its agent let go.
+
+    An open offer and the wait in a queue end with it. Whoever calls has counted `ring_seconds`: it is stored here.
+    """
+    if connection.state == Connection.State.ENDED:
+        return
+    if connection.waiting_since:
+        offers.end_with_call(connection, at)
+    connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
+    connection.disposition, connection.cause, connection.hung_up_by = disposition, cause, hung_up_by
+    connection.save(
+        update_fields=[
+            *("state", "ended_at", "is_on_hold", "disposition", "cause", "hung_up_by"),
+            *("ring_seconds", "wait_seconds"),
+        ]
+    )
+    for leg in connection.open_legs:
+        hang_up(leg, at)
+    if connection.join_count:
+        orders.part(connection)
+    if connection.agent:
+        connection.agent.leave_call(connection, at, wrap_up_seconds)
+    events.connection_ended(connection)

@@ -1,0 +1,53 @@
+"""Offers of a waiting call to agents: one at a time is open, each ends once. All under the lock of the connection."""
+
+from datetime import datetime
+
+from telephony.models import Agent, Connection, Offer
+
+Outcome = Offer.Outcome
+
+USER_BUSY, NO_USER_RESPONDING, NO_ANSWER, CALL_REJECTED = 17, 18, 19, 21
+_OUTCOMES = {
+    USER_BUSY: Outcome.REFUSED,
+    CALL_REJECTED: Outcome.REFUSED,
+    NO_USER_RESPONDING: Outcome.NOT_ANSWERED,
+    NO_ANSWER: Outcome.NOT_ANSWERED,
+}
+
+
+def outcome_of(cause: int | None) -> str:
+    """What a phone that was not picked up says of its agent (Q.850)."""
+    return _OUTCOMES.get(cause or 0, Outcome.FAILED)
+
+
+def current(connection: Connection) -> Offer | None:
+    """The one that rings an agent now, or by which he talks."""
+    return connection.offers.select_related("agent").filter(ended_at=None).first()
+
+
+def close(offer: Offer, at: datetime, outcome: str = "", *, is_transferred: bool = False) -> None:
+    """It ends; one that was answered stays so. `is_transferred`: he hands the call on."""
+    offer.ended_at = max(at, offer.answered_at or offer.offered_at)
+    offer.transferred_at = offer.ended_at if is_transferred else None
+    offer.outcome = offer.outcome if offer.answered_at else outcome
+    offer.save(update_fields=["ended_at", "transferred_at", "outcome"])
+
+
+def count_wait(connection: Connection, at: datetime) -> None:
+    """The caller's wait in the queue is over; for the caller of this to save."""
+    if connection.state == Connection.State.WAITING and connection.waiting_since:
+        connection.wait_seconds += max(int((at - connection.waiting_since).total_seconds()), 0)
+
+
+def end_with_call(connection: Connection, at: datetime) -> None:
+    """The call is about to end: so do its offer and its wait, and nobody rings any more."""
+    count_wait(connection, at)
+    offer = current(connection)
+    if offer is None:
+        return
+    close(offer, at, Outcome.ABANDONED)
+    # Both are locked, in their order: who rings, and who talked before the call was handed on.
+    ringing: set[Agent] = {offer.agent, *([connection.agent] if connection.agent else [])}
+    if offer.outcome == Outcome.ABANDONED:
+        for agent in sorted(ringing, key=lambda agent: agent.pk):
+            agent.leave_call(connection, at)

@@ -1,0 +1,63 @@
+"""Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own.
+
+The number may be that of an agent's phone: then it is he who rings and talks.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from telephony import events
+from telephony.calls import legs, orders
+from telephony.models import Agent, Connection, Leg
+
+Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
+
+
+def call_target(connection: Connection, number: str, at: datetime) -> None:
+    """Ring the number for a customer who is up; whoever talked with him has been let go by the caller of this."""
+    connection.state, connection.is_on_hold = State.DIALLING, False
+    connection.save(update_fields=["state", "is_on_hold"])
+    customer = connection.leg_of(Leg.Role.CUSTOMER)
+    if connection.join_count:
+        orders.part(connection)
+    if customer:
+        orders.play_music(customer, connection.music_class)
+    agent = Agent.objects.active().filter(number=number).first()
+    target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
+    if agent:
+        agent.ring(connection, at)
+        orders.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
+    else:
+        orders.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
+
+
+def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
+    customer = connection.leg_of(Leg.Role.CUSTOMER)
+    if connection.state != State.DIALLING or customer is None:
+        return
+    is_first = connection.answered_at is None
+    connection.state, connection.answered_at = State.TALKING, connection.answered_at or at
+    connection.agent = leg.agent or connection.agent
+    connection.join_count += 1
+    connection.save(update_fields=["state", "answered_at", "agent", "join_count"])
+    if leg.agent:
+        leg.agent.talk(connection, at)
+    if is_first:
+        events.connection_answered(connection)
+    orders.stop_music(customer)
+    orders.join(connection, customer, leg)
+
+
+def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
+    """Whoever the call was handed on to has hung up, or could not be reached: it is over."""
+    if leg.agent and not leg.up_at:
+        leg.agent.leave_call(connection, at)
+    legs.end(
+        connection,
+        at,
+        Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
+        cause=cause,
+        hung_up_by=Party.AGENT if leg.up_at else Party.SYSTEM,
+        wrap_up_seconds=connection.wrap_up_seconds,
+    )

@@ -1,0 +1,89 @@
+"""What others may hear of agents and calls: the payload and the recording of each event.
+
+An agent's events are recorded under his lock, a connection's under the connection's, so each keeps its order.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from webhooks import outbox
+from webhooks.event_types import EventType
+
+if TYPE_CHECKING:
+    from telephony.models import Connection
+
+
+def agent_logged_in(agent_id: int, login: str) -> None:
+    _agent(EventType.AGENT_LOGGED_IN, agent_id, login)
+
+
+def agent_logged_out(agent_id: int, login: str) -> None:
+    _agent(EventType.AGENT_LOGGED_OUT, agent_id, login)
+
+
+def agents_free(agents: Iterable[tuple[int, str]]) -> None:
+    """Of each his primary key and login."""
+    outbox.record_many(
+        EventType.AGENT_FREE, [(f"agent:{agent_id}", {"agent_login": login}) for agent_id, login in agents]
+    )
+
+
+def agent_paused(agent_id: int, login: str, pause_id: int, previous_pause_id: int | None) -> None:
+    _agent(EventType.AGENT_PAUSED, agent_id, login, pause_id=pause_id, previous_pause_id=previous_pause_id)
+
+
+def agent_ringing(connection: "Connection", agent_login: str) -> None:
+    """His phone is about to ring. Agent.ring() records it: nobody else does."""
+    _connection(EventType.AGENT_RINGING, connection, agent_login)
+
+
+def connection_started(connection: "Connection") -> None:
+    _connection(EventType.CONNECTION_STARTED, connection, _login(connection))
+
+
+def connection_answered(connection: "Connection") -> None:
+    _connection(EventType.CONNECTION_ANSWERED, connection, _login(connection))
+
+
+def connection_ended(connection: "Connection") -> None:
+    _connection(
+        EventType.CONNECTION_ENDED,
+        connection,
+        _login(connection),
+        duration=connection.duration,
+        billsec=connection.billsec,
+        disposition=connection.disposition,
+    )
+
+
+def recording_ready(connection_uid: str, filename: str) -> None:
+    _about_call(EventType.RECORDING_READY, connection_uid, filename=filename)
+
+
+def transcription_ready(connection_uid: str, status: str) -> None:
+    _about_call(EventType.TRANSCRIPTION_READY, connection_uid, status=status)
+
+
+def _agent(action: EventType, agent_id: int, login: str, **more: Any) -> None:
+    outbox.record(action, f"agent:{agent_id}", {"agent_login": login, **more})
+
+
+def _connection(action: EventType, connection: "Connection", agent_login: str | None, **more: Any) -> None:
+    _about_call(
+        action,
+        connection.uid,
+        queue_id=connection.queue_id,
+        agent_login=agent_login,
+        source_number=connection.src,
+        destination_number=connection.dst,
+        **more,
+    )
+
+
+def _about_call(action: EventType, connection_uid: str, **facts: Any) -> None:
+    outbox.record(action, f"connection:{connection_uid}", {"connection_id": connection_uid, **facts})
+
+
+def _login(connection: "Connection") -> str | None:
+    """Costs a statement where the connection was read without its agent (`select_related`)."""
+    return connection.agent.login if connection.agent_id and connection.agent else None

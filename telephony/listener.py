@@ -1,0 +1,241 @@
+"""The one process that hears the switch: what it tells becomes verbs, what is due is done.
+
+There is one at a time: it leads as long as it holds an advisory lock on a connection of its own, and others wait for
+it. Events are handled by a few threads, those of one call by the same, in their order. Nothing is remembered here that
+the rows do not say: when a listener is killed, the next one compares rows and channels and goes on.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import psycopg
+from django.db import connection
+from django.utils import timezone
+from prometheus_client import Counter
+
+from callcentre.nudge import subscribe
+from telephony.calls import commands, distributing, handling, inbound, placing, resync
+from telephony.crew import Crew
+from telephony.models import Agent
+from telephony.switch import current_switch
+from telephony.switch.base import OURS, Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
+
+logger = logging.getLogger(__name__)
+
+THREADS = 4
+TICK_SECONDS = 0.5
+# Between two looks at the switch's channels: when all is well, and when something is in doubt.
+CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
+# After another listener has taken the switch's events from us.
+PAUSE_SECONDS = 5.0
+# What is under way when we are asked to end may take so long.
+PATIENCE_SECONDS = 8.0
+# Advisory locks: who leads, and that he hears the switch. callcentre.health looks for them.
+LOCK_SPACE, LEADS, HEARS = 0x63616C73, 0, 1
+
+handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
+
+
+class Leadership:
+    """The lock by which one listener leads. It goes with its connection, so nobody has to give it back."""
+
+    def __init__(self) -> None:
+        limits: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "autocommit": True}
+        parameters = {**connection.get_connection_params(), **limits, "application_name": "callcentre listener"}
+        self._own = psycopg.connect(**parameters)
+
+    def __enter__(self) -> "Leadership":
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        with suppress(psycopg.Error):
+            self._own.close()
+
+    def is_won(self) -> bool:
+        return self._take(LEADS)
+
+    def is_kept(self) -> bool:
+        with suppress(psycopg.Error):
+            self._own.execute("SELECT 1")
+            return True
+        return False
+
+    def tell(self, *, is_heard: bool) -> None:
+        """For those who watch us: whether we hear the switch."""
+        with suppress(psycopg.Error):
+            if is_heard:
+                self._take(HEARS)
+            else:
+                self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, HEARS])
+
+    def _take(self, key: int) -> bool:
+        row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_SPACE, key]).fetchone()
+        return bool(row and row[0])
+
+
+class Listener:
+    """Leads, or waits to lead, until it is asked to end."""
+
+    def __init__(self) -> None:
+        # A plain value: a signal may set it whatever this thread is in the middle of.
+        self.is_stopping = False
+        self._over = threading.Event()
+        self._wake = threading.Event()
+        self._crew = Crew(THREADS)
+        self._comparison = resync.Comparison()
+        self._switch: Switch = current_switch()
+        self._is_heard = False
+        self._last_look = float("-inf")
+        self._given: set[int] = set()
+
+    def run(self) -> None:
+        subscribe("calls", self._wake.set, self._over)
+        while not self.is_stopping:
+            with suppress(psycopg.Error), Leadership() as leadership:
+                if leadership.is_won():
+                    self._lead(leadership)
+            time.sleep(TICK_SECONDS)
+        self._over.set()
+        self._crew.end(PATIENCE_SECONDS)
+
+    def _lead(self, leadership: Leadership) -> None:
+        """Until we are asked to end, or another one leads, or hears the switch in our place."""
+        logger.info("leading")
+        reader = threading.Thread(target=self._read, name="events", daemon=True)
+        reader.start()
+        was_heard = False
+        try:
+            while not self.is_stopping and reader.is_alive():
+                self._wake.wait(TICK_SECONDS)
+                self._wake.clear()
+                if not leadership.is_kept():
+                    logger.warning("the database is away, or has restarted")
+                    leadership = self._regained(leadership)
+                    was_heard = False
+                    self._crew.is_in_trouble = True
+                if was_heard != self._is_heard:
+                    was_heard = self._is_heard
+                    leadership.tell(is_heard=was_heard)
+                self._tick()
+        except _Lost:
+            logger.warning("another listener leads")
+        finally:
+            self._switch.close()
+            reader.join(PATIENCE_SECONDS)
+            leadership.__exit__()
+        if not self.is_stopping:
+            time.sleep(PAUSE_SECONDS)
+
+    def _regained(self, leadership: Leadership) -> Leadership:
+        """The stream goes on meanwhile, and what it tells waits for the database. Raises _Lost."""
+        leadership.__exit__()
+        while not self.is_stopping:
+            with suppress(psycopg.Error):
+                leadership = Leadership()
+                if leadership.is_won():
+                    return leadership
+                leadership.__exit__()
+                raise _Lost
+            time.sleep(TICK_SECONDS)
+        return leadership
+
+    # What the switch tells
+
+    def _read(self) -> None:
+        try:
+            for event in self._switch.events():
+                self._receive(event)
+        except Exception:
+            logger.exception("the events of the switch cannot be read")
+        self._is_heard = False
+        self._wake.set()
+
+    def _receive(self, event: Event) -> None:
+        match event:
+            case Online():
+                logger.info("the switch is heard")
+                self._crew.is_in_trouble = self._is_heard = True
+                self._last_look = float("-inf")
+                self._wake.set()
+            case Offline(reason):
+                logger.warning("the switch is not heard", extra={"reason": reason})
+                self._is_heard = False
+                self._wake.set()
+            case Replaced():
+                logger.warning("another listener hears the switch in our place")
+            case _:
+                self._crew.give(_key(event), partial(_handle, event))
+
+    # What is due
+
+    def _tick(self) -> None:
+        now = timezone.now()
+        due: list[Callable[[], Any]] = [
+            lambda: Agent.objects.end_wrap_ups(now),
+            lambda: self._give_all(placing.overdue(now), placing.place),
+        ]
+        if self._is_heard:
+            due += [
+                self._give_commands,
+                lambda: inbound.overflow_overdue(now),
+                lambda: distributing.distribute(now),
+                self._look,
+            ]
+        for task in due:
+            if not self._crew.attempt(task):
+                return
+
+    def _give_all(self, connection_ids: list[int], act: Callable[[int], None]) -> None:
+        for pk in connection_ids:
+            self._crew.give(pk, partial(act, pk))
+
+    def _give_commands(self) -> None:
+        outstanding = dict(commands.outstanding())
+        self._given &= outstanding.keys()
+        for pk, connection_id in outstanding.items():
+            if pk not in self._given:
+                self._given.add(pk)
+                self._crew.give(connection_id, partial(commands.carry_out, pk, connection_id))
+
+    def _look(self) -> None:
+        """Compare rows and channels, where there is a reason to, or nobody has for a while."""
+        now, clock = timezone.now(), time.monotonic()
+        is_behind = self._crew.is_in_trouble
+        since = clock - self._last_look
+        if since < DOUBT_SECONDS:
+            return
+        if since < CALM_SECONDS and not (is_behind or self._comparison.is_in_doubt or resync.is_overdue(now)):
+            return
+        self._last_look = clock
+        self._crew.is_in_trouble = False
+        try:
+            findings = self._comparison.look(self._switch)
+        except SwitchError as error:
+            logger.warning("the switch does not list its channels", extra={"error": str(error)})
+            self._crew.is_in_trouble |= is_behind
+            return
+        for finding in findings:
+            self._crew.give(finding.connection_id, finding.act)
+        self._give_all(resync.legless(now), resync.end_legless)
+        if is_behind:
+            self._give_all(resync.established(), resync.restore)
+
+
+class _Lost(Exception):
+    """Another listener leads."""
+
+
+def _handle(event: Any) -> None:
+    handling.handle(event)
+    handled.labels(type(event).__name__).inc()
+
+
+def _key(event: Any) -> int:
+    """The same for all channels that we asked for in one call."""
+    name = event.name if isinstance(event, RecordingFinished) else event.channel_id
+    return int(name.split("-")[1]) if name.startswith(OURS) else hash(name)

@@ -1,0 +1,48 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Q
+
+from telephony.models import Queue
+from telephony.switch.base import SwitchError
+from telephony.switch.simulated import SimulatedSwitch
+
+
+class Command(BaseCommand):
+    help = "Has somebody call a queue, on the simulated switch; several numbers call at once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("queue", metavar="QUEUE", help="name or id of a queue that has a number")
+        parser.add_argument("numbers", metavar="NUMBER", nargs="+", help="who calls")
+        parser.add_argument(
+            "--gives-up-after", type=float, metavar="SECONDS", help="without anybody to talk to; 60 unless it is given"
+        )
+        parser.add_argument(
+            "--talks-for", type=float, metavar="SECONDS", help="before he hangs up; 2 to 4 unless it is given"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.SWITCH_BACKEND != "simulated":
+            raise CommandError(f"Calls are not simulated here: SWITCH_BACKEND is {settings.SWITCH_BACKEND}.")
+        queue = _queue(options["queue"])
+        switch = SimulatedSwitch()
+        for number in options["numbers"]:
+            try:
+                channel_id = switch.arrive(
+                    number, queue.number, patience=options["gives_up_after"], talk=options["talks_for"]
+                )
+            except SwitchError as error:
+                raise CommandError(str(error)) from error
+            self.stdout.write(f"{number} calls {queue.name} ({queue.number}): channel {channel_id}")
+
+
+def _queue(name: str) -> Queue:
+    named = Q(name=name) | (Q(pk=int(name)) if name.isdecimal() and len(name) < 19 else Q())
+    queue = Queue.objects.filter(named).first()
+    if queue is None:
+        raise CommandError(f"There is no queue {name!r}.")
+    if not queue.number:
+        raise CommandError(f"The queue {queue.name} has no number by which it could be called.")
+    return queue

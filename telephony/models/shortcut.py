@@ -1,0 +1,49 @@
+import base64
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.models import TimestampedModel
+from telephony.models.queue import Queue
+
+
+class TransferShortcut(TimestampedModel):
+    """A place to which agents often hand calls on: a queue or a number, with a picture to find it by."""
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, blank=True, related_name="shortcuts", verbose_name=_("queue")
+    )
+    number = models.CharField(_("number"), max_length=100, blank=True)
+    # A PNG that we have made ourselves of what was uploaded (telephony.icons); empty for none.
+    icon = models.BinaryField(_("icon"), default=b"", blank=True)
+    order = models.PositiveIntegerField(_("order"), default=50)
+
+    class Meta:
+        verbose_name = _("transfer shortcut")
+        verbose_name_plural = _("transfer shortcuts")
+        ordering = ["order", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="transfershortcut_leads_to_one_place",
+                condition=Q(queue__isnull=False, number="") | (Q(queue__isnull=True) & ~Q(number="")),
+                violation_error_message=_("A shortcut leads to a queue or to a number: give one of them."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def icon_base64(self) -> str:
+        return base64.b64encode(bytes(self.icon)).decode()
+
+    def clean(self) -> None:
+        self.number = self.number.strip()
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """As a transfer takes it."""
+        return {"queue_id": self.queue_id} if self.queue_id else {"number": self.number}

@@ -1,0 +1,240 @@
+"""The one door to the ledger of agents' time: what it says of a locked agent, and every change of it.
+
+In SQL, because a call passes here three times: a lock, a look and a turn are a statement each. The look comes after
+the lock and not with it: a statement that waited for a lock still sees what was there when it began to wait.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.nudge import nudge
+from telephony import events
+
+
+class StateKind(models.TextChoices):
+    FREE = "free", _("free")
+    RINGING = "ringing", _("ringing")
+    TALKING = "talking", _("talking")
+    WRAP_UP = "wrap_up", _("wrap-up")
+    PAUSED = "paused", _("paused")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an agent is to do, or does: a row of AgentState without its instants."""
+
+    kind: str
+    pause_id: int | None = None
+    connection_id: int | None = None
+    # When a wrap-up ends by itself.
+    ends_at: datetime | None = None
+    # What follows the call: free, paused (for this pause) or, "", nothing.
+    resumes_as: str = ""
+    resumes_pause_id: int | None = None
+
+    @property
+    def is_in_call(self) -> bool:
+        return self.kind in (StateKind.RINGING, StateKind.TALKING)
+
+    @property
+    def is_of_call(self) -> bool:
+        return self.is_in_call or self.kind == StateKind.WRAP_UP
+
+    @property
+    def resumption(self) -> "State | None":
+        """What follows a call that begins during this state, or the call that this state is of."""
+        if not self.is_of_call:
+            return self
+        return State(self.resumes_as, pause_id=self.resumes_pause_id) if self.resumes_as else None
+
+    def then(self, resumption: "State | None") -> "State":
+        """This state of a call, with what follows it."""
+        if resumption is None:
+            return replace(self, resumes_as="", resumes_pause_id=None)
+        return replace(self, resumes_as=resumption.kind, resumes_pause_id=resumption.pause_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the ledger says of an agent, who is locked until the transaction ends."""
+
+    agent_id: int
+    login: str
+    is_active: bool
+    # The row of the state without an end and what it says; of the session without an end.
+    state_id: int | None
+    state: State | None
+    state_since: datetime | None
+    session_id: int | None
+    session_since: datetime | None
+    # The latest instant that the ledger knows of him: nothing is written before it, wherever clocks go.
+    latest: datetime | None
+
+    @property
+    def is_logged_in(self) -> bool:
+        return self.session_id is not None
+
+    def instant(self, at: datetime | None) -> datetime:
+        """The whole second in which something happens to him."""
+        second = (at or timezone.now()).replace(microsecond=0)
+        return max(second, self.latest) if self.latest else second
+
+
+_LOCK = "SELECT login, is_active FROM telephony_agent WHERE id = %s FOR NO KEY UPDATE"
+# The last row of each, found by the index however long the history is: one that is open has nothing after it.
+_LOOK = """
+SELECT state.id, state.kind, state.pause_id, state.connection_id, state.ends_at, state.resumes_as,
+  state.resumes_pause_id, state.started_at, state.ended_at IS NULL,
+  session.id, session.started_at, session.ended_at IS NULL,
+  GREATEST(state.started_at, state.ended_at, session.started_at, session.ended_at)
+FROM (SELECT %s::bigint AS id) AS agent
+LEFT JOIN LATERAL (
+  SELECT * FROM telephony_agentstate WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
+) AS state ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM telephony_agentsession WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
+) AS session ON true
+"""
+# A call that his phone is in, or rings for. One that is about to be hung up does not count.
+_PHONE = """
+SELECT connection_id, state FROM telephony_leg
+WHERE agent_id = %s AND ended_at IS NULL AND hangup_asked_at IS NULL AND connection_id IS DISTINCT FROM %s
+ORDER BY asked_at LIMIT 1
+"""
+_COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
+# The new row comes after the end of the old one: the constraint looks at both.
+_TURN = f"""
+WITH ended AS (UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s RETURNING id)
+INSERT INTO telephony_agentstate (agent_id, started_at, {_COLUMNS})
+SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
+  %(resumes_pause_id)s
+FROM (SELECT count(*) FROM ended) AS done
+"""  # noqa: S608
+_END = "UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s"
+
+# A pause outside a session is forgotten as a session is; a call ends by itself.
+_OVERDUE = """
+SELECT agent_id FROM telephony_agentsession WHERE ended_at IS NULL AND started_at <= %(before)s
+UNION
+SELECT agent_id FROM telephony_agentstate AS state
+WHERE kind = 'paused' AND ended_at IS NULL AND started_at <= %(before)s
+  AND NOT EXISTS (SELECT 1 FROM telephony_agentsession WHERE agent_id = state.agent_id AND ended_at IS NULL)
+ORDER BY agent_id
+"""
+# Whoever is locked by another now is left to the next time.
+_LOCK_WRAPPED_UP = """
+SELECT id, login FROM telephony_agent
+WHERE id IN (
+  SELECT agent_id FROM telephony_agentstate WHERE kind = 'wrap_up' AND ended_at IS NULL AND ends_at <= %s
+)
+ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+"""
+_END_WRAP_UPS = """
+WITH ended AS (
+  UPDATE telephony_agentstate SET ended_at = ends_at
+  WHERE agent_id = ANY(%s) AND kind = 'wrap_up' AND ended_at IS NULL AND ends_at <= %s
+  RETURNING agent_id, ends_at, resumes_as, resumes_pause_id
+)
+INSERT INTO telephony_agentstate (agent_id, started_at, kind, pause_id, resumes_as)
+SELECT agent_id, ends_at, resumes_as, resumes_pause_id, '' FROM ended WHERE resumes_as <> ''
+RETURNING agent_id, kind, pause_id
+"""
+
+
+def lock(agent_id: int) -> Standing:
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [agent_id])
+        login, is_active = cursor.fetchone()
+        cursor.execute(_LOOK, [agent_id])
+        row = cursor.fetchone()
+    is_in_state, is_logged_in = row[8] and row[0] is not None, row[11] and row[9] is not None
+    return Standing(
+        agent_id,
+        login,
+        is_active,
+        state_id=row[0] if is_in_state else None,
+        state=State(*row[1:7]) if is_in_state else None,
+        state_since=row[7] if is_in_state else None,
+        session_id=row[9] if is_logged_in else None,
+        session_since=row[10] if is_logged_in else None,
+        latest=row[12],
+    )
+
+
+def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
+    """The state of a call that the agent's phone is in, but for the connection that he is leaving."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PHONE, [agent_id, leaving])
+        row = cursor.fetchone()
+    return State(StateKind.TALKING if row[1] == "up" else StateKind.RINGING, connection_id=row[0]) if row else None
+
+
+def turn(standing: Standing, at: datetime, state: State | None) -> None:
+    """End the state he is in and begin another, or none, at one instant; tell of it."""
+    values: dict[str, Any] = {"at": at, "agent_id": standing.agent_id, "state_id": standing.state_id}
+    with connection.cursor() as cursor:
+        if state:
+            cursor.execute(_TURN, values | {name: getattr(state, name) for name in _COLUMNS.split(", ")})
+        elif standing.state_id:
+            cursor.execute(_END, values)
+    if state:
+        previous_pause_id = standing.state.pause_id if standing.state else None
+        _tell([(standing.agent_id, standing.login, state, previous_pause_id)])
+
+
+def open_session(standing: Standing, at: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO telephony_agentsession (agent_id, started_at, ended_by) VALUES (%s, %s, '')",
+            [standing.agent_id, at],
+        )
+    events.agent_logged_in(standing.agent_id, standing.login)
+
+
+def close_session(standing: Standing, at: datetime, ended_by: str) -> None:
+    """End his session, if there is one, and with it the state he is in; tell that he is gone."""
+    turn(standing, at, None)
+    if standing.session_id:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s",
+                [at, ended_by, standing.session_id],
+            )
+    events.agent_logged_out(standing.agent_id, standing.login)
+
+
+def overdue_agents(before: datetime) -> list[int]:
+    """Those who are logged in, or paused outside a session, since then or longer."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OVERDUE, {"before": before})
+        return [agent_id for (agent_id,) in cursor.fetchall()]
+
+
+def end_wrap_ups(now: datetime) -> None:
+    """End what is over, at the second in which it was to end, however late this comes."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_WRAPPED_UP, [now])
+        logins = dict(cursor.fetchall())
+        if not logins:
+            return
+        cursor.execute(_END_WRAP_UPS, [list(logins), now])
+        begun = cursor.fetchall()
+    _tell([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
+
+
+def _tell(begun: list[tuple[int, str, State, int | None]]) -> None:
+    """What others hear of states that have begun: (agent, login, state, previous pause) of each.
+
+    Calls that wait look for whoever is free.
+    """
+    if free := [(agent_id, login) for agent_id, login, state, _ in begun if state.kind == StateKind.FREE]:
+        events.agents_free(free)
+        nudge("calls")
+    for agent_id, login, state, previous_pause_id in begun:
+        if state.pause_id is not None:
+            events.agent_paused(agent_id, login, state.pause_id, previous_pause_id)

@@ -1,0 +1,257 @@
+"""Asterisk 22 as our switch: commands over its REST interface (ARI), events over its WebSocket.
+
+A call is originated straight into our Stasis application, which it enters when it is answered; its outcome is the
+cause of ChannelDestroyed, and nothing else. docs/telephony-switch.md says what Asterisk has to be told for this.
+"""
+
+import base64
+import logging
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote
+
+import requests
+from django.conf import settings
+from django.utils import timezone
+from websockets.exceptions import InvalidHandshake, InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from telephony.switch.ari import Ari, AriError
+from telephony.switch.ari_events import Interpreter, arrived
+from telephony.switch.base import (
+    OURS,
+    Arrived,
+    Channel,
+    Ended,
+    Event,
+    Offline,
+    Online,
+    Replaced,
+    SwitchError,
+    SwitchUnreachable,
+)
+
+logger = logging.getLogger(__name__)
+
+# Before the stream of events is opened again: after the first failure, the second, and so on.
+RECONNECT_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+OPEN_SECONDS = 5.0
+# A peer that vanished without a word is noticed after both, at the latest.
+PING_SECONDS, PONG_SECONDS = 10.0, 10.0
+# How long a recording may take to be written before its bridge goes.
+STOP_SECONDS, LOOK_SECONDS = 1.0, 0.01
+PIECE_BYTES = 65_536
+# Q.850: the number is no number.
+INVALID_NUMBER = 28
+
+
+class AsteriskSwitch:
+    """The Switch of the setting `asterisk`; see telephony.switch.base for what each method does."""
+
+    def __init__(self) -> None:
+        self._url = settings.ARI_URL.rstrip("/")
+        self._app = settings.ARI_APP
+        self._ari = Ari(self._url, settings.ARI_USER, settings.ARI_PASSWORD)
+        self._closing = threading.Event()
+        self._stream: ClientConnection | None = None
+
+    # Commands
+
+    def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+        if not re.fullmatch(r"[0-9A-Za-z._-]+", number):
+            raise SwitchError(f"{number!r} is no SIP number.", INVALID_NUMBER)
+        self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds)
+
+    def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+        # Nothing that could lead elsewhere than to the trunk.
+        if not re.fullmatch(r"\+?[0-9*#]+", number):
+            raise SwitchError(f"{number!r} is no number that can be dialled.", INVALID_NUMBER)
+        self._call(channel_id, f"PJSIP/{number}@{settings.TRUNK}", presented, ring_seconds)
+
+    def _call(self, channel_id: str, endpoint: str, presented: str, ring_seconds: int) -> None:
+        caller = re.sub(r"[^0-9A-Za-z+*#._-]", "", presented)
+        wishes: dict[str, str | int] = {
+            "endpoint": endpoint,
+            "app": self._app,
+            "channelId": channel_id,
+            "timeout": ring_seconds,
+        }
+        if caller:
+            wishes["callerId"] = caller
+        try:
+            self._ari.send("POST", "channels", **wishes)
+        except AriError as error:
+            # 409: it is there already.
+            if error.status != 409:
+                raise
+
+    def answer(self, channel_id: str) -> None:
+        self._ari.send("POST", "channels", channel_id, "answer")
+
+    def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
+        try:
+            # Its name says how it is recorded, to whoever takes it away.
+            self._ari.send("POST", "bridges", type="mixing", bridgeId=bridge_id, name=record_as)
+        except AriError:
+            if self._ari.send_if_there("GET", "bridges", bridge_id) is None:
+                raise
+        self._ari.send(
+            "POST",
+            "bridges",
+            bridge_id,
+            "addChannel",
+            channel=",".join(channel_ids),
+            # A customer does not learn the number of the agent's phone.
+            inhibitConnectedLineUpdates="true",
+        )
+        if record_as:
+            self._record(bridge_id, record_as)
+
+    def _record(self, bridge_id: str, name: str) -> None:
+        """A conversation that cannot be recorded goes on."""
+        try:
+            # Or the end of the recording would not be told once the channels have left.
+            self._subscribe(f"bridge:{bridge_id}")
+            self._ari.send("POST", "bridges", bridge_id, "record", name=name, format="wav")
+        except AriError as error:
+            # 409: it is being recorded.
+            if error.status != 409:
+                logger.warning("a call is not recorded", extra={"recording": name, "error": str(error)})
+
+    def part(self, bridge_id: str) -> None:
+        if (bridge := self._ari.send_if_there("GET", "bridges", bridge_id)) is None:
+            return
+        if name := bridge.get("name"):
+            self._finish(name)
+        self._ari.send_if_there("DELETE", "bridges", bridge_id)
+
+    def _finish(self, recording: str) -> None:
+        """Asterisk forgets who wants to hear of a bridge when that goes: the recording has to end before."""
+        self._ari.send_if_there("POST", "recordings", "live", recording, "stop")
+        deadline = time.monotonic() + STOP_SECONDS
+        while self._ari.send_if_there("GET", "recordings", "live", recording) and time.monotonic() < deadline:
+            time.sleep(LOOK_SECONDS)
+
+    def play_music(self, channel_id: str, music_class: str) -> None:
+        self._ari.send("POST", "channels", channel_id, "moh", mohClass=music_class)
+
+    def stop_music(self, channel_id: str) -> None:
+        self._ari.send("DELETE", "channels", channel_id, "moh")
+
+    def hang_up(self, channel_id: str, cause: int = 16) -> None:
+        self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)
+
+    def channels(self) -> list[Channel]:
+        return [Channel(channel["id"], channel["state"] == "Up") for channel in self._listed()]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        channels: list[dict[str, Any]] = self._ari.send("GET", "channels").json()
+        return channels
+
+    def recording(self, name: str) -> Iterator[bytes]:
+        with self._ari.open("recordings", "stored", name, "file") as response:
+            try:
+                yield from response.iter_content(PIECE_BYTES)
+            except requests.RequestException as error:
+                raise SwitchUnreachable(f"The recording broke off: {type(error).__name__}.") from error
+
+    def remove_recording(self, name: str) -> None:
+        self._ari.send_if_there("DELETE", "recordings", "stored", name)
+
+    def _subscribe(self, source: str) -> None:
+        self._ari.send("POST", "applications", self._app, "subscription", eventSource=source)
+
+    # Events
+
+    def events(self) -> Iterator[Event]:
+        self._closing.clear()
+        failures = 0
+        while not self._closing.is_set():
+            reason = "closed by Asterisk"
+            try:
+                with self._opened() as stream:
+                    for event in self._told_by(stream):
+                        failures = 0
+                        yield event
+                        if isinstance(event, Replaced):
+                            return
+            except (OSError, WebSocketException) as error:
+                reason = _sentence(error)
+            if not self._closing.is_set():
+                yield Offline(reason)
+                self._closing.wait(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS) - 1)])
+                failures += 1
+
+    def _opened(self) -> ClientConnection:
+        credentials = base64.b64encode(f"{settings.ARI_USER}:{settings.ARI_PASSWORD}".encode()).decode()
+        stream = connect(
+            f"ws{self._url.removeprefix('http')}/events?app={quote(self._app)}",
+            additional_headers={"Authorization": f"Basic {credentials}"},
+            compression=None,
+            proxy=None,
+            open_timeout=OPEN_SECONDS,
+            ping_interval=PING_SECONDS,
+            ping_timeout=PONG_SECONDS,
+            close_timeout=1,
+            # Asterisk cuts off whoever does not take what it writes within 100 ms, so we take all at once.
+            max_queue=None,
+        )
+        self._stream = stream
+        return stream
+
+    def _told_by(self, stream: ClientConnection) -> Iterator[Event]:
+        if self._closing.is_set():
+            return
+        interpreter = Interpreter()
+        yield Online()
+        for caller in self._callers():
+            if interpreter.is_new(caller):
+                yield from self._let_in(caller)
+        while not self._closing.is_set():
+            event = interpreter.event(stream.recv(decode=False))
+            if isinstance(event, Arrived):
+                yield from self._let_in(event)
+            elif event:
+                yield event
+
+    def _let_in(self, caller: Arrived) -> Iterator[Event]:
+        """Have his end told as well, which Asterisk does not do by itself. If he has hung up already, tell it."""
+        is_there = True
+        try:
+            self._subscribe(f"channel:{caller.channel_id}")
+        except AriError:
+            is_there = False
+        except SwitchUnreachable as error:
+            logger.warning("the end of a call may not be told", extra={"error": str(error)})
+        yield caller
+        if not is_there:
+            yield Ended(caller.channel_id, timezone.now(), 0)
+
+    def _callers(self) -> list[Arrived]:
+        """Who is in our application already and called while nobody listened, or may have."""
+        callers = []
+        with suppress(SwitchError):
+            for channel in self._listed():
+                dialplan = channel.get("dialplan", {})
+                app, *arguments = dialplan.get("app_data", "").split(",")
+                if dialplan.get("app_name") == "Stasis" and app == self._app and not channel["id"].startswith(OURS):
+                    callers.append(arrived(channel, arguments))
+        return callers
+
+    def close(self) -> None:
+        self._closing.set()
+        if stream := self._stream:
+            with suppress(OSError, WebSocketException):
+                stream.close()
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, InvalidStatus):
+        return f"Asterisk refused the stream of events with {error.response.status_code}"
+    if isinstance(error, InvalidHandshake):
+        return f"no WebSocket: {error}"
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,277 @@
+"""A telephone network in memory: phones that ring, are picked up, talk and hang up, by timers of one thread.
+
+It stands behind the simulated switch (telephony.switch.simulated), in the listener's process, and is empty when that
+starts. What a number outside does is said by its last two digits; an agent's phone is always picked up.
+docs/telephony-switch.md describes it for those who try the service.
+"""
+
+import heapq
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from django.utils import timezone
+
+from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Ringing, SwitchError, Up
+
+logger = logging.getLogger(__name__)
+
+NORMAL, BUSY, NO_ANSWER, REJECTED, UNALLOCATED, NETWORK_DOWN = 16, 17, 19, 21, 1, 38
+# Of one who hangs up while nobody listens to him, as Asterisk tells it.
+UNKNOWN = 0
+
+# All in seconds.
+AGENT_RINGS_AFTER, AGENT_ANSWERS_AFTER = 0.05, 0.5
+RINGS_AFTER, RINGING, REPLY = 0.2, (0.8, 1.2), 0.3
+TALK = (2.0, 4.0)
+# How long somebody outside stays who hears music, or nobody.
+PATIENCE = 60.0
+# Recordings that are remembered.
+RECORDINGS_KEPT = 1000
+
+
+@dataclass(frozen=True)
+class FarEnd:
+    """What a number does that is called: rings or does not, and after how long it ends the call. Else it answers."""
+
+    rings: bool = True
+    ends_after: float | None = None
+    cause: int = NORMAL
+    tech_cause: str = ""
+    # It neither answers nor ends anything.
+    is_silent: bool = False
+
+
+ANSWERS = FarEnd()
+# By the last two digits.
+FAR_ENDS = {
+    "01": FarEnd(rings=False, ends_after=REPLY, cause=BUSY, tech_cause="486"),
+    "02": FarEnd(is_silent=True),
+    "03": FarEnd(ends_after=RINGS_AFTER + 1, cause=REJECTED, tech_cause="603"),
+    "04": FarEnd(rings=False, ends_after=REPLY, cause=UNALLOCATED, tech_cause="404"),
+    "05": FarEnd(rings=False, ends_after=REPLY, cause=NETWORK_DOWN, tech_cause="500"),
+    "06": FarEnd(rings=False, is_silent=True),
+}
+
+
+@dataclass
+class _Phone:
+    """One channel. Each change of what it does is a new turn, which makes the timers of the one before void."""
+
+    id: str
+    number: str
+    is_agent: bool
+    patience: float | None = None
+    talk: float | None = None
+    is_up: bool = False
+    bridge: "_Bridge | None" = None
+    turn: int = 0
+
+
+@dataclass
+class _Bridge:
+    recording: str
+    since: float
+    phones: list[_Phone] = field(default_factory=list)
+
+
+class Network:
+    """Its methods are those of a Switch, in one process; news go to `tell`. `speed` 10: ten times as fast as people."""
+
+    def __init__(self, tell: Callable[[Event], None], speed: float = 1.0) -> None:
+        self._tell = tell
+        self._speed = speed
+        self._lock = threading.Condition(threading.RLock())
+        self._phones: dict[str, _Phone] = {}
+        self._bridges: dict[str, _Bridge] = {}
+        self._recordings: dict[str, int] = {}
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = 0
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, name="simulated network", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            self._lock.notify()
+        self._thread.join()
+
+    # Commands
+
+    def call_agent(self, channel_id: str, number: str, ring_seconds: int) -> None:
+        """A second call to a phone is picked up like the first, as Asterisk offers it and phones take it."""
+        with self._lock:
+            if (phone := self._new_phone(channel_id, number, is_agent=True)) is None:
+                return
+            self._after(AGENT_RINGS_AFTER, phone, lambda: self._tell(Ringing(phone.id, timezone.now())))
+            self._after(AGENT_ANSWERS_AFTER, phone, lambda: self._pick_up(phone))
+            self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
+
+    def call_number(self, channel_id: str, number: str, ring_seconds: int) -> None:
+        far_end = FAR_ENDS.get(number[-2:], ANSWERS)
+        with self._lock:
+            if (phone := self._new_phone(channel_id, number, is_agent=False)) is None:
+                return
+            if far_end.rings:
+                self._after(RINGS_AFTER, phone, lambda: self._tell(Ringing(phone.id, timezone.now())))
+            if far_end.ends_after is not None:
+                self._after(far_end.ends_after, phone, lambda: self._end(phone, far_end.cause, far_end.tech_cause))
+            elif not far_end.is_silent:
+                ringing = random.uniform(*RINGING)  # noqa: S311  (people, not keys)
+                self._after(RINGS_AFTER + ringing, phone, lambda: self._pick_up(phone))
+            self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
+
+    def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None) -> str:
+        """Somebody calls us; his channel."""
+        with self._lock:
+            self._count += 1
+            channel_id = f"{int(time.time())}.{self._count}"
+            phone = _Phone(channel_id, caller, is_agent=False, patience=patience, talk=talk)
+            self._phones[channel_id] = phone
+            self._tell(Arrived(channel_id, timezone.now(), caller, dialled))
+            self._begin_turn(phone)
+            return channel_id
+
+    def answer(self, channel_id: str) -> None:
+        with self._lock:
+            self._phone(channel_id).is_up = True
+
+    def join(self, bridge_id: str, channel_ids: Sequence[str], record_as: str) -> None:
+        with self._lock:
+            phones = [self._phone(channel_id) for channel_id in channel_ids]
+            if any(not phone.is_up for phone in phones):
+                raise SwitchError("A channel is not up.")
+            bridge = self._bridges.setdefault(bridge_id, _Bridge(record_as, time.monotonic()))
+            if record_as and not bridge.recording:
+                bridge.recording, bridge.since = record_as, time.monotonic()
+            newcomers = [phone for phone in phones if phone.bridge is not bridge]
+            for phone in newcomers:
+                self._leave(phone)
+                phone.bridge = bridge
+                bridge.phones.append(phone)
+            if newcomers:
+                self._talk(bridge)
+
+    def part(self, bridge_id: str) -> None:
+        with self._lock:
+            if (bridge := self._bridges.pop(bridge_id, None)) is None:
+                return
+            for phone in bridge.phones:
+                phone.bridge = None
+                self._begin_turn(phone)
+            if bridge.recording:
+                seconds = max(round((time.monotonic() - bridge.since) * self._speed), 1)
+                self._recordings[bridge.recording] = seconds
+                if len(self._recordings) > RECORDINGS_KEPT:
+                    del self._recordings[next(iter(self._recordings))]
+                self._tell(RecordingFinished(bridge.recording, timezone.now(), seconds))
+
+    def play_music(self, channel_id: str) -> None:
+        with self._lock:
+            self._phone(channel_id)
+
+    stop_music = play_music
+
+    def hang_up(self, channel_id: str, cause: int) -> None:
+        with self._lock:
+            if phone := self._phones.get(channel_id):
+                self._end(phone, cause)
+
+    def channels(self) -> list[Channel]:
+        with self._lock:
+            return [Channel(phone.id, phone.is_up) for phone in self._phones.values()]
+
+    def recorded_seconds(self, name: str) -> int:
+        with self._lock:
+            if name not in self._recordings:
+                raise SwitchError("There is no such recording.")
+            return self._recordings[name]
+
+    def remove_recording(self, name: str) -> None:
+        with self._lock:
+            self._recordings.pop(name, None)
+
+    # What happens by itself, under the lock
+
+    def _phone(self, channel_id: str) -> _Phone:
+        if channel_id not in self._phones:
+            raise SwitchError("There is no such channel.")
+        return self._phones[channel_id]
+
+    def _new_phone(self, channel_id: str, number: str, *, is_agent: bool) -> _Phone | None:
+        """None for a channel that is there already."""
+        if channel_id in self._phones:
+            return None
+        phone = self._phones[channel_id] = _Phone(channel_id, number, is_agent)
+        return phone
+
+    def _pick_up(self, phone: _Phone) -> None:
+        phone.is_up = True
+        self._begin_turn(phone)
+        self._tell(Up(phone.id, timezone.now()))
+
+    def _begin_turn(self, phone: _Phone) -> None:
+        """Its timers are void; somebody outside who talks to nobody gives up some time."""
+        phone.turn += 1
+        if not phone.is_agent:
+            patience = PATIENCE if phone.patience is None else phone.patience
+            self._after(patience, phone, lambda: self._end(phone, UNKNOWN))
+
+    def _talk(self, bridge: _Bridge) -> None:
+        """A conversation begins, if there is somebody to talk to, and so does the time after which one hangs up.
+
+        Who: the agent, where the number outside ends in an odd digit, else the one outside.
+        """
+        outside = next((phone for phone in bridge.phones if not phone.is_agent), None)
+        if outside is None or len(bridge.phones) < 2:
+            for phone in bridge.phones:
+                self._begin_turn(phone)
+            return
+        for phone in bridge.phones:
+            phone.turn += 1
+        is_odd = outside.number[-1:] in ("1", "3", "5", "7", "9")
+        agent = next((phone for phone in bridge.phones if phone.is_agent), None)
+        leaver = agent if agent and is_odd else outside
+        talk = random.uniform(*TALK) if outside.talk is None else outside.talk  # noqa: S311  (people, not keys)
+        self._after(talk, leaver, lambda: self._end(leaver, NORMAL))
+
+    def _leave(self, phone: _Phone) -> None:
+        if phone.bridge:
+            bridge, phone.bridge = phone.bridge, None
+            bridge.phones.remove(phone)
+            self._talk(bridge)
+
+    def _end(self, phone: _Phone, cause: int, tech_cause: str = "") -> None:
+        del self._phones[phone.id]
+        phone.turn += 1
+        self._leave(phone)
+        self._tell(Ended(phone.id, timezone.now(), cause, tech_cause))
+
+    # Time
+
+    def _after(self, seconds: float, phone: _Phone, act: Callable[[], None]) -> None:
+        """Act on the phone then, unless its turn is over."""
+        turn = phone.turn
+        self._count += 1
+        timer = (time.monotonic() + seconds / self._speed, self._count, lambda: act() if phone.turn == turn else None)
+        heapq.heappush(self._timers, timer)
+        if self._timers[0] is timer:
+            self._lock.notify()
+
+    def _run(self) -> None:
+        with self._lock:
+            while not self._is_closed:
+                if not self._timers:
+                    self._lock.wait()
+                elif (seconds := self._timers[0][0] - time.monotonic()) > 0:
+                    self._lock.wait(seconds)
+                else:
+                    _, _, act = heapq.heappop(self._timers)
+                    try:
+                        act()
+                    except Exception:
+                        logger.exception("the simulated network stumbled")

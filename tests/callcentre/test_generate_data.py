@@ -1,0 +1,62 @@
+"""Data for load tests: so many rows, that look as if they had come about by work."""
+
+import pytest
+from django.core.management import call_command
+from django.db.models import Count, F, Q
+
+import campaigns.bulk
+import telephony.bulk
+from campaigns.models import Record, RecordChange
+from telephony.models import Connection, Offer
+from tests.conftest import ApiClient
+from tests.telephony.factories import ConnectionFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there are among millions."""
+    for bulk in (telephony.bulk, campaigns.bulk):
+        monkeypatch.setattr(bulk, "BLOCK", 7)
+
+
+def test_connections_are_as_many_as_asked_for_in_the_order_of_time_and_over() -> None:
+    call_command("generate_data", connections=3000)
+
+    calls = Connection.objects.all()
+    assert calls.count() == 3000
+    assert list(calls.order_by("id").values_list("created_at", flat=True)) == list(
+        calls.order_by("created_at").values_list("created_at", flat=True)
+    )
+    assert set(calls.values_list("state", flat=True)) == {"ended"}
+    assert set(calls.values_list("disposition", flat=True)) == set(Connection.Disposition.values)
+    assert not calls.filter(Q(ended_at__lt=F("created_at")) | Q(answered_at__lt=F("created_at"))).exists()
+
+
+def test_each_call_that_came_in_was_offered_to_somebody() -> None:
+    call_command("generate_data", connections=1000)
+
+    inbound = Connection.objects.filter(direction="INBOUND")
+    assert not inbound.annotate(offered=Count("offers")).exclude(offered=1).exists()
+    assert Offer.objects.filter(outcome="answered").count() == inbound.filter(disposition="ANSWERED").count()
+
+
+def test_calls_go_on_after_it(api: ApiClient) -> None:
+    call_command("generate_data", connections=10)
+    call_command("generate_data", connections=10)
+    call = ConnectionFactory(dst="now")
+
+    assert call.pk > max(Connection.objects.exclude(pk=call.pk).values_list("pk", flat=True))
+    assert api.get("/api/connections").json()["count"] == 21
+
+
+def test_records_are_as_many_as_asked_for_each_of_another_number_and_can_be_read(api: ApiClient) -> None:
+    call_command("generate_data", records=500)
+    call_command("generate_data", records=500)
+
+    assert Record.objects.values("number").distinct().count() == Record.objects.count() == 1000
+    assert RecordChange.objects.count() == 1000
+    answer = api.get("/api/outbounds/LOAD1/records_by_identifier/LOAD-999?include_record_fields=true").json()
+    assert answer["phone_number"].startswith("+485")
+    assert set(answer["record_fields"]) == {"first_name", "city"}

@@ -1,0 +1,84 @@
+"""Waking: nothing that was committed goes without a message after it, and a stream of changes is few messages."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from callcentre import wake
+from callcentre.wake import APART_SECONDS, LONGEST_APART_SECONDS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def publisher(monkeypatch: pytest.MonkeyPatch) -> wake._Publisher:
+    publisher = wake._Publisher()
+    monkeypatch.setattr(wake, "_publisher", publisher)
+    return publisher
+
+
+@pytest.mark.usefixtures("publisher")
+def test_the_last_of_many_equal_calls_is_followed_by_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 500
+    made = 0
+    messages: list[int] = []
+    is_told = threading.Event()
+
+    def send(call: Any) -> None:
+        messages.append(made)
+        if made == calls:
+            is_told.set()
+
+    monkeypatch.setattr(wake, "_send", send)
+    for number in range(calls):
+        made = number + 1
+        wake.wake("app.task", 1)
+
+    assert is_told.wait(60)
+    assert len(messages) < calls
+
+
+@pytest.mark.usefixtures("publisher")
+def test_calls_for_different_rows_are_different_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: set[tuple[Any, ...]] = set()
+    is_told = threading.Event()
+
+    def send(call: Any) -> None:
+        messages.add(call)
+        if len(messages) == 3:
+            is_told.set()
+
+    monkeypatch.setattr(wake, "_send", send)
+    for pk in (1, 2, 1, 2):
+        wake.wake("app.task", pk)
+    wake.wake("app.other", 1)
+
+    assert is_told.wait(60)
+    assert messages == {("app.task", (1,)), ("app.task", (2,)), ("app.other", (1,))}
+
+
+def test_what_is_rolled_back_wakes_nobody(publisher: wake._Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr(publisher, "put", calls.append)
+
+    with transaction.atomic():
+        wake.wake("app.task", 1)
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        wake.wake("app.task", 2)
+
+    assert calls == [("app.task", (2,))]
+
+
+def test_equal_messages_are_further_apart_the_longer_a_stream_of_calls_lasts() -> None:
+    pause = wake._Pause(0.0, APART_SECONDS)
+    waits = []
+    for _ in range(5):
+        following = pause.next(pause.ends_at)
+        waits.append(round(following.ends_at - pause.ends_at, 3))
+        pause = following
+
+    assert waits == [0.02, 0.04, 0.08, 0.1, 0.1]
+    assert waits[-1] == LONGEST_APART_SECONDS

@@ -1,0 +1,57 @@
+"""A switch that writes down what it is told, and does nothing."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from telephony.switch.base import Channel, Event
+
+
+class RecordingSwitch:
+    """`told`: the commands in order. `refusals`: command -> the error it is answered with."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+        self.refusals: dict[str, Exception] = {}
+        self.listed: list[Channel] = []
+
+    def _take(self, command: str, *args: Any) -> None:
+        self.told.append((command, *args))
+        if command in self.refusals:
+            raise self.refusals[command]
+
+    def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+        self._take("call_agent", channel_id, number, presented)
+
+    def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+        self._take("call_number", channel_id, number, presented)
+
+    def answer(self, channel_id: str) -> None:
+        self._take("answer", channel_id)
+
+    def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
+        self._take("join", bridge_id, *channel_ids)
+
+    def part(self, bridge_id: str) -> None:
+        self._take("part", bridge_id)
+
+    def play_music(self, channel_id: str, music_class: str) -> None:
+        self._take("play_music", channel_id, music_class)
+
+    def stop_music(self, channel_id: str) -> None:
+        self._take("stop_music", channel_id)
+
+    def hang_up(self, channel_id: str, cause: int = 16) -> None:
+        self._take("hang_up", channel_id)
+
+    def channels(self) -> list[Channel]:
+        return self.listed
+
+    def events(self) -> Iterator[Event]:
+        return iter(())
+
+    def recording(self, name: str) -> Iterator[bytes]:
+        return iter(())
+
+    def remove_recording(self, name: str) -> None: ...
+
+    def close(self) -> None: ...

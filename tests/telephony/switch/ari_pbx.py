@@ -1,0 +1,392 @@
+"""The PBX behind the stand-in for Asterisk's REST interface: channels, bridges, causes, events as Asterisk 22 has them.
+
+What a number outside does is said by its last three digits: a SIP status (486: it answers that), 180 (rings for ever),
+183 (early media, then it answers), 000 (nobody there); all others ring and are picked up. Phones are 100 to 999, of
+which 109 is dead. What was observed on a real Asterisk is kept here, its oddities above all.
+"""
+
+import heapq
+import itertools
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+# SIP status -> Q.850 cause, its text, last dialstatus
+CAUSES = {
+    **dict.fromkeys((400, 405, 487), (127, "Interworking, unspecified", "NOANSWER")),
+    **dict.fromkeys((403, 603), (21, "Call Rejected", "NOANSWER")),
+    **dict.fromkeys((404, 604), (1, "Unallocated (unassigned) number", "NOANSWER")),
+    408: (18, "No user responding", "NOANSWER"),
+    410: (22, "Number changed", "NOANSWER"),
+    420: (3, "No route to destination", "CHANUNAVAIL"),
+    480: (19, "User alerting, no answer", "NOANSWER"),
+    484: (28, "Invalid number format", "NOANSWER"),
+    **dict.fromkeys((486, 600), (17, "User busy", "BUSY")),
+    **dict.fromkeys((488, 606), (58, "Bearer capability not available", "NOANSWER")),
+    500: (38, "Network out of order", "NOANSWER"),
+    501: (29, "Facility rejected", "NOANSWER"),
+    502: (27, "Destination out of order", "NOANSWER"),
+    503: (34, "Circuit/channel congestion", "CONGESTION"),
+    504: (102, "Recover on timer expiry", "NOANSWER"),
+}
+TEXTS = {0: "Unknown", 16: "Normal Clearing", 26: "Answered elsewhere"} | {c: text for c, text, _ in CAUSES.values()}
+# DELETE of a channel: ?reason= -> cause
+REASONS = {
+    "normal": 16,
+    "busy": 17,
+    "congestion": 34,
+    "no_answer": 19,
+    "timeout": 18,
+    "rejected": 21,
+    "unallocated": 1,
+    "answered_elsewhere": 26,
+}
+TIMER_B_SECONDS = 32.0
+REGISTERED = {str(number) for number in range(100, 1000)}
+DEAD = "109"
+TRUNKS = {"trunk"}
+
+
+class Refused(Exception):
+    """An answer that is no success."""
+
+    def __init__(self, status: int, message: str, key: str = "message") -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = {key: message}
+
+
+@dataclass
+class Line:
+    """A channel."""
+
+    id: str
+    name: str
+    number: str
+    app: str
+    caller: str = ""
+    exten: str = "s"
+    args: tuple[str, ...] = ()
+    state: str = "Down"
+    is_in_stasis: bool = False
+    is_caller: bool = False
+    bridge: str = ""
+    music: str = ""
+    dialstring: str = ""
+
+    def json(self) -> dict[str, Any]:
+        stasis = {"app_name": "Stasis", "app_data": ",".join([self.app, *self.args])}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "state": self.state,
+            "protocol_id": f"sip-{self.id}",
+            "caller": {"name": "", "number": self.caller},
+            "connected": {"name": "", "number": ""},
+            "accountcode": "",
+            "dialplan": {
+                "context": "default",
+                "exten": self.exten,
+                "priority": 1,
+                **(stasis if self.is_in_stasis else {"app_name": "AppDial2", "app_data": "(Outgoing Line)"}),
+            },
+            "creationtime": _now(),
+            "language": "en",
+        }
+
+
+@dataclass
+class App:
+    """A Stasis application: it outlives its WebSocket, with its subscriptions, and misses what happens meanwhile."""
+
+    name: str
+    send: Callable[[bytes], None] | None = None
+    sources: set[str] = field(default_factory=set)
+
+
+class Pbx:
+    """Thread-safe. Far ends take `pick_up` seconds to be picked up; every event is told `copies` times."""
+
+    def __init__(self, pick_up: float = 0.05, *, copies: int = 1, variables: int = 0) -> None:
+        self.pick_up = pick_up
+        self.copies = copies
+        # ChannelVarset events at each change of a channel
+        self.variables = variables
+        self.lock = threading.RLock()
+        self.requests: list[tuple[str, str, dict[str, str]]] = []
+        self.apps: dict[str, App] = {}
+        self.lines: dict[str, Line] = {}
+        self.bridges: dict[str, str] = {}
+        self.live: dict[str, tuple[str, float]] = {}
+        self.stored: dict[str, int] = {}
+        self._numbers = itertools.count(1)
+        self._timers = Timers(self.lock)
+
+    def close(self) -> None:
+        self._timers.close()
+
+    # Calls
+
+    def originate(self, wishes: dict[str, str]) -> Line:
+        endpoint = wishes.get("endpoint", "")
+        if not endpoint:
+            raise Refused(400, "Endpoint must be specified")
+        if not (wishes.get("app") or wishes.get("extension")):
+            raise Refused(400, "Application or extension must be specified")
+        with self.lock:
+            if wishes.get("channelId") in self.lines:
+                raise Refused(409, "Channel with given unique ID already exists")
+            number, _, trunk = endpoint.removeprefix("PJSIP/").partition("@")
+            is_known = trunk in TRUNKS if trunk else number in REGISTERED
+            if not endpoint.startswith("PJSIP/") or not is_known:
+                raise Refused(500, "Allocation failed", "error")
+            position = next(self._numbers)
+            line = Line(
+                wishes.get("channelId") or f"{int(time.time())}.{position}",
+                f"PJSIP/{trunk or number}-{position:08x}",
+                number,
+                wishes["app"],
+                caller=wishes.get("callerId", ""),
+                args=tuple(filter(None, wishes.get("appArgs", "").split(","))),
+                dialstring=endpoint.removeprefix("PJSIP/"),
+            )
+            self.lines[line.id] = line
+            self._far_end(line, float(wishes.get("timeout", 30)), bool(trunk))
+            return line
+
+    def _far_end(self, line: Line, timeout: float, is_outside: bool) -> None:
+        status = line.number[-3:] if is_outside else ""
+        is_silent = status == "000" or (not is_outside and line.number == DEAD)
+        self._after(0.002, line, lambda: self._dial(line, ""))
+        if timeout >= 0:
+            self._after(timeout, line, lambda: self._destroy(line, 19, 480))
+        if is_silent:
+            self._after(TIMER_B_SECONDS, line, lambda: self._destroy(line, 18, 408, "NOANSWER" if timeout < 0 else ""))
+        elif status.isdecimal() and int(status) in CAUSES:
+            cause, _, dialstatus = CAUSES[int(status)]
+            self._after(self.pick_up, line, lambda: self._destroy(line, cause, int(status), dialstatus))
+        else:
+            self._after(0.004, line, lambda: self._ring(line, is_early=status == "183"))
+            if status != "180":
+                self._after(self.pick_up, line, lambda: self._pick_up(line))
+
+    def _ring(self, line: Line, *, is_early: bool) -> None:
+        if is_early:
+            self._dial(line, "PROGRESS")
+            return
+        line.state = "Ringing"
+        told = [lambda: self._dial(line, "RINGING"), lambda: self._tell_of(line, "ChannelStateChange")]
+        random.shuffle(told)
+        for tell in told:
+            tell()
+
+    def _pick_up(self, line: Line) -> None:
+        line.state = "Up"
+        self._dial(line, "ANSWER")
+        self._tell_of(line, "ChannelStateChange")
+        if not self.is_connected(line.app):
+            self._destroy(line, 16)
+            return
+        line.is_in_stasis = True
+        self._tell_of(line, "StasisStart", args=list(line.args))
+
+    def call_in(self, caller: str, dialled: str, app: str = "callcentre", *args: str) -> Line | None:
+        """Somebody calls, and the dialplan says Stasis(app,…); None where nobody listens, and the dialplan goes on."""
+        with self.lock:
+            if not self.is_connected(app):
+                return None
+            position = next(self._numbers)
+            line = Line(
+                f"{int(time.time())}.{position}", f"PJSIP/trunk-{position:08x}", caller, app, caller, dialled, args
+            )
+            line.state, line.is_in_stasis, line.is_caller = "Ring", True, True
+            self.lines[line.id] = line
+            self._tell_of(line, "StasisStart", args=list(args))
+            return line
+
+    def picked_up(self, channel_id: str) -> None:
+        """One that rings for ever, after all."""
+        with self.lock:
+            self._pick_up(self.line(channel_id))
+
+    def far_end_hangs_up(self, channel_id: str) -> None:
+        with self.lock:
+            line = self.line(channel_id)
+            self._destroy(line, 16 if line.bridge else 0)
+
+    def answer(self, line: Line) -> None:
+        line.state = "Up"
+        self._tell_of(line, "ChannelStateChange")
+
+    def line(self, channel_id: str) -> Line:
+        if channel_id not in self.lines:
+            raise Refused(404, "Channel not found")
+        return self.lines[channel_id]
+
+    def delete(self, channel_id: str, reason: str, code: str) -> None:
+        line = self.line(channel_id)
+        if reason and code:
+            raise Refused(400, "The reason and reason_code can't both be specified")
+        if reason and reason not in REASONS:
+            raise Refused(400, "Invalid reason for hangup reason provided")
+        cause = int(code) if code else REASONS[reason or "normal"]
+        self._tell_of(line, "ChannelHangupRequest", cause=32, soft=True)
+        # Sending a SIP status is how a phone that rings is let go.
+        statuses = {17: 486, 34: 503, 19: 480, 18: 408, 21: 403, 1: 404}
+        self._destroy(line, cause, statuses.get(cause) if line.state != "Up" else None)
+
+    def _destroy(self, line: Line, cause: int, status: int | None = None, dialstatus: str = "") -> None:
+        del self.lines[line.id]
+        extra = {"tech_cause": status} if status else {}
+        if status and dialstatus:
+            self._tell_of(line, "ChannelHangupRequest", cause=cause, **extra)
+        if dialstatus:
+            self._dial(line, dialstatus)
+        if line.is_in_stasis:
+            self._tell_of(line, "StasisEnd")
+        # A caller who has left the application is told of only if somebody has asked for him by his channel.
+        if not line.is_caller or f"channel:{line.id}" in self.apps[line.app].sources:
+            self._tell_of(line, "ChannelDestroyed", cause=cause, cause_txt=TEXTS.get(cause, "Unknown"), **extra)
+
+    # Bridges and recordings
+
+    def add(self, bridge_id: str, channel_ids: list[str]) -> None:
+        if bridge_id not in self.bridges:
+            raise Refused(404, "Bridge not found")
+        if not all(channel_id in self.lines for channel_id in channel_ids):
+            raise Refused(400, "Channel not found")
+        if not all(self.lines[channel_id].is_in_stasis for channel_id in channel_ids):
+            raise Refused(422, "Channel not in Stasis application")
+        for channel_id in channel_ids:
+            line = self.lines[channel_id]
+            line.bridge = bridge_id
+            self._tell_of(line, "ChannelEnteredBridge", bridge={"id": bridge_id})
+
+    def record(self, bridge_id: str, name: str, kind: str) -> None:
+        if bridge_id not in self.bridges:
+            raise Refused(404, "Bridge not found")
+        if kind != "wav":
+            raise Refused(422, "specified format is unknown on this system")
+        if name in self.live or name in self.stored:
+            raise Refused(409, f"Recording '{name}' already exists and can not be overwritten")
+        self.live[name] = (bridge_id, time.monotonic())
+
+    def stop(self, name: str, *, is_told: bool = True) -> None:
+        """A recording ends. Of one that ends because its bridge does nobody hears."""
+        bridge_id, since = self.live.pop(name)
+        self.stored[name] = round(time.monotonic() - since)
+        members = {line.app for line in self.lines.values() if line.bridge == bridge_id}
+        recording = {"name": name, "format": "wav", "state": "done", "target_uri": f"bridge:{bridge_id}"}
+        for app in self.apps.values():
+            if is_told and (f"bridge:{bridge_id}" in app.sources or app.name in members):
+                self._send(app, {"type": "RecordingFinished", "recording": recording | {"duration": self.stored[name]}})
+
+    def destroy_bridge(self, bridge_id: str) -> None:
+        if bridge_id not in self.bridges:
+            raise Refused(404, "Bridge not found")
+        del self.bridges[bridge_id]
+        for line in self.lines.values():
+            if line.bridge == bridge_id:
+                line.bridge = ""
+        for name in [name for name, (of, _) in self.live.items() if of == bridge_id]:
+            self.stop(name, is_told=False)
+        for app in self.apps.values():
+            app.sources.discard(f"bridge:{bridge_id}")
+
+    # Applications and their events
+
+    def connect(self, names: list[str], send: Callable[[bytes], None]) -> None:
+        with self.lock:
+            for name in names:
+                app = self.apps.setdefault(name, App(name))
+                if app.send:
+                    self._send(app, {"type": "ApplicationReplaced"})
+                app.send = send
+
+    def disconnect(self, send: Callable[[bytes], None]) -> None:
+        with self.lock:
+            for app in self.apps.values():
+                if app.send == send:
+                    app.send = None
+
+    def subscribe(self, name: str, source: str) -> App:
+        if name not in self.apps:
+            raise Refused(404, "Application not found")
+        kind, _, what = source.partition(":")
+        if not {"channel": what in self.lines, "bridge": what in self.bridges, "endpoint": True}.get(kind):
+            raise Refused(422, "Event source does not exist")
+        self.apps[name].sources.add(source)
+        return self.apps[name]
+
+    def is_connected(self, name: str) -> bool:
+        return name in self.apps and self.apps[name].send is not None
+
+    def _dial(self, line: Line, dialstatus: str) -> None:
+        dial = {"type": "Dial", "dialstatus": dialstatus, "forward": "", "dialstring": line.dialstring}
+        self._send_to(line.app, dial | {"peer": line.json()})
+
+    def _tell_of(self, line: Line, kind: str, **content: Any) -> None:
+        for position in range(self.variables):
+            variable = {"type": "ChannelVarset", "variable": f"VARIABLE{position}", "value": "x" * 40}
+            self._send_to(line.app, variable | {"channel": line.json()})
+        self._send_to(line.app, {"type": kind, **content, "channel": line.json()})
+
+    def _send_to(self, name: str, content: dict[str, Any]) -> None:
+        if app := self.apps.get(name):
+            for _ in range(self.copies):
+                self._send(app, content)
+
+    def _send(self, app: App, content: dict[str, Any]) -> None:
+        if app.send:
+            kind = content.pop("type")
+            message = {"type": kind, "timestamp": _now(), **content, "asterisk_id": "02:fc:00:00:00:01"}
+            content["type"] = kind
+            app.send(json.dumps(message | {"application": app.name}).encode())
+
+    def _after(self, seconds: float, line: Line, act: Callable[[], None]) -> None:
+        """Unless the channel is gone then, or was picked up."""
+
+        def unless_over() -> None:
+            if self.lines.get(line.id) is line and line.state != "Up":
+                act()
+
+        self._timers.after(seconds, unless_over)
+
+
+class Timers:
+    """One thread that acts at given times, under the lock of the PBX."""
+
+    def __init__(self, lock: "threading.RLock") -> None:
+        self._changed = threading.Condition(lock)
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers: Iterator[int] = itertools.count()
+        self._is_closed = False
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        with self._changed:
+            heapq.heappush(self._due, (time.monotonic() + seconds, next(self._numbers), act))
+            self._changed.notify()
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+
+    def _run(self) -> None:
+        with self._changed:
+            while not self._is_closed:
+                wait = self._due[0][0] - time.monotonic() if self._due else None
+                if wait is None or wait > 0:
+                    self._changed.wait(wait)
+                else:
+                    heapq.heappop(self._due)[2]()
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "+0000"

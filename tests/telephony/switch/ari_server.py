@@ -1,0 +1,371 @@
+"""A stand-in for Asterisk's REST interface and its WebSocket, on a real socket.
+
+As a program, for benchmarks and for trying things out:
+
+    python -m tests.telephony.switch.ari_server 8088 --pick-up 1.0
+"""
+
+import argparse
+import base64
+import io
+import json
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+import wave
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from websockets.exceptions import InvalidState
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
+
+from tests.telephony.switch.ari_pbx import Line, Pbx, Refused
+
+USER, PASSWORD = "callcentre", "ari-secret"
+Parameters = dict[str, str]
+
+
+class AriServer:
+    """An Asterisk at a port of 127.0.0.1, to be killed and started again; `pbx` is what goes on in it."""
+
+    def __init__(self, port: int = 0, *, pick_up: float = 0.05, copies: int = 1, variables: int = 0) -> None:
+        self.port = port
+        self._make = lambda: Pbx(pick_up, copies=copies, variables=variables)
+        # A stream of events that is asked for is refused: what stands between us and it is broken.
+        self.is_cut = False
+        # Commands are taken and carried out, but never answered.
+        self.is_mute = False
+        # What comes over a stream of events is not read: no ping is answered.
+        self.is_deaf = False
+        # Long answers end in the middle.
+        self.breaks_off = False
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/ari"
+
+    def start(self) -> None:
+        self.pbx = self._make()
+        self.sockets: set[socket.socket] = set()
+        self.streams: set[socket.socket] = set()
+        handler = type("BoundHandler", (Handler,), {"ari": self})
+        self._http = Server(("127.0.0.1", self.port), handler)
+        self.port = self._http.server_port
+        threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
+
+    def kill(self) -> None:
+        """As SIGKILL does: connections break, and whatever there was is gone."""
+        self._http.shutdown()
+        self._http.server_close()
+        self.pbx.close()
+        for sock in [*self.sockets]:
+            _reset(sock)
+
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
+    def cut(self, *, for_good: bool = True) -> None:
+        """The streams of events break; with `for_good` no new one is let in until `mend()`."""
+        self.is_cut = for_good
+        for sock in [*self.streams]:
+            _reset(sock)
+
+    def close_idle(self) -> None:
+        """Connections over which nothing was asked for lately are closed; all but the streams, here."""
+        for sock in self.sockets - self.streams:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        self.is_cut = False
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is nobody's error."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+def _reset(sock: socket.socket) -> None:
+    with suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        # Whoever reads from it is woken; then it is closed with a reset.
+        sock.shutdown(socket.SHUT_RD)
+        sock.close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    ari: AriServer
+
+    def setup(self) -> None:
+        super().setup()
+        self.ari.sockets.add(self.connection)
+
+    def finish(self) -> None:
+        self.ari.sockets.discard(self.connection)
+        with suppress(OSError):
+            super().finish()
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing."""
+
+    def _handle(self) -> None:
+        parts = urlsplit(self.path)
+        parameters = dict(parse_qsl(parts.query))
+        if length := int(self.headers.get("Content-Length") or 0):
+            parameters |= json.loads(self.rfile.read(length))
+        try:
+            self._authenticate(parameters)
+            if parts.path == "/ari/events":
+                self._stream(parameters)
+                return
+            path = [unquote(part) for part in parts.path.removeprefix("/ari/").split("/")]
+            with self.ari.pbx.lock:
+                self.ari.pbx.requests.append((self.command, parts.path.removeprefix("/ari/"), parameters))
+                content = self._routed(path, parameters)
+        except Refused as refusal:
+            content, status = refusal.body, refusal.status
+        else:
+            status = 204 if content is None else 200
+        if not self.ari.is_mute:
+            self._answer(status, content)
+
+    do_GET = do_POST = do_DELETE = _handle  # noqa: N815  (names of http.server)
+
+    def _authenticate(self, parameters: Parameters) -> None:
+        basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        if self.headers.get("Authorization") != f"Basic {basic}" and parameters.get("api_key") != f"{USER}:{PASSWORD}":
+            raise Refused(401, "Authentication required")
+
+    def _routed(self, path: list[str], parameters: Parameters) -> Any:
+        for method, pattern, act in ROUTES:
+            if method == self.command and len(pattern) == len(path):
+                names = [part for want, part in zip(pattern, path, strict=True) if want == "*"]
+                if all(want in ("*", part) for want, part in zip(pattern, path, strict=True)):
+                    return act(self.ari.pbx, *names, parameters)
+        raise Refused(404, "Resource not found")
+
+    def _answer(self, status: int, content: Any) -> None:
+        body = b"" if content is None else content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(status)
+        if status == 401:
+            self.send_header("WWW-Authenticate", 'Basic realm="Asterisk REST Interface"')
+        if status != 204:
+            kind = "audio/wav" if isinstance(content, bytes) else "application/json"
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.ari.breaks_off and len(body) > 100_000:
+            body, self.close_connection = body[:100_000], True
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    # The WebSocket
+
+    def _stream(self, parameters: Parameters) -> None:
+        self.close_connection = True
+        if self.ari.is_cut:
+            return
+        if not parameters.get("app"):
+            raise Refused(400, "HTTP request is missing param: [app]")
+        stream = Stream(self.connection, self.ari)
+        # The request that http.server has read already.
+        fields = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+        stream.upgrade(f"GET {self.path} HTTP/1.1\r\n{fields}\r\n".encode())
+        self.ari.streams.add(self.connection)
+        self.ari.pbx.connect(parameters["app"].split(","), stream.send)
+        with suppress(OSError):
+            stream.read()
+        self.ari.pbx.disconnect(stream.send)
+        self.ari.streams.discard(self.connection)
+
+
+class Stream:
+    """The server's end of a WebSocket."""
+
+    def __init__(self, sock: socket.socket, ari: AriServer) -> None:
+        self._socket = sock
+        self._ari = ari
+        self._protocol = ServerProtocol()
+        self._lock = threading.Lock()
+
+    def upgrade(self, request: bytes) -> None:
+        self._protocol.receive_data(request)
+        (parsed,) = self._protocol.events_received()
+        assert isinstance(parsed, Request)
+        self._protocol.send_response(self._protocol.accept(parsed))
+        self._flush()
+
+    def send(self, message: bytes) -> None:
+        with self._lock, suppress(OSError, InvalidState):
+            self._protocol.send_text(message)
+            self._flush()
+
+    def read(self) -> None:
+        """Answer pings and the other's close, until there is nobody any more."""
+        while not self._protocol.close_expected() and (data := self._socket.recv(65_536)):
+            if not self._ari.is_deaf:
+                with self._lock:
+                    self._protocol.receive_data(data)
+                    self._protocol.events_received()
+                    self._flush()
+
+    def _flush(self) -> None:
+        for data in self._protocol.data_to_send():
+            self._socket.sendall(data)
+
+
+# What is asked for
+
+
+def _originate(pbx: Pbx, parameters: Parameters) -> Any:
+    return pbx.originate(parameters).json()
+
+
+def _delete_channel(pbx: Pbx, channel_id: str, parameters: Parameters) -> None:
+    pbx.delete(channel_id, parameters.get("reason", ""), parameters.get("reason_code", ""))
+
+
+def _in_stasis(act: Callable[[Pbx, Line, Parameters], None]) -> Callable[..., None]:
+    """For channels in an application: those that were picked up, or call us."""
+
+    def checked(pbx: Pbx, channel_id: str, parameters: Parameters) -> None:
+        line = pbx.line(channel_id)
+        if not line.is_in_stasis:
+            raise Refused(409, "Channel not in Stasis application")
+        act(pbx, line, parameters)
+
+    return checked
+
+
+@_in_stasis
+def _answer_call(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    pbx.answer(line)
+
+
+@_in_stasis
+def _start_music(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    line.music = parameters.get("mohClass", "default")
+
+
+@_in_stasis
+def _stop_music(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    line.music = ""
+
+
+def _make_bridge(pbx: Pbx, parameters: Parameters) -> Any:
+    bridge_id = parameters.get("bridgeId") or f"bridge-{time.monotonic_ns()}"
+    if bridge_id in pbx.bridges:
+        raise Refused(409, f"Bridge with id '{bridge_id}' already exists")
+    pbx.bridges[bridge_id] = parameters.get("name", "")
+    return _bridge(pbx, bridge_id, {})
+
+
+def _bridge(pbx: Pbx, bridge_id: str, parameters: Parameters) -> Any:
+    if bridge_id not in pbx.bridges:
+        raise Refused(404, "Bridge not found")
+    members = [line.id for line in pbx.lines.values() if line.bridge == bridge_id]
+    return {"id": bridge_id, "name": pbx.bridges[bridge_id], "bridge_type": "mixing", "channels": members}
+
+
+def _record(pbx: Pbx, bridge_id: str, parameters: Parameters) -> Any:
+    pbx.record(bridge_id, parameters["name"], parameters["format"])
+    return _live(pbx, parameters["name"], {})
+
+
+def _live(pbx: Pbx, name: str, parameters: Parameters) -> Any:
+    if name not in pbx.live:
+        raise Refused(404, "Recording not found")
+    return {"name": name, "format": "wav", "state": "recording", "target_uri": f"bridge:{pbx.live[name][0]}"}
+
+
+def _stop_recording(pbx: Pbx, name: str, parameters: Parameters) -> None:
+    _live(pbx, name, {})
+    pbx.stop(name)
+
+
+def _stored(pbx: Pbx, name: str, parameters: Parameters) -> bytes:
+    if name not in pbx.stored:
+        raise Refused(404, "Recording not found")
+    with io.BytesIO() as buffer:
+        with wave.open(buffer, "wb") as file:
+            file.setparams((1, 2, 8000, 0, "NONE", ""))
+            file.writeframes(bytes(16_000 * max(pbx.stored[name], 1)))
+        return buffer.getvalue()
+
+
+def _delete_stored(pbx: Pbx, name: str, parameters: Parameters) -> None:
+    _stored(pbx, name, {})
+    del pbx.stored[name]
+
+
+def _subscribe(pbx: Pbx, name: str, parameters: Parameters) -> Any:
+    app = pbx.subscribe(name, parameters.get("eventSource", ""))
+    return {"name": app.name, "channel_ids": [], "bridge_ids": [], "endpoint_ids": [], "device_names": []}
+
+
+ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
+    (method, path.split("/"), act)
+    for method, path, act in (
+        ("GET", "channels", lambda pbx, _: [line.json() for line in pbx.lines.values()]),
+        ("POST", "channels", _originate),
+        ("GET", "channels/*", lambda pbx, channel_id, _: pbx.line(channel_id).json()),
+        ("DELETE", "channels/*", _delete_channel),
+        ("POST", "channels/*/answer", _answer_call),
+        ("POST", "channels/*/moh", _start_music),
+        ("DELETE", "channels/*/moh", _stop_music),
+        ("POST", "bridges", _make_bridge),
+        ("GET", "bridges/*", _bridge),
+        ("DELETE", "bridges/*", lambda pbx, bridge_id, _: pbx.destroy_bridge(bridge_id)),
+        ("POST", "bridges/*/addChannel", lambda pbx, bridge_id, wish: pbx.add(bridge_id, wish["channel"].split(","))),
+        ("POST", "bridges/*/record", _record),
+        ("GET", "recordings/live/*", _live),
+        ("POST", "recordings/live/*/stop", _stop_recording),
+        ("GET", "recordings/stored/*/file", _stored),
+        ("DELETE", "recordings/stored/*", _delete_stored),
+        ("POST", "applications/*/subscription", _subscribe),
+    )
+]
+
+
+@contextmanager
+def ari_server(**options: Any) -> Iterator[AriServer]:
+    server = AriServer(**options)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("port", type=int)
+    parser.add_argument("--pick-up", type=float, default=0.5, help="seconds after which a phone is picked up")
+    parser.add_argument("--copies", type=int, default=1, help="how often every event is told")
+    parser.add_argument("--variables", type=int, default=0, help="ChannelVarset events at each change of a channel")
+    options = parser.parse_args()
+    server = AriServer(options.port, pick_up=options.pick_up, copies=options.copies, variables=options.variables)
+    print(f"{server.url} of {USER}:{PASSWORD}", flush=True)
+    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    server.kill()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""A switch, whichever it is, with somebody who reads its events, and numbers that do as they are told."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pytest
+
+from telephony.switch import simulated, simulation
+from telephony.switch.asterisk import AsteriskSwitch
+from telephony.switch.base import Arrived, Event, Online, Switch
+from telephony.switch.simulated import SimulatedSwitch
+from tests.telephony.factories import AgentFactory
+from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
+
+E = TypeVar("E", bound=Event)
+PATIENCE_SECONDS = 20.0
+
+
+def wait_for(condition: Callable[[], Any], what: object = "") -> Any:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.005)
+    raise AssertionError(f"not within {PATIENCE_SECONDS} s: {what}")
+
+
+@dataclass
+class Listener:
+    """A thread that reads a switch's events into a list."""
+
+    switch: Switch
+    events: list[Event] = field(default_factory=list)
+    is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        for event in self.switch.events():
+            self.events.append(event)
+        self.is_over = True
+
+    def stop(self) -> None:
+        self.switch.close()
+        self._thread.join(PATIENCE_SECONDS)
+
+    def of(self, kind: type[E], **values: Any) -> list[E]:
+        """Those of this kind that have these values."""
+        return [
+            event
+            for event in self.events
+            if isinstance(event, kind) and all(getattr(event, name) == value for name, value in values.items())
+        ]
+
+    def told(self, kind: type[E], **values: Any) -> E:
+        """The first of this kind that has these values; it is waited for."""
+        wait_for(lambda: self.of(kind, **values), (kind, values, self.events))
+        return self.of(kind, **values)[0]
+
+
+@dataclass
+class Line:
+    """A switch of one kind, and the numbers by which each thing can happen."""
+
+    name: str
+    switch: Switch
+    listener: Listener
+    numbers: dict[str, str]
+    # Somebody (the first) calls a number of ours.
+    call_in: Callable[[str, str], object]
+    count: int = 0
+
+    @property
+    def told(self) -> Any:
+        return self.listener.told
+
+    def agent(self, number: str = "101", ring_seconds: int = 20) -> str:
+        """A channel to an agent's phone, asked for."""
+        channel_id = self._new_id()
+        self.switch.call_agent(channel_id, number, presented="48600100200", ring_seconds=ring_seconds)
+        return channel_id
+
+    def customer(self, what: str = "answers", ring_seconds: int = 20) -> str:
+        channel_id = self._new_id()
+        self.switch.call_number(channel_id, self.numbers[what], presented="+48221002003", ring_seconds=ring_seconds)
+        return channel_id
+
+    def caller(self, dialled: str = "48221002003") -> str:
+        """A channel of somebody who calls us."""
+        self.call_in("+48600100300", dialled)
+        return str(self.listener.told(Arrived).channel_id)
+
+    def _new_id(self) -> str:
+        self.count += 1
+        return f"cc-1-{self.count}"
+
+
+@contextmanager
+def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
+    """Its people do all 20 times as fast, but nobody gives up, and nobody waits in vain, because a machine is slow."""
+    settings.SIMULATED_SPEED = 20
+    patch.setattr(simulation, "PATIENCE", 20_000.0)
+    patch.setattr(simulated, "ANSWER_SECONDS", 60.0)
+    for number in ("101", "102"):
+        AgentFactory(number=number)
+    switch = SimulatedSwitch()
+    listener = Listener(switch)
+    numbers = {
+        "answers": "+48600100200",
+        "busy": "+48600100201",
+        "rings": "+48600100202",
+        "refuses": "+48600100203",
+        "unknown": "+48600100204",
+        "fails": "+48600100205",
+        "silent": "+48600100206",
+    }
+    try:
+        listener.told(Online)
+        yield Line("simulated", switch, listener, numbers, switch.arrive)
+    finally:
+        listener.stop()
+
+
+@contextmanager
+def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServer]]:
+    with ari_server(**options) as server:
+        point_at(settings, server)
+        switch = AsteriskSwitch()
+        listener = Listener(switch)
+        numbers = {
+            "answers": "+48600100200",
+            "busy": "+48600100486",
+            "rings": "+48600100180",
+            "refuses": "+48600100603",
+            "unknown": "+48600100404",
+            "fails": "+48600100500",
+            "silent": "+48600100000",
+        }
+        try:
+            listener.told(Online)
+            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in), server
+        finally:
+            listener.stop()
+
+
+def point_at(settings: Any, server: AriServer) -> None:
+    settings.ARI_URL, settings.ARI_USER, settings.ARI_PASSWORD = server.url, USER, PASSWORD

@@ -1,0 +1,384 @@
+"""Asterisk's oddities, as they were observed on a real one: each on a stand-in with a real socket."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from telephony.switch import ari, asterisk
+from telephony.switch.asterisk import AsteriskSwitch
+from telephony.switch.base import (
+    Arrived,
+    Channel,
+    Ended,
+    Offline,
+    Online,
+    RecordingFinished,
+    Replaced,
+    Ringing,
+    SwitchError,
+    SwitchUnreachable,
+    Up,
+)
+from tests.telephony.switch.ari_pbx import CAUSES
+from tests.telephony.switch.ari_server import AriServer
+from tests.telephony.switch.harness import Line, Listener, asterisk_line, wait_for
+
+Pair = tuple[Line, AriServer]
+
+
+@pytest.fixture
+def both(settings: Any) -> Iterator[Pair]:
+    """A switch that is online, and the Asterisk behind it."""
+    with asterisk_line(settings) as pair:
+        yield pair
+
+
+def asked(server: AriServer, *starts: str) -> list[str]:
+    """The requests whose path starts so, in their order."""
+    requests = [f"{method} {path}" for method, path, _ in server.pbx.requests]
+    return [request for request in requests if any(f" {start}" in request for start in starts)]
+
+
+# Outcomes
+
+
+@pytest.mark.parametrize("status", sorted(CAUSES))
+def test_the_cause_of_each_sip_status(both: Pair, status: int) -> None:
+    line, _ = both
+    line.switch.call_number("cc-1-1", f"+31205559{status}", presented="", ring_seconds=20)
+
+    ended = line.told(Ended, channel_id="cc-1-1")
+    assert (ended.cause, ended.tech_cause) == (CAUSES[status][0], str(status))
+    assert line.listener.of(Up) == []
+
+
+def test_a_dead_phone_is_given_up_after_the_ringing_time(both: Pair) -> None:
+    line, _ = both
+    channel_id = line.agent("109", ring_seconds=1)
+
+    ended = line.told(Ended, channel_id=channel_id)
+    assert (ended.cause, ended.tech_cause) == (19, "480")
+
+
+def test_early_media_is_no_ringing(both: Pair) -> None:
+    line, _ = both
+    line.switch.call_number("cc-1-1", "+48600100183", presented="", ring_seconds=20)
+
+    line.told(Up, channel_id="cc-1-1")
+    assert line.listener.of(Ringing) == []
+
+
+def test_whoever_hangs_up_in_a_bridge_ends_normally_and_outside_of_one_for_no_reason(both: Pair) -> None:
+    line, server = both
+    agent, customer, other = line.agent(), line.customer(), line.customer()
+    for channel_id in (agent, customer, other):
+        line.told(Up, channel_id=channel_id)
+    line.switch.join("cc-1", [agent, customer])
+
+    server.pbx.far_end_hangs_up(customer)
+    server.pbx.far_end_hangs_up(other)
+
+    assert line.told(Ended, channel_id=customer).cause == 16
+    assert line.told(Ended, channel_id=other).cause == 0
+
+
+def test_a_phone_that_is_picked_up_while_nobody_listens_is_gone_afterwards(both: Pair) -> None:
+    line, server = both
+    channel_id = line.customer("rings")
+    line.told(Ringing, channel_id=channel_id)
+    server.cut()
+    line.told(Offline)
+    wait_for(lambda: not server.pbx.is_connected("callcentre"))
+
+    server.pbx.picked_up(channel_id)
+    server.mend()
+
+    wait_for(lambda: len(line.listener.of(Online)) == 2)
+    assert line.switch.channels() == []
+    assert line.listener.of(Up) == []
+
+
+# What is asked for
+
+
+def test_a_call_is_originated_into_our_application_with_what_was_wanted(both: Pair) -> None:
+    line, server = both
+
+    line.switch.call_number("cc-7-1", "+48600100200", presented="+48221002003", ring_seconds=45)
+    line.switch.call_agent("cc-7-2", "101", presented='"O\'Neil" <1>,2', ring_seconds=30)
+
+    assert [
+        parameters for method, path, parameters in server.pbx.requests if (method, path) == ("POST", "channels")
+    ] == [
+        {
+            "endpoint": "PJSIP/+48600100200@trunk",
+            "app": "callcentre",
+            "channelId": "cc-7-1",
+            "timeout": "45",
+            "callerId": "+48221002003",
+        },
+        {"endpoint": "PJSIP/101", "app": "callcentre", "channelId": "cc-7-2", "timeout": "30", "callerId": "ONeil12"},
+    ]
+
+
+@pytest.mark.parametrize("number", ["", "1@elsewhere", "1&PJSIP/102", "abc", "1 2", "48/1", "+", "1\n"])
+def test_no_number_leads_elsewhere_than_to_the_trunk(both: Pair, number: str) -> None:
+    line, server = both
+
+    with pytest.raises(SwitchError) as refused:
+        line.switch.call_number("cc-1-1", number, presented="", ring_seconds=20)
+
+    assert refused.value.cause == 28
+    assert "POST channels" not in asked(server, "channels")
+
+
+@pytest.mark.parametrize("number", ["", "101@trunk", "101/102", "101&PJSIP/102"])
+def test_no_phone_leads_elsewhere(both: Pair, number: str) -> None:
+    line, server = both
+
+    with pytest.raises(SwitchError):
+        line.switch.call_agent("cc-1-1", number, presented="", ring_seconds=20)
+
+    assert "POST channels" not in asked(server, "channels")
+
+
+def test_an_unknown_trunk_is_refused(both: Pair, settings: Any) -> None:
+    line, _ = both
+    settings.TRUNK = "elsewhere"
+
+    with pytest.raises(SwitchError, match="500: Allocation failed"):
+        line.customer()
+
+
+def test_a_call_whose_answer_is_lost_is_not_asked_for_again(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    line, server = both
+    monkeypatch.setattr(ari, "TIMEOUTS_SECONDS", (2.0, 0.2))
+    server.is_mute = True
+
+    with pytest.raises(SwitchUnreachable):
+        line.agent()
+
+    server.is_mute = False
+    # It was placed all the same, and is found.
+    line.told(Up, channel_id="cc-1-1")
+    assert asked(server, "channels").count("POST channels") == 1
+    assert line.switch.channels() == [Channel("cc-1-1", is_up=True)]
+
+
+def test_a_connection_that_was_idle_is_not_used_for_a_call(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    line, server = both
+    line.agent("101")
+    monkeypatch.setattr(ari, "IDLE_SECONDS", 0.0)
+    # As Asterisk does to idle ones.
+    server.close_idle()
+
+    line.agent("102")
+
+    assert asked(server, "channels").count("POST channels") == 2
+
+
+def test_a_wrong_password_is_refused(both: Pair, settings: Any) -> None:
+    settings.ARI_PASSWORD = "wrong"
+    switch = AsteriskSwitch()
+
+    with pytest.raises(SwitchError, match="401: Authentication required"):
+        switch.channels()
+    listener = Listener(switch)
+    assert "401" in listener.told(Offline).reason
+    listener.stop()
+
+
+def test_a_stream_without_an_application_is_refused(both: Pair, settings: Any) -> None:
+    settings.ARI_APP = ""
+    listener = Listener(AsteriskSwitch())
+
+    assert "400" in listener.told(Offline).reason
+    listener.stop()
+
+
+# Callers
+
+
+def test_the_number_may_be_said_by_the_dialplan(both: Pair) -> None:
+    line, server = both
+
+    server.pbx.call_in("+48600100300", "s", "callcentre", "48221002003")
+    server.pbx.call_in("", "48221002004", "callcentre", "inbound")
+
+    wait_for(lambda: len(line.listener.of(Arrived)) == 2)
+    assert [(event.caller, event.dialled) for event in line.listener.of(Arrived)] == [
+        ("+48600100300", "48221002003"),
+        ("", "48221002004"),
+    ]
+
+
+def test_a_caller_who_has_hung_up_before_we_could_ask_about_him_has_called_all_the_same(both: Pair) -> None:
+    line, server = both
+
+    with server.pbx.lock:
+        caller = server.pbx.call_in("+48600100300", "48221002003")
+        assert caller
+        server.pbx.far_end_hangs_up(caller.id)
+
+    assert line.told(Ended, channel_id=caller.id).cause == 0
+    assert [type(event) for event in line.listener.events] == [Online, Arrived, Ended]
+
+
+def test_a_caller_who_is_there_already_is_told_of_by_a_new_stream(both: Pair) -> None:
+    line, server = both
+    caller = line.caller()
+    line.agent()
+    server.cut(for_good=False)
+
+    wait_for(lambda: len(line.listener.of(Arrived)) == 2)
+    assert {event.channel_id for event in line.listener.of(Arrived)} == {caller}
+    server.pbx.far_end_hangs_up(caller)
+    line.told(Ended, channel_id=caller)
+
+
+def test_callers_of_other_applications_are_not_ours(both: Pair, settings: Any) -> None:
+    line, server = both
+    server.pbx.connect(["another"], lambda message: None)
+    server.pbx.call_in("+48600100300", "48221002003", "another")
+
+    listener = Listener(line.switch)
+    listener.told(Online)
+
+    line.agent()
+    listener.told(Up)
+    assert listener.of(Arrived) == []
+    listener.stop()
+
+
+# The stream of events
+
+
+def test_a_stream_that_was_cut_is_opened_again_and_misses_what_happened(both: Pair) -> None:
+    line, server = both
+    agent = line.agent()
+    line.told(Up, channel_id=agent)
+
+    server.cut()
+    line.told(Offline)
+    line.switch.hang_up(agent)
+    server.mend()
+
+    wait_for(lambda: len(line.listener.of(Online)) == 2)
+    assert line.switch.channels() == []
+    other = line.agent("102")
+    line.told(Up, channel_id=other)
+    assert line.listener.of(Ended) == []
+
+
+def test_a_killed_switch_is_empty_when_it_is_back(both: Pair) -> None:
+    line, server = both
+    line.told(Up, channel_id=line.agent())
+
+    server.kill()
+    line.told(Offline)
+    with pytest.raises(SwitchUnreachable):
+        line.switch.channels()
+    with pytest.raises(SwitchUnreachable):
+        line.customer()
+    server.start()
+
+    wait_for(lambda: len(line.listener.of(Online)) == 2)
+    assert line.switch.channels() == []
+    line.told(Up, channel_id=line.agent())
+
+
+def test_the_longer_a_switch_is_away_the_longer_we_wait(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    line, server = both
+    waits: list[float | None] = []
+    closing = vars(line.switch)["_closing"]
+    really = threading.Event.wait
+
+    def wait(event: threading.Event, timeout: float | None = None) -> bool:
+        if event is closing:
+            waits.append(timeout)
+            return really(event, 0)
+        return really(event, timeout)
+
+    monkeypatch.setattr(threading.Event, "wait", wait)
+    server.cut()
+
+    wait_for(lambda: len(waits) > 6)
+    assert waits[:6] == [0.2, 0.5, 1.0, 2.0, 5.0, 5.0]
+
+
+def test_a_second_listener_takes_over_and_the_first_is_told(both: Pair) -> None:
+    line, _ = both
+
+    second = Listener(AsteriskSwitch())
+    second.told(Online)
+
+    line.told(Replaced)
+    wait_for(lambda: line.listener.is_over)
+    channel_id = line.agent()
+    second.told(Up, channel_id=channel_id)
+    assert line.listener.events[-1] == Replaced()
+    second.stop()
+
+
+def test_a_peer_that_has_gone_silent_is_noticed(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    line, server = both
+    monkeypatch.setattr(asterisk, "PING_SECONDS", 0.2)
+    monkeypatch.setattr(asterisk, "PONG_SECONDS", 0.2)
+    server.is_deaf = True
+    server.cut(for_good=False)
+
+    wait_for(lambda: len(line.listener.of(Offline)) > 1)
+    server.is_deaf = False
+
+
+# Recordings
+
+
+def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
+    line, server = both
+    agent, customer = line.agent(), line.customer()
+    for channel_id in (agent, customer):
+        line.told(Up, channel_id=channel_id)
+
+    line.switch.join("cc-1", [agent, customer], record_as="17.4")
+    line.switch.part("cc-1")
+
+    line.told(RecordingFinished, name="17.4")
+    steps = [request for request in asked(server, "recordings", "bridges") if not request.startswith("GET")]
+    assert steps == [
+        "POST bridges",
+        "POST bridges/cc-1/addChannel",
+        "POST bridges/cc-1/record",
+        "POST recordings/live/17.4/stop",
+        "DELETE bridges/cc-1",
+    ]
+
+
+def test_a_conversation_that_cannot_be_recorded_goes_on(both: Pair) -> None:
+    line, server = both
+    server.pbx.stored["17.4"] = 1
+    agent, customer = line.agent(), line.customer()
+    for channel_id in (agent, customer):
+        line.told(Up, channel_id=channel_id)
+
+    line.switch.join("cc-1", [agent, customer], record_as="17.4")
+
+    assert {one.bridge for one in server.pbx.lines.values()} == {"cc-1"}
+
+
+def test_a_recording_that_breaks_off_is_no_short_recording(both: Pair) -> None:
+    line, server = both
+    server.pbx.stored["17.4"] = 60
+    server.breaks_off = True
+
+    with pytest.raises(SwitchUnreachable):
+        b"".join(line.switch.recording("17.4"))
+
+
+def test_what_does_not_exist_cannot_be_read(both: Pair) -> None:
+    line, _ = both
+
+    with pytest.raises(SwitchError, match="404: Recording not found"):
+        b"".join(line.switch.recording("../etc/passwd"))

@@ -1,0 +1,246 @@
+"""What every switch does alike: the same tests against the simulated one and against Asterisk's stand-in."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from telephony.switch import simulation
+from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
+from tests.telephony.switch.harness import Line, asterisk_line, simulated_line, wait_for
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("simulated", marks=pytest.mark.django_db(transaction=True)),
+        "asterisk",
+        "asterisk that tells all twice",
+    ]
+)
+def line(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
+    if request.param == "simulated":
+        # Here nobody hangs up by himself.
+        monkeypatch.setattr(simulation, "TALK", (20_000.0, 20_000.0))
+        with simulated_line(settings, monkeypatch) as line:
+            yield line
+    else:
+        copies = 2 if "twice" in request.param else 1
+        with asterisk_line(settings, copies=copies, variables=3) as (line, _):
+            yield line
+
+
+def joined(line: Line, record_as: str = "") -> tuple[str, str]:
+    """An agent and a customer who talk."""
+    agent, customer = line.agent(), line.customer()
+    for channel_id in (agent, customer):
+        line.told(Up, channel_id=channel_id)
+    line.switch.join("cc-1", [agent, customer], record_as=record_as)
+    return agent, customer
+
+
+def test_a_phone_rings_and_is_picked_up(line: Line) -> None:
+    channel_id = line.agent()
+
+    line.told(Up, channel_id=channel_id)
+    assert len(line.listener.of(Ringing, channel_id=channel_id)) == 1
+    assert line.listener.of(Ended) == []
+    assert line.switch.channels() == [Channel(channel_id, is_up=True)]
+
+
+def test_a_number_outside_rings_and_is_picked_up(line: Line) -> None:
+    channel_id = line.customer()
+
+    line.told(Up, channel_id=channel_id)
+    assert len(line.listener.of(Ringing, channel_id=channel_id)) == 1
+    assert len(line.listener.of(Up, channel_id=channel_id)) == 1
+
+
+def test_a_second_call_to_a_phone_is_offered_and_picked_up(line: Line) -> None:
+    first = line.agent()
+    line.told(Up, channel_id=first)
+
+    second = line.agent()
+
+    line.told(Up, channel_id=second)
+    assert {channel.id for channel in line.switch.channels()} == {first, second}
+
+
+@pytest.mark.parametrize(
+    ("what", "cause", "tech_cause"),
+    [("busy", 17, "486"), ("refuses", 21, "603"), ("unknown", 1, "404"), ("fails", 38, "500")],
+)
+def test_the_cause_of_what_is_not_answered(line: Line, what: str, cause: int, tech_cause: str) -> None:
+    channel_id = line.customer(what)
+
+    ended = line.told(Ended, channel_id=channel_id)
+    assert (ended.cause, ended.tech_cause) == (cause, tech_cause)
+    assert line.listener.of(Up) == []
+    assert line.switch.channels() == []
+
+
+@pytest.mark.parametrize("what", ["rings", "silent"])
+def test_a_phone_that_nobody_picks_up_is_given_up_after_the_ringing_time(line: Line, what: str) -> None:
+    channel_id = line.customer(what, ring_seconds=1)
+
+    ended = line.told(Ended, channel_id=channel_id)
+    # The 480 is the switch's own: nobody sent it.
+    assert (ended.cause, ended.tech_cause) == (19, "480")
+    assert bool(line.listener.of(Ringing)) == (what == "rings")
+    assert line.listener.of(Up) == []
+
+
+def test_an_unknown_phone_is_refused(line: Line) -> None:
+    with pytest.raises(SwitchError):
+        line.agent("no-such-phone")
+
+    assert line.switch.channels() == []
+
+
+def test_a_channel_that_is_there_already_is_not_asked_for_twice(line: Line) -> None:
+    channel_id = line.agent()
+    line.told(Up, channel_id=channel_id)
+
+    line.switch.call_agent(channel_id, "101", presented="", ring_seconds=20)
+
+    assert line.switch.channels() == [Channel(channel_id, is_up=True)]
+    assert len(line.listener.of(Up)) == 1
+
+
+def test_a_ringing_phone_is_let_go_with_the_cause_that_was_given(line: Line) -> None:
+    channel_id = line.customer("rings")
+    line.told(Ringing, channel_id=channel_id)
+
+    line.switch.hang_up(channel_id, 26)
+
+    assert line.told(Ended, channel_id=channel_id).cause == 26
+
+
+def test_hanging_up_twice_is_told_once(line: Line) -> None:
+    channel_id = line.agent()
+    line.told(Up, channel_id=channel_id)
+
+    line.switch.hang_up(channel_id)
+    line.switch.hang_up(channel_id)
+
+    assert line.told(Ended, channel_id=channel_id).cause == 16
+    other = line.agent("102")
+    line.told(Up, channel_id=other)
+    assert len(line.listener.of(Ended)) == 1
+
+
+def test_one_leg_that_ends_does_not_end_the_other(line: Line) -> None:
+    agent, customer = joined(line)
+
+    line.switch.hang_up(customer)
+
+    line.told(Ended, channel_id=customer)
+    assert line.switch.channels() == [Channel(agent, is_up=True)]
+
+
+def test_joining_again_changes_nothing(line: Line) -> None:
+    agent, customer = joined(line)
+
+    line.switch.join("cc-1", [agent, customer])
+
+    assert {channel.id for channel in line.switch.channels()} == {agent, customer}
+
+
+def test_parted_channels_stay_up_and_can_be_joined_again(line: Line) -> None:
+    agent, customer = joined(line)
+
+    line.switch.part("cc-1")
+    line.switch.part("cc-1")
+    line.switch.play_music(customer, "default")
+    line.switch.stop_music(customer)
+    line.switch.join("cc-1", [agent, customer])
+
+    assert {channel.id for channel in line.switch.channels()} == {agent, customer}
+    assert line.listener.of(Ended) == []
+
+
+def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
+    agent = line.agent()
+    line.told(Up, channel_id=agent)
+    customer = line.customer("rings")
+
+    with pytest.raises(SwitchError):
+        line.switch.join("cc-1", [agent, customer])
+
+
+@pytest.mark.parametrize("command", ["answer", "play_music", "stop_music", "join"])
+def test_what_is_asked_of_a_channel_that_is_gone_is_refused(line: Line, command: str) -> None:
+    commands: dict[str, list[Any]] = {"play_music": ["cc-9-9", "default"], "join": ["cc-9", ["cc-9-9"]]}
+
+    with pytest.raises(SwitchError):
+        getattr(line.switch, command)(*commands.get(command, ["cc-9-9"]))
+
+
+def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
+    caller, agent = line.caller(), line.agent()
+    line.told(Up, channel_id=agent)
+
+    line.switch.answer(caller)
+    line.switch.answer(caller)
+    line.switch.play_music(caller, "default")
+    line.switch.stop_music(caller)
+    line.switch.join("cc-1", [caller, agent])
+
+    arrived = line.listener.told(Arrived)
+    assert (arrived.caller, arrived.dialled) == ("+48600100300", "48221002003")
+    assert set(line.switch.channels()) == {Channel(caller, is_up=True), Channel(agent, is_up=True)}
+    assert [event.channel_id for event in line.listener.of(Up)] == [agent]
+
+
+def test_the_end_of_a_caller_is_told(line: Line) -> None:
+    caller = line.caller()
+
+    line.switch.hang_up(caller, 1)
+
+    assert line.told(Ended, channel_id=caller).cause == 1
+
+
+def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line) -> None:
+    agent, customer = joined(line, record_as="1416225570.341")
+    line.switch.hang_up(customer)
+    line.switch.hang_up(agent)
+    for channel_id in (agent, customer):
+        line.told(Ended, channel_id=channel_id)
+
+    line.switch.part("cc-1")
+
+    finished = line.told(RecordingFinished)
+    assert (finished.name, finished.is_failed) == ("1416225570.341", False)
+    sound = b"".join(line.switch.recording("1416225570.341"))
+    assert (sound[:4], sound[8:12]) == (b"RIFF", b"WAVE")
+    assert len(sound) > 44
+
+
+def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
+    joined(line, record_as="1.2")
+    line.switch.part("cc-1")
+    line.told(RecordingFinished)
+
+    line.switch.remove_recording("1.2")
+    line.switch.remove_recording("1.2")
+
+    with pytest.raises(SwitchError):
+        b"".join(line.switch.recording("1.2"))
+
+
+def test_thirty_calls_at_once(line: Line) -> None:
+    calls = [threading.Thread(target=line.customer) for _ in range(30)]
+    for call in calls:
+        call.start()
+    for call in calls:
+        call.join()
+
+    wait_for(lambda: len(line.listener.of(Up)) == 30)
+    assert len(line.switch.channels()) == 30
+
+
+def test_closing_ends_the_stream_of_events(line: Line) -> None:
+    line.listener.stop()
+
+    wait_for(lambda: line.listener.is_over)
+    assert line.listener.events == [Online()]

@@ -1,0 +1,94 @@
+"""Setting up calls and handling them, over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from telephony.models import CallCommand, Connection
+from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def codes(response: Any) -> set[tuple[str, int]]:
+    return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
+
+
+def test_a_call_is_stored_and_answered_without_a_body(api: ApiClient) -> None:
+    agent = AgentFactory(number="101")
+
+    response = api.post("/api/connections/call", {"sip": 101, "phone_number": "22 555 01 07"})
+
+    connection = Connection.objects.get()
+    assert (response.status_code, response.content) == (204, b"")
+    assert (connection.state, connection.agent, connection.dst_number) == ("queued", agent, "+48225550107")
+    assert connection.request_id == response["X-Request-Id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, {("sip", 100001), ("phone_number", 100001)}),
+        ({"sip": "999", "phone_number": "0800-FLOWERS"}, {("sip", 140301), ("phone_number", 121001)}),
+        ({"sip": "101", "phone_number": "tel:"}, {("phone_number", 100001)}),
+        ({"sip": "101", "phone_number": "1" * 65}, {("phone_number", 121003)}),
+        ({"sip": ["101"], "phone_number": "+48225550107"}, {("sip", 100002)}),
+    ],
+)
+def test_a_call_that_cannot_be_is_refused_with_every_fault(
+    api: ApiClient, body: dict[str, Any], expected: set[tuple[str, int]]
+) -> None:
+    AgentFactory(number="101")
+
+    response = api.post("/api/connections/call", body)
+
+    assert (response.status_code, codes(response)) == (400, expected)
+    assert not Connection.objects.exists()
+
+
+def test_a_repeated_request_with_a_key_calls_once(api: ApiClient) -> None:
+    AgentFactory(number="101")
+    body = {"sip": "101", "phone_number": "+48225550107"}
+
+    answers = [api.post("/api/connections/call", body, HTTP_IDEMPOTENCY_KEY="once") for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [204, 204]
+    assert Connection.objects.count() == 1
+
+
+def test_a_call_is_named_by_its_id_with_a_dot(api: ApiClient) -> None:
+    connection = ConnectionFactory(talking=True)
+    paths = [f"/api/connections/{name}/hold" for name in (connection.uid, connection.pk, f"1.{connection.pk}")]
+
+    assert [api.post(path).status_code for path in paths] == [204, 404, 404]
+    assert CallCommand.objects.get().connection == connection
+
+
+def test_what_is_asked_of_a_call_in_another_state_conflicts(api: ApiClient) -> None:
+    over, talking = ConnectionFactory(), ConnectionFactory(talking=True)
+
+    answers = [
+        api.post(f"/api/connections/{over.uid}/hangup"),
+        api.post(f"/api/connections/{talking.uid}/resume"),
+        api.post(f"/api/connections/{over.uid}/transfer", {"number": "101"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [409] * 3
+    assert [codes(answer) for answer in answers] == [{("", 140302)}, {("", 140304)}, {("", 140302)}]
+
+
+def test_a_transfer_names_one_place(api: ApiClient) -> None:
+    talking, queue = ConnectionFactory(talking=True), QueueFactory()
+    path = f"/api/connections/{talking.uid}/transfer"
+
+    refusals = [
+        api.post(path),
+        api.post(path, {"queue_id": queue.pk, "number": "101"}),
+        api.post(path, {"queue_id": 9}),
+    ]
+    accepted = api.post(path, {"queue_id": str(queue.pk), "number": ""})
+
+    assert [refusal.status_code for refusal in refusals] == [400] * 3
+    assert accepted.status_code == 204
+    assert CallCommand.objects.get().arguments == {"queue_id": queue.pk}

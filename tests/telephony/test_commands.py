@@ -1,0 +1,225 @@
+"""What somebody asks of a call that goes on, carried out once and in order."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from callcentre.errors import Conflict, ErrorCode, Invalid
+from telephony.calls import commands, handling, placing
+from telephony.models import Agent, AgentState, CallCommand, Connection, Leg, Transfer, TransferShortcut
+from telephony.switch.base import Ended, Up
+from tests.conftest import ACTOR
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NUMBER = "+48225550107"
+
+
+@pytest.fixture
+def agent() -> Agent:
+    agent: Agent = AgentFactory(login="anna", number="101")
+    agent.log_in(ACTOR)
+    return agent
+
+
+@pytest.fixture
+def talking(agent: Agent, switch: RecordingSwitch) -> Connection:
+    connection = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
+    placing.place(connection.pk)
+    for number in (1, 2):
+        handling.handle(Up(channel(connection, number), timezone.now()))
+    switch.told.clear()
+    return fresh(connection)
+
+
+def channel(connection: Connection, number: int) -> str:
+    return f"cc-{connection.pk}-{number}"
+
+
+def fresh(connection: Connection) -> Connection:
+    return Connection.objects.get(pk=connection.pk)
+
+
+def carry_out_all() -> None:
+    for pk, connection_id in commands.outstanding():
+        commands.carry_out(pk, connection_id)
+
+
+def kinds() -> dict[str, str]:
+    return dict(AgentState.objects.filter(ended_at=None).values_list("agent__login", "kind"))
+
+
+def test_a_call_is_put_on_hold_and_resumed(talking: Connection, switch: RecordingSwitch) -> None:
+    commands.ask(ACTOR, talking, "hold")
+    carry_out_all()
+    held = fresh(talking).is_on_hold
+    commands.ask(ACTOR, fresh(talking), "resume")
+    carry_out_all()
+
+    bridge, agent, customer = f"cc-{talking.pk}", channel(talking, 1), channel(talking, 2)
+    assert switch.told == [
+        ("part", bridge),
+        ("play_music", customer, "default"),
+        ("stop_music", customer),
+        ("join", bridge, agent, customer),
+    ]
+    assert (held, fresh(talking).is_on_hold) == (True, False)
+
+
+def test_a_call_is_hung_up(talking: Connection, switch: RecordingSwitch) -> None:
+    commands.ask(ACTOR, talking, "hang_up")
+    carry_out_all()
+
+    over = fresh(talking)
+    assert (over.state, over.disposition, over.hung_up_by) == ("ended", "ANSWERED", "agent")
+    assert [command[0] for command in switch.told] == ["hang_up", "hang_up", "part"]
+    assert kinds() == {"anna": "free"}
+
+
+def test_a_call_that_nobody_has_placed_yet_can_be_given_up(agent: Agent, switch: RecordingSwitch) -> None:
+    connection = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
+    commands.ask(ACTOR, connection, "hang_up")
+    carry_out_all()
+    placing.place(connection.pk)
+
+    assert (switch.told, fresh(connection).disposition) == ([], "FAILED")
+
+
+def test_a_call_is_handed_on_to_a_number(talking: Connection, switch: RecordingSwitch) -> None:
+    commands.ask_transfer(ACTOR, talking, [], number="22 555 01 99")
+    carry_out_all()
+    while_ringing, doing = fresh(talking).state, kinds()
+    told = list(switch.told)
+    handling.handle(Ended(channel(talking, 1), timezone.now(), 16))
+    handling.handle(Up(channel(talking, 3), timezone.now()))
+
+    bridge, agent, customer, target = f"cc-{talking.pk}", *(channel(talking, n) for n in (1, 2, 3))
+    assert told == [
+        ("hang_up", agent),
+        ("part", bridge),
+        ("play_music", customer, "default"),
+        ("call_number", target, "+48225550199", ""),
+    ]
+    assert switch.told[len(told) :] == [("stop_music", customer), ("join", bridge, customer, target)]
+    assert (while_ringing, fresh(talking).state, doing) == ("dialling", "talking", {"anna": "free"})
+    transfer = Transfer.objects.get()
+    assert (transfer.number, transfer.from_agent, transfer.actor_name) == ("+48225550199", talking.agent, ACTOR.name)
+
+
+def test_a_call_is_handed_on_to_another_agents_phone(talking: Connection, switch: RecordingSwitch) -> None:
+    other = AgentFactory(login="piotr", number="102")
+    other.log_in(ACTOR)
+    commands.ask_transfer(ACTOR, talking, [], number="102")
+    carry_out_all()
+    ringing = kinds()
+    handling.handle(Up(channel(talking, 3), timezone.now()))
+    talking_now = kinds()
+    handling.handle(Ended(channel(talking, 3), timezone.now(), 16))
+
+    assert ("call_agent", channel(talking, 3), "102", NUMBER) in switch.told
+    assert ringing == {"anna": "free", "piotr": "ringing"}
+    assert talking_now == {"anna": "free", "piotr": "talking"}
+    assert kinds() == {"anna": "free", "piotr": "free"}
+    assert (fresh(talking).agent, fresh(talking).hung_up_by) == (other, "agent")
+
+
+def test_a_transfer_that_reaches_nobody_ends_the_call(talking: Connection, switch: RecordingSwitch) -> None:
+    AgentFactory(login="piotr", number="102").log_in(ACTOR)
+    commands.ask_transfer(ACTOR, talking, [], number="102")
+    carry_out_all()
+    handling.handle(Ended(channel(talking, 3), timezone.now(), 17))
+
+    over = fresh(talking)
+    assert (over.disposition, over.hung_up_by, over.cause) == ("ANSWERED", "system", 17)
+    assert switch.told[-2:] == [("hang_up", channel(talking, 2)), ("part", f"cc-{talking.pk}")]
+    assert kinds() == {"anna": "free", "piotr": "free"}
+
+
+def test_a_customer_who_hangs_up_while_the_target_rings_ends_the_call(
+    talking: Connection, switch: RecordingSwitch
+) -> None:
+    commands.ask_transfer(ACTOR, talking, [], number="22 555 01 99")
+    carry_out_all()
+    handling.handle(Ended(channel(talking, 2), timezone.now(), 16))
+
+    assert fresh(talking).hung_up_by == "customer"
+    assert ("hang_up", channel(talking, 3)) in switch.told
+
+
+def test_a_call_is_handed_on_to_a_queue_and_waits_there(talking: Connection, switch: RecordingSwitch) -> None:
+    queue = QueueFactory(music_class="jazz")
+    commands.ask_transfer(ACTOR, talking, [], queue_id=queue.pk)
+    carry_out_all()
+
+    assert (fresh(talking).state, fresh(talking).queue) == ("waiting", queue)
+    assert ("play_music", channel(talking, 2), "jazz") in switch.told
+    assert Leg.objects.get(channel_id=channel(talking, 1)).hangup_asked_at is not None
+    assert kinds() == {"anna": "free"}
+
+
+def test_a_shortcut_leads_where_it_says(talking: Connection, switch: RecordingSwitch) -> None:
+    shortcut = TransferShortcut.objects.create(name="Office", number="22 555 01 99")
+    commands.ask_transfer(ACTOR, talking, [], transfer_shortcut_id=shortcut.pk)
+
+    assert CallCommand.objects.get().arguments == {"number": "+48225550199"}
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "field"),
+    [
+        ({}, ErrorCode.TRANSFER_TARGET, ""),
+        ({"number": "102", "queue_id": 1}, ErrorCode.TRANSFER_TARGET, ""),
+        ({"number": "CALL-ME"}, ErrorCode.PHONE_LETTERS, "number"),
+        ({"queue_id": 0}, ErrorCode.QUEUE_UNKNOWN, "queue_id"),
+        ({"transfer_shortcut_id": 0}, ErrorCode.SHORTCUT_UNKNOWN, "transfer_shortcut_id"),
+    ],
+)
+def test_a_transfer_needs_one_place_that_there_is(
+    talking: Connection, target: dict[str, Any], code: ErrorCode, field: str
+) -> None:
+    with pytest.raises(Invalid) as refusal:
+        commands.ask_transfer(ACTOR, talking, [], **target)
+
+    assert (code, field) in [(fault.code, fault.field) for fault in refusal.value.faults]
+    assert not CallCommand.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "is_on_hold", "kind", "code"),
+    [
+        ("ended", False, "hang_up", ErrorCode.CALL_OVER),
+        ("dialling", False, "hold", ErrorCode.CALL_NOT_TALKING),
+        ("talking", True, "hold", ErrorCode.CALL_ON_HOLD),
+        ("talking", False, "resume", ErrorCode.CALL_NOT_ON_HOLD),
+        ("waiting", False, "transfer", ErrorCode.CALL_NOT_TALKING),
+    ],
+)
+def test_a_call_in_another_state_is_left_alone(state: str, is_on_hold: bool, kind: str, code: ErrorCode) -> None:
+    connection = Connection(state=state, is_on_hold=is_on_hold)
+
+    with pytest.raises(Conflict) as refusal:
+        commands.ask(ACTOR, connection, kind, {"number": "102"})
+
+    assert refusal.value.code is code
+    assert not CallCommand.objects.exists()
+
+
+def test_a_command_that_comes_too_late_says_so(talking: Connection, switch: RecordingSwitch) -> None:
+    commands.ask(ACTOR, talking, "hold")
+    handling.handle(Ended(channel(talking, 2), timezone.now(), 16))
+    switch.told.clear()
+    carry_out_all()
+
+    assert switch.told == []
+    assert CallCommand.objects.get(error="The call is over.").done_at is not None
+
+
+def test_a_command_is_carried_out_once(talking: Connection, switch: RecordingSwitch) -> None:
+    command = commands.ask(ACTOR, talking, "hold")
+    for _ in range(2):
+        commands.carry_out(command.pk, talking.pk)
+
+    assert len(switch.told) == 2

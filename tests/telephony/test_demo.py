@@ -1,0 +1,90 @@
+"""The demonstration: something of everything for every agent, once, the same every time."""
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from telephony import demo
+from telephony.demo_month import Month, days
+from telephony.models import Agent, AgentSession, AgentState, Connection, Leg, Offer, Pause, Queue, Transfer
+
+pytestmark = pytest.mark.django_db
+
+AGENTS = [f"agent{number}" for number in range(1, 6)]
+
+
+@pytest.fixture(autouse=True)
+def _seeded(db: None) -> None:
+    demo.seed()
+
+
+def test_every_agent_has_something_of_everything() -> None:
+    agents = Agent.objects.order_by("login")
+
+    assert [agent.login for agent in agents] == AGENTS
+    for agent in agents:
+        assert_has_something_of_everything(agent)
+
+
+def assert_has_something_of_everything(agent: Agent) -> None:
+    assert agent.sessions.count() > 20
+    assert set(agent.states.values_list("kind", flat=True)) == {"free", "ringing", "talking", "wrap_up", "paused"}
+    assert set(agent.states.exclude(pause=None).values_list("pause__name", flat=True)) == {"Break", "Lunch", "Training"}
+    assert set(agent.offers.values_list("outcome", flat=True)) >= {"answered", "not_answered", "refused"}
+    assert agent.offers.filter(transferred_at__isnull=False).exists()
+    outbound = agent.connections.filter(direction="OUTBOUND")
+    assert set(outbound.values_list("disposition", flat=True)) == {"ANSWERED", "BUSY", "NO ANSWER", "FAILED"}
+
+
+def test_a_second_time_adds_nothing() -> None:
+    def counts() -> list[int]:
+        models: list[Any] = [Agent, Queue, Connection, Leg, Offer, Transfer, AgentSession, AgentState]
+        return [model.objects.count() for model in models]
+
+    before = counts()
+    demo.seed()
+
+    assert counts() == before
+
+
+def test_it_is_the_same_every_time() -> None:
+    def calls() -> list[tuple[Any, ...]]:
+        month = Month(Queue.objects.get(), list(Agent.objects.order_by("login")), list(Pause.objects.all()))
+        for day in days():
+            month.play(day)
+        return [(call.created_at, call.src, call.dst, call.disposition, call.ended_at) for call in month.connections]
+
+    assert calls() == calls()
+
+
+def test_all_of_it_is_over_and_of_the_last_thirty_days() -> None:
+    today = timezone.localdate()
+
+    assert not Connection.objects.open().exists()
+    assert not AgentState.objects.filter(ended_at=None).exists()
+    days = {timezone.localdate(start) for start in Connection.objects.values_list("created_at", flat=True)}
+    assert days == {today - timedelta(days=back) for back in range(1, 31)}
+
+
+def test_some_callers_gave_up_and_some_calls_went_on_to_a_second_agent() -> None:
+    given_up = Connection.objects.filter(direction="INBOUND", disposition="NO ANSWER")
+    second = Offer.objects.filter(
+        outcome="answered", connection__agent=F("agent"), offered_at__gt=F("connection__created_at")
+    )
+
+    assert given_up.filter(offers=None).exists()
+    assert given_up.exclude(offers=None).exists()
+    assert second.filter(connection__offers__outcome="not_answered").exists()
+
+
+def test_states_fill_sessions_without_a_gap() -> None:
+    for session in AgentSession.objects.all():
+        within = session.agent.states.filter(started_at__gte=session.started_at, ended_at__lte=session.ended_at)
+        spans = sorted(within.values_list("started_at", "ended_at"))
+        assert spans[0][0] == session.started_at
+        assert spans[-1][1] == session.ended_at
+        assert all(ends == begins for (_, ends), (begins, _) in pairwise(spans))

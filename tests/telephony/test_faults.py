@@ -1,0 +1,225 @@
+"""Faults that really happen: a listener, a worker, the switch, the broker, the database that are killed.
+
+Whatever happens, no call goes on for ever, no agent stays in one, nothing is called or counted twice.
+"""
+
+import signal
+import subprocess
+from collections.abc import Generator
+from contextlib import ExitStack, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection as database
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.celery import app
+from callcentre.embedded import Stores
+from telephony.models import Agent, AgentState, Connection, Leg
+from tests.telephony.processes import (
+    Service,
+    assert_over_and_counted_once,
+    calls,
+    in_state,
+    some_agents,
+    wait_for,
+)
+from tests.telephony.switch.ari_server import ari_server
+
+CALLS = 30
+
+
+@pytest.fixture
+def service(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Service]:
+    """An Asterisk whose phones are picked up after a moment, and tells things twice; nobody listens yet."""
+
+    def publish(task: str, *args: Any) -> None:
+        def send() -> None:
+            with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
+                broker.transport_options = {**(broker.transport_options or {}), "max_retries": 1, "interval_start": 0}
+                app.send_task(task, args=args, connection=broker)
+
+        transaction.on_commit(send)
+
+    monkeypatch.setattr("telephony.models.connection.wake", publish)
+    (tmp_path / "run").mkdir()
+    with database.cursor() as cursor:
+        cursor.execute("TRUNCATE telephony_connection, telephony_agent, webhooks_event CASCADE")
+    with ari_server(pick_up=0.3, copies=2) as ari:
+        yield Service(stores, tmp_path, ari)
+
+
+@pytest.fixture
+def agents(service: Service) -> list[Agent]:
+    return some_agents(CALLS)
+
+
+def kill(victim: subprocess.Popen[bytes]) -> None:
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+
+
+def test_a_listener_killed_in_the_middle_of_thirty_calls_goes_on_where_it_was(
+    service: Service, agents: list[Agent]
+) -> None:
+    with ExitStack() as context:
+        context.enter_context(service.worker())
+        victim = context.enter_context(service.listener())
+        pks = calls(agents)
+        wait_for(lambda: in_state("talking", pks) > 3, "some talk")
+        kill(victim)
+        # The switch lets go whoever picks up now. Of those who talk some hang up: nobody hears of it.
+        wait_for(lambda: all(line.state == "Up" for line in list(service.ari.pbx.lines.values())), "no more ringing")
+        talking = list(Connection.objects.filter(state="talking").order_by("pk").values_list("pk", flat=True))
+        service.hang_up(2, talking[:2])
+        service.hang_up(1, talking[2:4])
+
+        context.enter_context(service.listener())
+        wait_for(lambda: in_state("talking", pks) + in_state("ended", pks) == CALLS, "none is left half-way")
+        wait_for(lambda: in_state("ended", talking) == 4, "those who hung up are let go")
+        wait_for(lambda: len(service.bridged()) == in_state("talking", pks), "the others hear each other")
+        assert in_state("talking", talking[4:]) == len(talking) - 4
+        service.hang_up(2, list(Connection.objects.filter(state="talking").values_list("pk", flat=True)))
+
+        assert_over_and_counted_once(service, pks)
+        assert set(Connection.objects.filter(pk__in=talking).values_list("disposition", flat=True)) == {"ANSWERED"}
+        by = dict(Connection.objects.values_list("pk", "hung_up_by"))
+        assert [by[pk] for pk in talking[:4]] == ["customer", "customer", "agent", "agent"]
+
+
+def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, agents: list[Agent]) -> None:
+    with service.worker(), service.listener():
+        pks = calls(agents)
+        wait_for(lambda: in_state("talking", pks) == CALLS, "all talk")
+        service.ari.cut()
+        wait_for(lambda: service.count_in_log("the switch is not heard"), "noticed")
+        service.hang_up(2, pks[:10])
+        service.hang_up(1, pks[5:15])
+        # Asked for while nobody hears: their agents' phones ring, and are let go by the switch when picked up.
+        others = calls(agents[:3])
+        phones = {f"cc-{pk}-1" for pk in others}
+        wait_for(lambda: phones <= service.asked.keys() and not phones & service.ari.pbx.lines.keys(), "let go")
+        service.ari.mend()
+
+        wait_for(lambda: in_state("ended", pks) == 15 and in_state("ended", others) == 3, "made up for")
+        assert in_state("talking", pks[15:]) == 15
+        service.hang_up(1, pks[15:])
+
+        assert_over_and_counted_once(service, [*pks, *others])
+        assert set(Connection.objects.filter(pk__in=pks).values_list("disposition", flat=True)) == {"ANSWERED"}
+        assert set(Connection.objects.filter(pk__in=others).values_list("disposition", flat=True)) == {"FAILED"}
+        by = dict(Connection.objects.values_list("pk", "hung_up_by"))
+        assert [by[pk] for pk in pks[:15]] == ["customer"] * 5 + ["system"] * 5 + ["agent"] * 5
+
+
+def test_a_switch_that_is_killed_takes_its_calls_with_it(service: Service, agents: list[Agent]) -> None:
+    with service.worker(), service.listener():
+        pks = calls(agents)
+        wait_for(lambda: in_state("talking", pks) > 10, "some talk")
+        service.kill_switch()
+        service.ari.start()
+        wait_for(lambda: in_state("ended", pks) == CALLS, "all ended")
+
+        again = calls(agents)
+        wait_for(lambda: in_state("talking", again) == CALLS, "all talk again")
+        service.hang_up(2, again)
+
+        assert_over_and_counted_once(service, [*pks, *again])
+        assert set(Connection.objects.filter(pk__in=pks).values_list("hung_up_by", flat=True)) <= {"system", "agent"}
+
+
+def test_of_two_listeners_one_leads_and_the_other_takes_its_place(service: Service, agents: list[Agent]) -> None:
+    with service.worker(), service.listener() as first:
+        wait_for(lambda: service.count_in_log('"leading"') == 1, "one leads")
+        with service.listener():
+            pks = calls(agents)
+            wait_for(lambda: in_state("talking", pks) == CALLS, "all talk")
+            led = service.count_in_log('"leading"')
+            kill(first)
+            wait_for(lambda: service.count_in_log("the switch is heard") == 2, "the second takes over")
+            service.hang_up(2, pks)
+
+            assert_over_and_counted_once(service, pks)
+            assert led == 1
+
+
+def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service: Service, agents: list[Agent]) -> None:
+    with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="before") as victim:
+        pks = calls(agents[:1])
+        victim.wait(60)
+        state = Connection.objects.get().state
+
+        with service.worker():
+            assert_over_and_counted_once(service, pks)
+
+    over = Connection.objects.get()
+    assert (state, over.disposition, over.hung_up_by) == ("originating", "FAILED", "system")
+    assert service.asked == {}
+
+
+def test_a_worker_killed_between_originate_and_reply_has_called_once(service: Service, agents: list[Agent]) -> None:
+    with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="after") as victim:
+        pks = calls(agents[:1])
+        victim.wait(60)
+
+        with service.worker():
+            wait_for(lambda: in_state("talking", pks) == 1, "they talk")
+            service.hang_up(2, pks)
+
+            assert_over_and_counted_once(service, pks)
+
+    assert Connection.objects.get().disposition == "ANSWERED"
+    assert len(service.asked) == 2
+
+
+def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service: Service, agents: list[Agent]) -> None:
+    broker = service.stores._servers["redis_url"].process
+    assert broker is not None
+    with service.worker(), service.listener():
+        broker.kill()
+        broker.wait()
+        try:
+            pks = calls(agents)
+            wait_for(lambda: in_state("talking", pks) == CALLS, "all talk")
+        finally:
+            assert service.stores.revive() == ["Valkey"]
+        service.hang_up(2, pks)
+
+        assert_over_and_counted_once(service, pks)
+
+
+def test_a_call_that_nobody_could_place_in_time_has_failed_and_is_not_placed_later(
+    service: Service, agents: list[Agent]
+) -> None:
+    pks = calls(agents[:2])
+    Connection.objects.filter(pk=pks[0]).update(place_until=timezone.now() - timedelta(seconds=1))
+
+    with service.listener():
+        wait_for(lambda: in_state("talking", pks[1:]) == 1, "the other one talks")
+        service.hang_up(2, pks[1:])
+
+        assert_over_and_counted_once(service, pks)
+    assert Connection.objects.get(pk=pks[0]).disposition == "FAILED"
+    assert not Leg.objects.filter(connection=pks[0]).exists()
+
+
+def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service, agents: list[Agent]) -> None:
+    postgres = service.stores._servers["database_url"].process
+    assert postgres is not None
+    with service.worker(), service.listener():
+        pks = calls(agents)
+        wait_for(lambda: in_state("talking", pks) > 3, "some talk")
+        # At once, as in a crash: the next start recovers.
+        postgres.send_signal(signal.SIGQUIT)
+        postgres.wait(20)
+        assert service.stores.revive() == ["PostgreSQL"]
+        database.close()
+        wait_for(lambda: in_state("talking", pks) + in_state("ended", pks) == CALLS, "none is left half-way")
+        wait_for(lambda: len(service.bridged()) == in_state("talking", pks), "they hear each other")
+        service.hang_up(2, [pk for pk in pks if f"cc-{pk}-2" in service.ari.pbx.lines])
+
+        assert_over_and_counted_once(service, pks)
+        assert not AgentState.objects.filter(ended_at=None, kind__in=["ringing", "talking"]).exists()

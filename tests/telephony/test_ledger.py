@@ -1,0 +1,286 @@
+"""What people do to the ledger: log in and out, pause, be free again; and what ends by itself."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from callcentre.errors import Conflict, ErrorCode, Invalid
+from telephony.models import Agent, AgentSession, AgentState
+from telephony.tasks import sweep_agents
+from tests.conftest import ACTOR
+from tests.telephony.factories import (
+    AgentFactory,
+    AgentSessionFactory,
+    AgentStateFactory,
+    ConnectionFactory,
+    LegFactory,
+    PauseFactory,
+)
+from tests.telephony.ledgers import MORNING, assert_consistent, at, sessions, states, told
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+LIMIT = timedelta(hours=16)
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return AgentFactory(login="anna")
+
+
+def codes(error: pytest.ExceptionInfo[Invalid]) -> list[ErrorCode]:
+    return [fault.code for fault in error.value.faults]
+
+
+# Logging in and out
+
+
+def test_who_logs_in_is_free(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+
+    assert sessions(agent) == [(0, None)]
+    assert states(agent) == [("free", 0, None)]
+    assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE"]
+
+
+def test_logging_in_again_changes_nothing(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
+    agent.log_in(ACTOR, at(20))
+
+    assert sessions(agent) == [(0, None)]
+    assert states(agent) == [("free", 0, 10), ("Lunch", 10, None)]
+    assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED"]
+
+
+def test_logging_out_ends_the_session_and_the_state(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    agent.log_out(ACTOR, at(3600))
+
+    assert sessions(agent) == [(0, 3600)]
+    assert states(agent) == [("free", 0, 3600)]
+    assert AgentSession.objects.get().ended_by == "logout"
+    assert told(agent)[2:] == ["AGENT_LOGGED_OUT"]
+
+
+def test_logging_out_whoever_is_logged_out_changes_nothing(agent: Agent) -> None:
+    agent.log_out(ACTOR)
+
+    assert (sessions(agent), states(agent), told(agent)) == ([], [], [])
+
+
+def test_who_comes_back_begins_another_session(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    agent.log_out(ACTOR, at(100))
+    agent.log_in(ACTOR, at(200))
+
+    assert sessions(agent) == [(0, 100), (200, None)]
+    assert states(agent) == [("free", 0, 100), ("free", 200, None)]
+
+
+def test_who_works_here_no_longer_cannot_log_in_or_be_paused() -> None:
+    agent, pause = AgentFactory(left=True), PauseFactory()
+
+    for verb in (lambda: agent.log_in(ACTOR), lambda: agent.pause(ACTOR, pause.pk)):
+        with pytest.raises(Invalid) as error:
+            verb()
+        assert codes(error) == [ErrorCode.AGENT_INACTIVE]
+    assert (sessions(agent), states(agent)) == ([], [])
+
+
+def test_who_is_made_inactive_is_logged_out(agent: Agent) -> None:
+    agent.log_in(ACTOR)
+
+    agent.deactivate(ACTOR)
+
+    assert not Agent.objects.get().is_active
+    assert not AgentSession.objects.filter(ended_at=None).exists()
+    assert not AgentState.objects.filter(ended_at=None).exists()
+
+
+# Pauses
+
+
+def test_a_pause_ends_the_state_and_names_the_pause_before(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    lunch, training = PauseFactory(name="Lunch"), PauseFactory(name="Training")
+    agent.pause(ACTOR, lunch.pk, at=at(10))
+    agent.pause(ACTOR, training.pk, at=at(30))
+
+    assert states(agent) == [("free", 0, 10), ("Lunch", 10, 30), ("Training", 30, None)]
+    assert [
+        (event.payload["pause_id"], event.payload["previous_pause_id"])
+        for event in Event.objects.filter(action="AGENT_PAUSED").order_by("id")
+    ] == [(lunch.pk, None), (training.pk, lunch.pk)]
+
+
+def test_the_same_pause_again_changes_nothing(agent: Agent) -> None:
+    lunch = PauseFactory(name="Lunch")
+    agent.log_in(ACTOR, at(0))
+    agent.pause(ACTOR, lunch.pk, at=at(10))
+    agent.pause(ACTOR, lunch.pk, at=at(20))
+
+    assert states(agent) == [("free", 0, 10), ("Lunch", 10, None)]
+    assert told(agent).count("AGENT_PAUSED") == 1
+
+
+def test_a_pause_needs_no_session_and_a_login_ends_it(agent: Agent) -> None:
+    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
+    agent.log_in(ACTOR, at(60))
+
+    assert sessions(agent) == [(60, None)]
+    assert states(agent) == [("Training", 0, 60), ("free", 60, None)]
+
+
+def test_a_pause_outside_a_session_ends_by_logging_out(agent: Agent) -> None:
+    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
+    agent.log_out(ACTOR, at(60))
+
+    assert (sessions(agent), states(agent)) == ([], [("Training", 0, 60)])
+    assert told(agent) == ["AGENT_PAUSED", "AGENT_LOGGED_OUT"]
+
+
+@pytest.mark.parametrize("kind", ["unknown", "inactive"])
+def test_only_an_active_pause_can_be_taken(kind: str, agent: Agent) -> None:
+    pause_id = PauseFactory(is_active=False).pk if kind == "inactive" else 999_999
+    agent.log_in(ACTOR, at(0))
+
+    with pytest.raises(Invalid) as error:
+        agent.pause(ACTOR, pause_id)
+
+    assert codes(error) == [ErrorCode.PAUSE_NOT_FOUND]
+    assert states(agent) == [("free", 0, None)]
+
+
+# Free again
+
+
+def test_who_is_free_again_ends_his_pause(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
+    agent.free(ACTOR, at(20))
+    agent.free(ACTOR, at(30))
+
+    assert states(agent) == [("free", 0, 10), ("Lunch", 10, 20), ("free", 20, None)]
+    assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED", "AGENT_FREE"]
+
+
+def test_nobody_is_free_outside_a_session(agent: Agent) -> None:
+    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
+
+    with pytest.raises(Invalid) as error:
+        agent.free(ACTOR)
+
+    assert codes(error) == [ErrorCode.AGENT_NOT_LOGGED_IN]
+    assert states(agent) == [("Training", 0, None)]
+
+
+def test_nobody_is_free_while_his_phone_is_in_a_call(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    connection = ConnectionFactory(talking=True, agent=agent)
+    LegFactory(connection=connection, role="agent", agent=agent)
+    agent.ring(connection, at(5))
+
+    with pytest.raises(Conflict):
+        agent.free(ACTOR, at(10))
+    # The ledger sees the pause only; the phone is where it was.
+    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(20))
+    with pytest.raises(Conflict):
+        agent.free(ACTOR, at(30))
+
+    assert states(agent) == [("free", 0, 5), ("ringing", 5, 20), ("Lunch", 20, None)]
+
+
+# Instants
+
+
+def test_what_is_written_has_whole_seconds(agent: Agent) -> None:
+    agent.log_in(ACTOR, MORNING + timedelta(seconds=1, microseconds=999_999))
+    agent.log_out(ACTOR)
+
+    assert_consistent(agent)
+    assert sessions(agent)[0][0] == 1
+
+
+def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent) -> None:
+    lunch = PauseFactory(name="Lunch")
+    agent.log_in(ACTOR, at(100))
+    agent.pause(ACTOR, lunch.pk, at=at(90))
+    agent.free(ACTOR, at(95))
+    agent.log_out(ACTOR, at(50))
+    # Not before the end of the session that is over, either.
+    agent.log_in(ACTOR, at(60))
+    agent.pause(ACTOR, lunch.pk, at=at(130))
+
+    assert sessions(agent) == [(100, 100), (100, None)]
+    assert states(agent) == [
+        ("free", 100, 100),
+        ("Lunch", 100, 100),
+        ("free", 100, 100),
+        ("free", 100, 130),
+        ("Lunch", 130, None),
+    ]
+    assert_consistent(agent)
+
+
+# What ends by itself
+
+
+def test_a_session_that_nobody_ended_ends_at_the_limit(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(3600))
+
+    assert Agent.objects.close_long_sessions(at(0) + LIMIT - timedelta(seconds=1), LIMIT) == 0
+    assert Agent.objects.close_long_sessions(at(0) + LIMIT + timedelta(hours=5), LIMIT) == 1
+
+    assert sessions(agent) == [(0, 16 * 3600)]
+    assert states(agent) == [("free", 0, 3600), ("Lunch", 3600, 16 * 3600)]
+    assert AgentSession.objects.get().ended_by == "limit"
+    assert told(agent)[-1] == "AGENT_LOGGED_OUT"
+
+
+def test_what_somebody_did_after_the_limit_is_not_taken_back(agent: Agent) -> None:
+    agent.log_in(ACTOR, at(0))
+    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(17 * 3600))
+
+    Agent.objects.close_long_sessions(at(20 * 3600), LIMIT)
+
+    assert sessions(agent) == [(0, 17 * 3600)]
+    assert_consistent(agent)
+
+
+def test_a_pause_outside_a_session_ends_at_the_limit_too(agent: Agent) -> None:
+    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
+
+    Agent.objects.close_long_sessions(at(17 * 3600), LIMIT)
+
+    assert states(agent) == [("Training", 0, 16 * 3600)]
+
+
+def test_the_sweep_closes_what_is_long_and_leaves_the_rest() -> None:
+    now = timezone.now().replace(microsecond=0)
+    forgotten, working = AgentFactory(), AgentFactory()
+    forgotten.log_in(ACTOR, now - timedelta(hours=17))
+    working.log_in(ACTOR, now - timedelta(hours=15))
+
+    sweep_agents()
+
+    assert list(AgentSession.objects.filter(ended_at=None)) == [AgentSession.objects.get(agent=working)]
+    assert AgentSession.objects.get(agent=forgotten).ended_at == now - timedelta(hours=1)
+
+
+# What the database would not let happen, whoever wrote it
+
+
+@pytest.mark.parametrize("factory", [AgentStateFactory, AgentSessionFactory])
+def test_the_database_refuses_two_intervals_of_an_agent_at_once(factory: type, agent: Agent) -> None:
+    factory(agent=agent, started_at=at(0), ended_at=at(10))
+    factory(agent=agent, started_at=at(10), ended_at=at(10))
+    factory(agent=agent, started_at=at(10))
+    factory(started_at=at(5))
+
+    for started_at, ended_at in ((5, 15), (9, 10), (10, None), (500, None), (-5, None)):
+        with pytest.raises(IntegrityError, match="no_two_at_once"), transaction.atomic():
+            factory(agent=agent, started_at=at(started_at), ended_at=None if ended_at is None else at(ended_at))

@@ -1,0 +1,266 @@
+"""The ledger in the admin: what agents do now, what supervisors do to them, and the rows themselves."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.urls import reverse
+from django.utils import timezone
+
+from telephony.listener import HEARS, LOCK_SPACE
+from telephony.models import AgentSession, AgentState, Pause
+from tests.backoffice import messages_of, staff, superuser
+from tests.conftest import ACTOR
+from tests.telephony.factories import (
+    AgentFactory,
+    AgentSessionFactory,
+    AgentStateFactory,
+    ConnectionFactory,
+    PauseFactory,
+)
+
+AGENTS = reverse("admin:telephony_agent_changelist")
+STATES = reverse("admin:telephony_agentstate_changelist")
+SESSIONS = reverse("admin:telephony_agentsession_changelist")
+BOARD = reverse("admin:telephony_agent_board")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(agent, action=""):
+    return reverse("admin:telephony_agent_change", args=[agent.pk]) + action
+
+
+def action_of(agent, name):
+    return reverse(f"admin:telephony_agent_{name}", args=[agent.pk])
+
+
+def now_of(agent):
+    state = AgentState.objects.filter(agent=agent, ended_at=None).first()
+    return str(state.pause or state.kind) if state else "logged out"
+
+
+# Agents and what they do
+
+
+def test_the_list_of_agents_says_what_each_does_and_for_how_long():
+    since = timezone.now() - timedelta(hours=2, minutes=3)
+    paused, _ = AgentFactory(login="paused"), AgentFactory(login="away")
+    paused.pause(ACTOR, PauseFactory(name="Lunch").pk, at=since)
+
+    page = superuser().page(AGENTS)
+
+    assert "paused: Lunch" in page
+    assert "2:03:0" in page
+    assert "logged out" in page
+
+
+@pytest.mark.parametrize(("state", "expected"), [("free", "one"), ("paused", "two"), ("logged_out", "three")])
+def test_agents_are_filtered_by_what_they_do(state, expected):
+    one, two, _ = [AgentFactory(login=login) for login in ("one", "two", "three")]
+    one.log_in(ACTOR)
+    two.pause(ACTOR, PauseFactory().pk)
+
+    page = superuser().page(AGENTS, state=state)
+
+    assert [login for login in ("one", "two", "three") if f">{login}<" in page] == [expected]
+
+
+def test_the_page_of_an_agent_says_what_he_does_now():
+    agent = AgentFactory()
+    agent.pause(ACTOR, PauseFactory(name="Lunch").pk)
+
+    assert "paused: Lunch" in superuser().page(page_of(agent))
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"), [("log_out_selected", ["logged out"] * 2), ("free_selected", ["free", "logged out"])]
+)
+def test_selected_agents_are_logged_out_and_made_free_and_who_cannot_is_named(action, expected):
+    paused, away = AgentFactory(login="anna"), AgentFactory(login="away")
+    paused.log_in(ACTOR)
+    paused.pause(ACTOR, PauseFactory().pk)
+
+    response = superuser().act(AGENTS, action, paused, away)
+
+    assert [now_of(paused), now_of(away)] == expected
+    if action == "free_selected":
+        assert any("away" in text and "not logged in" in text for text in messages_of(response))
+
+
+def test_selected_agents_are_paused_for_what_is_chosen():
+    agents, lunch = AgentFactory.create_batch(2), PauseFactory(name="Lunch")
+    PauseFactory(name="Old", is_active=False)
+    client = superuser()
+
+    asked = client.act(AGENTS, "pause_selected", *agents).content.decode()
+    client.act(AGENTS, "pause_selected", *agents, apply="1", pause=str(lunch.pk))
+
+    assert "Lunch" in asked
+    assert "Old" not in asked
+    assert [now_of(agent) for agent in agents] == ["Lunch"] * 2
+
+
+def test_one_agent_is_paused_made_free_and_logged_out_from_his_page():
+    agent, lunch = AgentFactory(), PauseFactory(name="Lunch")
+    agent.log_in(ACTOR)
+    client = superuser()
+
+    client.submit(action_of(agent, "pause"), pause=str(lunch.pk))
+    assert now_of(agent) == "Lunch"
+    client.submit(action_of(agent, "free"))
+    assert now_of(agent) == "free"
+    client.submit(action_of(agent, "log_out"))
+    assert now_of(agent) == "logged out"
+
+    # Who did it is in the history of the agent.
+    said = {json.dumps(entry.change_message) for entry in LogEntry.objects.all()}
+    assert len(said) == 3
+
+
+def test_opening_the_page_of_an_action_does_nothing():
+    agent = AgentFactory()
+    agent.log_in(ACTOR)
+
+    superuser().page(action_of(agent, "log_out"))
+
+    assert now_of(agent) == "free"
+
+
+@pytest.mark.parametrize("name", ["log_out", "pause", "free"])
+def test_who_may_only_look_does_nothing_to_an_agent(name):
+    agent = AgentFactory()
+    agent.log_in(ACTOR)
+
+    response = staff("view_agent").post(action_of(agent, name), {"pause": PauseFactory().pk})
+
+    assert response.status_code == 403
+    assert now_of(agent) == "free"
+
+
+@pytest.mark.parametrize("way", ["action", "page"])
+def test_an_agent_who_is_made_inactive_is_logged_out(way):
+    agent = AgentFactory()
+    agent.log_in(ACTOR)
+    client = superuser()
+
+    if way == "action":
+        client.act(AGENTS, "deactivate", agent)
+    else:
+        client.submit(page_of(agent), is_active=None)
+
+    agent.refresh_from_db()
+    assert not agent.is_active
+    assert not AgentSession.objects.filter(ended_at=None).exists()
+
+
+# Rows
+
+
+@pytest.mark.parametrize("count", [2, 40])
+@pytest.mark.parametrize(("path", "factory"), [(STATES, AgentStateFactory), (SESSIONS, AgentSessionFactory)])
+def test_the_lists_of_the_ledger_take_the_same_queries_however_long_they_are(
+    path, factory, count, django_assert_max_num_queries
+):
+    factory.create_batch(count)
+    client = superuser()
+
+    with django_assert_max_num_queries(4 if factory is AgentSessionFactory else 6):
+        client.get(path)
+
+
+def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_what_goes_on():
+    anna, ewa = AgentFactory(login="anna"), AgentFactory(login="ewa")
+    day = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    lunch = PauseFactory(name="Lunch")
+    anna.log_in(ACTOR, day)
+    anna.pause(ACTOR, lunch.pk, at=day + timedelta(minutes=5))
+    ewa.log_in(ACTOR, day + timedelta(days=1))
+    client = superuser()
+
+    def shown(**query):
+        response = client.get(STATES, query)
+        return [(row.agent.login, row.kind) for row in response.context["cl"].result_list]
+
+    everything = [("ewa", "free"), ("anna", "paused"), ("anna", "free")]
+    assert shown() == everything
+    assert shown(agent__id__exact=anna.pk) == everything[1:]
+    assert shown(agent__id__exact=anna.pk, kind="paused") == [("anna", "paused")]
+    assert shown(date_from="2026-03-03") == everything[:1]
+    assert shown(date_to="2026-03-02", kind="free") == [("anna", "free")]
+    assert shown(open="1") == everything[:2]
+    # Without an agent or a day, a kind is looked for in the last days only.
+    assert shown(kind="paused") == []
+
+
+@pytest.mark.parametrize("path", [STATES, SESSIONS])
+def test_nobody_changes_the_ledger_by_hand(path):
+    assert superuser().get(f"{path}add/").status_code == 403
+
+
+def test_the_page_of_a_state_leads_to_its_call_and_stands_where_the_call_is_gone():
+    connection_row = ConnectionFactory()
+    state = AgentStateFactory(kind="talking", connection=connection_row)
+    path = reverse("admin:telephony_agentstate_change", args=[state.pk])
+
+    assert connection_row.uid in superuser().page(path)
+    AgentState.objects.update(connection_id=999_999)
+    assert connection_row.uid not in superuser().page(path)
+
+
+def test_a_pause_can_be_added_and_taken_out_of_use_but_not_deleted():
+    client = superuser()
+    client.submit(reverse("admin:telephony_pause_add"), name="Break")
+    pause = Pause.objects.get()
+    client.submit(reverse("admin:telephony_pause_change", args=[pause.pk]), is_active=None)
+
+    assert not Pause.objects.get().is_active
+    assert client.post(reverse("admin:telephony_pause_delete", args=[pause.pk]), {"post": "yes"}).status_code == 403
+
+
+# The board
+
+
+def test_the_board_shows_who_does_what_with_whom():
+    agent = AgentFactory(login="anna")
+    agent.log_in(ACTOR)
+    call = ConnectionFactory(talking=True, agent=agent, dst="+48225550107")
+    agent.ring(call, timezone.now())
+    agent.talk(call, timezone.now())
+    AgentFactory(login="away")
+
+    page = superuser().page(reverse("admin:index"))
+
+    assert all(text in page for text in ("Agents now", "anna", "talking", "+48225550107"))
+    assert ">away<" not in page
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_board_takes_the_same_queries_however_many_work(count, django_assert_num_queries):
+    for agent in AgentFactory.create_batch(count):
+        agent.log_in(ACTOR)
+        agent.ring(ConnectionFactory(talking=True, agent=agent), timezone.now())
+    client = superuser()
+
+    with django_assert_num_queries(6):
+        client.get(BOARD)
+
+
+def test_the_board_says_when_nobody_hears_the_switch():
+    AgentFactory().log_in(ACTOR)
+    client = superuser()
+
+    assert "Nobody hears the switch" in client.page(BOARD)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_SPACE, HEARS])
+    assert "Nobody hears the switch" not in client.page(BOARD)
+
+
+def test_the_board_is_for_those_who_may_see_agents():
+    AgentFactory().log_in(ACTOR)
+
+    assert staff("view_campaign").get(BOARD).status_code == 403
+    assert "Agents now" not in staff("view_campaign").page(reverse("admin:index"))
+    assert "Agents now" in staff("view_agent").page(reverse("admin:index"))

@@ -1,0 +1,181 @@
+"""What is true of the ledger whatever happens in whatever order, at once, and by whatever clock."""
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from callcentre.errors import Conflict, Invalid
+from telephony.models import Agent, AgentSession, AgentState, Connection
+from tests.conftest import ACTOR
+from tests.serving import at_once
+from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory
+from tests.telephony.ledgers import assert_consistent, at, states, told
+from webhooks.models import Event
+
+CALLS = 2
+# (verb, which call or pause, seconds since the last one: a clock may go back)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "leave_call", "tick", "limit"]
+        ),
+        st.integers(0, CALLS - 1),
+        st.integers(-20, 40),
+        st.sampled_from([0, 7]),
+    ),
+    max_size=30,
+)
+
+
+def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[str, int, int, int], now: int) -> None:
+    """One step, as whoever it is takes it: a call's within the transaction that has locked the call."""
+    verb, which, _, wrap_up_seconds = step
+    try:
+        match verb:
+            case "log_in" | "log_out" | "free":
+                getattr(agent, verb)(ACTOR, at(now))
+            case "pause":
+                agent.pause(ACTOR, pauses[which], at=at(now))
+            case "tick":
+                Agent.objects.end_wrap_ups(at(now))
+            case "limit":
+                Agent.objects.close_long_sessions(at(now), timedelta(seconds=100))
+            case _:
+                with transaction.atomic():
+                    connection = Connection.objects.select_for_update(no_key=True).get(pk=calls[which].pk)
+                    if verb == "leave_call":
+                        connection.legs.filter(agent=agent).update(ended_at=at(now), state="ended")
+                        agent.leave_call(connection, at(now), wrap_up_seconds)
+                    else:
+                        new = {"ended_at": None, "state": "up" if verb == "talk" else "ringing"}
+                        connection.legs.filter(agent=agent).update(**new)
+                        getattr(agent, verb)(connection, at(now))
+    except (Invalid, Conflict):
+        pass
+
+
+def calls_of(agent: Agent) -> list[Connection]:
+    connections: list[Connection] = ConnectionFactory.create_batch(CALLS, talking=True, agent=agent)
+    for connection in connections:
+        LegFactory(connection=connection, role="agent", agent=agent, state="ended", ended_at=at(0))
+    return connections
+
+
+def assert_told(agent: Agent) -> None:
+    """Each interval that others hear of was told once, and none that is not there."""
+    names = told(agent)
+    kinds = [kind for kind, _, _ in states(agent)]
+    assert names.count("AGENT_LOGGED_IN") == AgentSession.objects.filter(agent=agent).count()
+    assert names.count("AGENT_FREE") == kinds.count("free")
+    assert names.count("AGENT_PAUSED") == AgentState.objects.filter(agent=agent, kind="paused").count()
+
+
+@pytest.mark.django_db
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=STEPS)
+def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, steps: Any) -> None:
+    with transaction.atomic():
+        agent, pauses = AgentFactory(), [pause.pk for pause in PauseFactory.create_batch(2)]
+        calls, now = calls_of(agent), 0
+        for step in steps:
+            now += step[2]
+            act(agent, calls, pauses, step, now)
+            assert_consistent(agent)
+        assert_told(agent)
+        transaction.set_rollback(True)
+
+
+def worker(
+    number: int, agents: list[Agent], calls: dict[int, list[Connection]], pauses: list[int]
+) -> Callable[[], int]:
+    """Many verbs of one thread, on any of the agents; each number does others."""
+
+    def run() -> int:
+        chance = random.Random(number)
+        for _ in range(25):
+            agent = chance.choice(agents)
+            verb = chance.choice(["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "tick", "limit"])
+            step = (verb, chance.randrange(CALLS), 0, chance.choice([0, 7]))
+            act(Agent.objects.get(pk=agent.pk), calls[agent.pk], pauses, step, chance.randrange(500))
+        return number
+
+    return run
+
+
+@pytest.mark.parametrize("agent_count", [1, 3])
+def test_ten_who_do_anything_to_agents_at_once_neither_break_the_ledger_nor_deadlock(
+    agent_count: int, committed_db: None
+) -> None:
+    agents, pauses = AgentFactory.create_batch(agent_count), [pause.pk for pause in PauseFactory.create_batch(2)]
+    calls = {agent.pk: calls_of(agent) for agent in agents}
+
+    # A deadlock, or an overlap that the database refuses, is raised here.
+    assert at_once([worker(number, agents, calls, pauses) for number in range(10)]) == list(range(10))
+
+    for agent in agents:
+        assert_consistent(agent)
+        assert_told(agent)
+
+
+def test_of_ten_logins_at_once_one_begins_the_session(committed_db: None) -> None:
+    agent = AgentFactory()
+
+    at_once([partial(Agent(pk=agent.pk).log_in, ACTOR)] * 10)
+
+    assert AgentSession.objects.count() == AgentState.objects.count() == 1
+    assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE"]
+
+
+def test_of_ten_equal_pauses_at_once_one_is_written(committed_db: None) -> None:
+    agent, pause = AgentFactory(), PauseFactory()
+    agent.log_in(ACTOR)
+
+    at_once([partial(Agent(pk=agent.pk).pause, ACTOR, pause.pk)] * 10)
+
+    assert [kind for kind, _, _ in states(agent)] == ["free", str(pause)]
+    assert Event.objects.filter(action="AGENT_PAUSED").count() == 1
+
+
+def test_wrap_ups_that_several_end_at_once_end_once(committed_db: None) -> None:
+    agents = AgentFactory.create_batch(20)
+    for agent in agents:
+        agent.log_in(ACTOR, at(0))
+        [connection, _] = calls_of(agent)
+        with transaction.atomic():
+            agent.ring(connection, at(1))
+            agent.leave_call(connection, at(2), wrap_up_seconds=10)
+
+    at_once([partial(Agent.objects.end_wrap_ups, at(60))] * 5)
+
+    for agent in agents:
+        assert states(agent)[-2:] == [("wrap_up", 2, 12), ("free", 12, None)]
+        assert_told(agent)
+
+
+def test_a_wrap_up_of_somebody_who_is_busy_with_it_himself_waits_for_the_next_look(committed_db: None) -> None:
+    agent, other = AgentFactory.create_batch(2)
+    for one in (agent, other):
+        one.log_in(ACTOR, at(0))
+        [connection, _] = calls_of(one)
+        with transaction.atomic():
+            one.ring(connection, at(1))
+            one.leave_call(connection, at(2), wrap_up_seconds=10)
+
+    with transaction.atomic():
+        Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
+        at_once([partial(Agent.objects.end_wrap_ups, at(60))])
+        assert [states(one)[-1][0] for one in (agent, other)] == ["wrap_up", "free"]
+    Agent.objects.end_wrap_ups(at(60))
+
+    assert states(agent)[-2:] == [("wrap_up", 2, 12), ("free", 12, None)]

@@ -1,0 +1,150 @@
+"""What the listener is made of; what it does as a process is tested with faults."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+
+from telephony.crew import Crew
+from telephony.listener import Leadership
+from telephony.models import Connection
+from tests.telephony.factories import ConnectionFactory
+from tests.telephony.processes import wait_for
+
+PATIENCE_SECONDS = 30.0
+
+
+def value(client: Client, name: str) -> float:
+    lines = client.get("/metrics").content.decode().splitlines()
+    return next(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
+
+
+def ended(crew: Crew) -> None:
+    crew.end(PATIENCE_SECONDS)
+
+
+def test_work_of_one_call_is_done_in_its_order() -> None:
+    crew, done = Crew(3), []
+    for number in range(300):
+        crew.give(number % 7, lambda number=number: done.append(number))  # type: ignore[misc]
+    ended(crew)
+
+    for key in range(7):
+        of_key = [number for number in done if number % 7 == key]
+        assert of_key == sorted(of_key)
+    assert len(done) == 300
+
+
+def test_work_waits_for_the_database_and_what_comes_after_it_too() -> None:
+    crew, done, failures = Crew(1), [], [OperationalError("gone"), OperationalError("gone still")]
+
+    def first() -> None:
+        if failures:
+            raise failures.pop()
+        done.append("first")
+
+    crew.give(1, first)
+    crew.give(1, lambda: done.append("second"))
+    ended(crew)
+
+    assert done == ["first", "second"]
+    assert crew.is_in_trouble
+
+
+def test_work_that_cannot_be_done_does_not_stop_the_rest() -> None:
+    crew, done = Crew(1), []
+    crew.give(1, lambda: 1 // 0)
+    crew.give(1, lambda: done.append("next"))
+    ended(crew)
+
+    assert done == ["next"]
+    assert crew.is_in_trouble
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_one_leads_until_its_connection_is_gone() -> None:
+    with Leadership() as first:
+        assert first.is_won()
+        with Leadership() as second:
+            assert not second.is_won()
+            first.__exit__()
+            assert not first.is_kept()
+            wait_for(second.is_won)
+            assert second.is_kept()
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
+    ConnectionFactory(talking=True)
+    ConnectionFactory(talking=True, state=Connection.State.QUEUED)
+    before = value(client, "callcentre_listener_up"), value(client, "callcentre_switch_heard")
+    with Leadership() as leadership:
+        leadership.is_won()
+        leadership.tell(is_heard=True)
+        leading = value(client, "callcentre_listener_up"), value(client, "callcentre_switch_heard")
+        leadership.tell(is_heard=False)
+        deaf = value(client, "callcentre_switch_heard")
+
+    assert (before, leading, deaf) == ((0, 0), (1, 1), 0)
+    assert value(client, 'callcentre_open_calls{state="talking"}') == 1
+    assert value(client, "callcentre_queued_call_oldest_seconds") >= 300
+
+
+def a_subscriber(topic: str) -> tuple[threading.Event, threading.Event, Callable[[], Any]]:
+    from callcentre.nudge import subscribe
+
+    nudged, stopping = threading.Event(), threading.Event()
+    thread = subscribe(topic, nudged.set, stopping)
+
+    def stop() -> None:
+        stopping.set()
+        thread.join(PATIENCE_SECONDS)
+
+    return nudged, stopping, stop
+
+
+@pytest.mark.django_db
+def test_a_nudge_reaches_those_who_subscribed_once_it_is_committed(
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    from callcentre.nudge import nudge
+
+    nudged, _, stop = a_subscriber("tested")
+    try:
+        assert nudged.wait(PATIENCE_SECONDS)  # the subscription begins
+        nudged.clear()
+        with django_capture_on_commit_callbacks(execute=True):
+            nudge("tested")
+            nudge("something else")
+            assert not nudged.is_set()
+        assert nudged.wait(PATIENCE_SECONDS)
+    finally:
+        stop()
+
+
+@pytest.mark.django_db
+def test_a_nudge_without_redis_costs_nothing(
+    django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import redis
+
+    from callcentre import nudge
+
+    asked: list[int] = []
+
+    class Away:
+        def publish(self, *args: Any) -> None:
+            asked.append(1)
+            raise redis.ConnectionError
+
+    monkeypatch.setattr(nudge, "_client", Away)
+    monkeypatch.setattr(nudge, "_paused_until", 0.0)
+    with django_capture_on_commit_callbacks(execute=True):
+        nudge.nudge("tested")
+        nudge.nudge("tested")
+
+    # For a second nobody asks again.
+    assert asked == [1]

@@ -1,0 +1,132 @@
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from telephony.models import Queue
+from tests.backoffice import errors_of, messages_of, staff, superuser
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory, ConnectionFactory, OpeningHoursFactory, QueueFactory
+
+LIST = reverse("admin:telephony_queue_changelist")
+ADD = reverse("admin:telephony_queue_add")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(queue: Queue) -> str:
+    return reverse("admin:telephony_queue_change", args=[queue.pk])
+
+
+def test_the_list_says_how_many_wait_and_who_is_there() -> None:
+    agents = AgentFactory.create_batch(3)
+    for agent in agents[:2]:
+        agent.log_in(ACTOR)
+    queue = QueueFactory(name="Hotline", members=agents)
+    ConnectionFactory.create_batch(7, waiting=True, queue=queue)
+
+    page = superuser().page(LIST)
+
+    assert all(text in page for text in ("Hotline", ">7<", "2 / 2", "9:00"))
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_list_takes_the_same_queries_however_many_there_are(count: int, django_assert_num_queries: Any) -> None:
+    for queue in QueueFactory.create_batch(count, members=AgentFactory.create_batch(2)):
+        ConnectionFactory.create_batch(2, waiting=True, queue=queue)
+    client = superuser()
+
+    with django_assert_num_queries(6):
+        client.get(LIST)
+
+
+def test_the_page_says_who_waits() -> None:
+    queue = QueueFactory()
+    ConnectionFactory(waiting=True, queue=queue, src="+48225550107")
+
+    page = superuser().page(page_of(queue))
+
+    assert "+48225550107" in page
+    assert "takes no calls now" not in page
+
+
+def test_the_page_says_that_a_queue_is_closed() -> None:
+    page = superuser().page(page_of(QueueFactory(is_active=False)))
+
+    assert "takes no calls now" in page
+    assert "Nobody." in page
+
+
+def test_a_queue_is_added_with_its_agents_and_hours() -> None:
+    agent = AgentFactory()
+
+    superuser().submit(
+        ADD,
+        name="Hotline",
+        number="+48225550100",
+        **{
+            "members-TOTAL_FORMS": "1",
+            "members-0-agent": str(agent.pk),
+            "members-0-priority": "10",
+            "opening_hours-TOTAL_FORMS": "1",
+            "opening_hours-0-weekday": "1",
+            "opening_hours-0-opens_at": "08:00",
+            "opening_hours-0-closes_at": "16:00",
+        },
+    )
+
+    queue = Queue.objects.get()
+    assert (queue.number, list(queue.agents.all()), queue.opening_hours.count()) == ("+48225550100", [agent], 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"number": "+48225550100"}, "Another queue has this number."),
+        ({"number": "22 555"}, "A number has digits, and may begin with +."),
+        ({"overflow_number": "112", "overflow_queue": "other"}, "A queue overflows to a queue or to a number, not to"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_and_said(values: dict[str, str], sentence: str) -> None:
+    other = QueueFactory(number="+48225550100")
+    values = {name: str(other.pk) if value == "other" else value for name, value in values.items()}
+
+    response = superuser().submit(ADD, expected=200, name="New", **values)
+
+    assert sentence in str(errors_of(response))
+    assert Queue.objects.count() == 1
+
+
+def test_hours_that_end_before_they_begin_are_refused() -> None:
+    queue = QueueFactory()
+    OpeningHoursFactory(queue=queue)
+
+    response = superuser().submit(page_of(queue), expected=200, **{"opening_hours-0-closes_at": "07:00"})
+
+    assert "It opens before it closes." in str(errors_of(response))
+
+
+@pytest.mark.parametrize(("action", "expected"), [("activate", True), ("deactivate", False)])
+def test_queues_are_made_active_and_inactive_from_the_list(action: str, expected: bool) -> None:
+    queues = [QueueFactory(is_active=not expected), QueueFactory(is_active=expected)]
+
+    response = superuser().act(LIST, action, *queues)
+
+    assert messages_of(response) == [f"1 queue {action}d."]
+    assert set(Queue.objects.values_list("is_active", flat=True)) == {expected}
+
+
+def test_a_queue_is_not_deleted() -> None:
+    queue = QueueFactory()
+
+    response = superuser().post(reverse("admin:telephony_queue_delete", args=[queue.pk]), {"post": "yes"})
+
+    assert response.status_code == 403
+
+
+def test_who_may_only_look_cannot_edit_a_queue() -> None:
+    queue = QueueFactory(name="Hotline")
+    client = staff("view_queue")
+
+    assert "Hotline" in client.page(page_of(queue))
+    assert client.post(page_of(queue), {"name": "Other"}).status_code == 403

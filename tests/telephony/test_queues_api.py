@@ -1,0 +1,102 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from telephony import customers
+from telephony.customers import Customer, register_customer_lookup
+from telephony.models import AgentSession, AgentState, Pause
+from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db
+
+START = datetime(2026, 7, 1, 8, 0, 5, tzinfo=UTC)  # 10:00:05 in Warsaw
+
+
+def logged_in(kind: str = "free", pause: Pause | None = None) -> object:
+    agent, now = AgentFactory(), timezone.now().replace(microsecond=0)
+    AgentSession.objects.create(agent=agent, started_at=now)
+    AgentState.objects.create(agent=agent, kind=kind, pause=pause, started_at=now)
+    return agent
+
+
+def stats(api: ApiClient, queue: object) -> dict[str, int | None]:
+    return api.get(f"/api/queues/{queue.pk}/waiting_stats").json()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_queues_come_by_name_and_those_closed_down_are_among_them(api: ApiClient) -> None:
+    support, hotline = QueueFactory(name="Support", is_active=False), QueueFactory(name="Hotline")
+
+    assert api.get("/api/queues").json() == [
+        {"id": hotline.pk, "name": "Hotline"},
+        {"id": support.pk, "name": "Support"},
+    ]
+
+
+def test_where_nobody_is_logged_in_there_is_no_estimate(api: ApiClient) -> None:
+    queue = QueueFactory(members=[AgentFactory()])
+    ConnectionFactory(waiting=True, queue=queue)
+
+    assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": None}
+
+
+def test_agents_on_a_pause_answer_nobody(api: ApiClient) -> None:
+    queue = QueueFactory(members=[logged_in("paused", Pause.objects.create(name="Lunch"))])
+
+    assert stats(api, queue)["estimated_waiting_time"] is None
+
+
+def test_where_an_agent_is_free_nobody_waits(api: ApiClient) -> None:
+    queue = QueueFactory(members=[logged_in(), logged_in()])
+    ConnectionFactory(waiting=True, queue=queue)
+
+    assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": 0}
+
+
+def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api: ApiClient) -> None:
+    # Two agents talk, three callers wait: the fourth is served after four calls of 60 s talk and 20 s wrap-up each.
+    queue = QueueFactory(members=[logged_in("talking"), logged_in("talking")], wrap_up_seconds=20)
+    ConnectionFactory.create_batch(3, inbound=True, queue=queue)
+    ConnectionFactory(inbound=True, unanswered=True, queue=queue)
+    ConnectionFactory.create_batch(3, waiting=True, queue=queue)
+    ConnectionFactory(waiting=True)
+
+    assert stats(api, queue) == {"waiting": 3, "estimated_waiting_time": 160}
+
+
+def test_agents_of_another_queue_do_not_count(api: ApiClient) -> None:
+    QueueFactory(members=[logged_in()])
+    queue = QueueFactory()
+
+    assert stats(api, queue) == {"waiting": 0, "estimated_waiting_time": None}
+
+
+def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> None:
+    queue = QueueFactory()
+    for minutes, src in ((5, "+48225550102"), (0, "+48225550101")):
+        ConnectionFactory(waiting=True, queue=queue, src=src, created_at=START + timedelta(minutes=minutes))
+    ConnectionFactory(inbound=True, queue=queue)
+    ConnectionFactory(waiting=True)
+
+    assert api.get(f"/api/queues/{queue.pk}/waiting_list").json() == [
+        {"phone_number": src, "started_at": at, "customer_id": None, "customer_label": ""}
+        for src, at in (("+48225550101", "2026-07-01 10:00:05"), ("+48225550102", "2026-07-01 10:05:05"))
+    ]
+
+
+def test_a_caller_is_named_by_whoever_knows_customers(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(customers, "_lookups", [])
+    register_customer_lookup(lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers})
+    queue = QueueFactory()
+    ConnectionFactory(waiting=True, queue=queue, customer_id=77)
+
+    shown = api.get(f"/api/queues/{queue.pk}/waiting_list").json()[0]
+
+    assert (shown["customer_id"], shown["customer_label"]) == (77, "Jan Kowal")
+
+
+@pytest.mark.parametrize("queue_id", ["0", "x", "-1", "9" * 30, "1.5"])
+@pytest.mark.parametrize("what", ["waiting_stats", "waiting_list"])
+def test_an_unknown_queue_is_404(queue_id: str, what: str, api: ApiClient) -> None:
+    assert api.get(f"/api/queues/{queue_id}/{what}").status_code == 404

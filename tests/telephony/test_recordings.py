@@ -1,0 +1,272 @@
+"""Recordings: expected, fetched once, announced, kept for a time, removed."""
+
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db import connection as database
+from django.utils import timezone
+
+from telephony import recordings
+from telephony.models import Recording, Transcription
+from telephony.models.recording import DELAYS
+from tests.conftest import ACTOR
+from tests.telephony.factories import ConnectionFactory, RecordingFactory
+from tests.telephony.sound import RecorderSwitch, wav
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+State = Recording.State
+
+
+@pytest.fixture(autouse=True)
+def _storage(settings: Any, tmp_path: Path) -> None:
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+
+
+@pytest.fixture(autouse=True)
+def switch(settings: Any, monkeypatch: pytest.MonkeyPatch) -> type[RecorderSwitch]:
+    settings.SWITCH_BACKEND = "tests.telephony.sound.RecorderSwitch"
+    monkeypatch.setattr(RecorderSwitch, "recordings", {})
+    monkeypatch.setattr(RecorderSwitch, "removed", [])
+    monkeypatch.setattr(RecorderSwitch, "is_reachable", True)
+    return RecorderSwitch
+
+
+def events() -> list[Any]:
+    return list(Event.objects.filter(action="RECORDING_READY").values_list("payload", flat=True))
+
+
+def state_of(recording: Recording) -> tuple[str, int]:
+    recording.refresh_from_db()
+    return recording.state, recording.attempts
+
+
+def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_from_the_switch(switch: Any) -> None:
+    call = ConnectionFactory()
+    name = Recording.begin(call)
+    switch.recordings[name] = wav(1000, seconds=1.5)
+
+    Recording.finish(name)
+    recording = Recording.objects.get()
+    recordings.fetch(recording.pk)
+
+    assert state_of(recording) == (State.READY, 1)
+    assert (recording.seconds, recording.size) == (1.5, len(switch.recordings[name]))
+    with default_storage.open(recording.path) as file:
+        assert file.read() == switch.recordings[name]
+    assert events() == [{"connection_id": call.uid, "filename": f"{call.uid}.wav"}]
+    assert switch.removed == [name]
+
+
+def test_what_the_switch_tells_twice_is_fetched_once(switch: Any) -> None:
+    recording = RecordingFactory()
+    switch.recordings[recording.name] = wav(1000)
+
+    for _ in range(2):
+        Recording.finish(recording.name)
+        recordings.fetch(recording.pk)
+
+    assert state_of(recording) == (State.READY, 1)
+    assert len(events()) == 1
+
+
+def test_beginning_twice_is_one_recording() -> None:
+    call = ConnectionFactory()
+
+    assert Recording.begin(call) == Recording.begin(call) == call.uid
+    assert Recording.objects.count() == 1
+
+
+def test_a_recording_that_the_switch_could_not_make_has_failed() -> None:
+    recording = RecordingFactory()
+
+    Recording.finish(recording.name, is_failed=True)
+
+    assert state_of(recording) == (State.FAILED, 0)
+
+
+def test_a_recording_of_nobody_is_ignored() -> None:
+    Recording.finish("somebody's")
+
+    assert not Recording.objects.exists()
+
+
+def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: Any) -> None:
+    switch.is_reachable = False
+    recording = RecordingFactory(fetching=True)
+
+    for attempt, delay in enumerate(DELAYS, start=1):
+        before = timezone.now()
+        recordings.fetch(recording.pk)
+        assert state_of(recording) == (State.FETCHING, attempt)
+        assert recording.next_attempt_at is not None
+        assert recording.next_attempt_at >= before + delay
+        recordings.fetch(recording.pk)  # not due yet
+        assert state_of(recording) == (State.FETCHING, attempt)
+        Recording.objects.update(next_attempt_at=timezone.now())
+    recordings.fetch(recording.pk)
+
+    assert state_of(recording) == (State.FAILED, len(DELAYS) + 1)
+    assert recording.error == "connection refused"
+    assert events() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [(None, "There is no such recording."), (b"<html>Not found</html>", "no WAV"), (b"", "no WAV")],
+)
+def test_what_is_no_recording_is_given_up_soon(switch: Any, content: bytes | None, error: str) -> None:
+    recording = RecordingFactory(fetching=True)
+    if content is not None:
+        switch.recordings[recording.name] = content
+
+    for _ in range(3):
+        recordings.fetch(recording.pk)
+        Recording.objects.update(next_attempt_at=timezone.now())
+
+    assert state_of(recording) == (State.FAILED, 3)
+    assert error in recording.error
+
+
+def test_a_worker_that_died_leaves_its_recording_to_the_next_one(switch: Any) -> None:
+    recording = RecordingFactory(fetching=True)
+    switch.recordings[recording.name] = wav(1000)
+    assert Recording.objects.get(pk=recording.pk).claim()
+
+    recordings.fetch(recording.pk)
+    assert state_of(recording) == (State.FETCHING, 1)
+    Recording.objects.update(next_attempt_at=timezone.now())  # the lease is over
+    recordings.fetch(recording.pk)
+
+    assert state_of(recording) == (State.READY, 2)
+
+
+def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(switch: Any) -> None:
+    recording = RecordingFactory(fetching=True)
+    held_up = Recording.objects.get(pk=recording.pk)
+    assert held_up.claim()
+    Recording.objects.update(next_attempt_at=timezone.now())
+    switch.recordings[recording.name] = wav(1000)
+    recordings.fetch(recording.pk)
+
+    assert held_up.renew() is False
+    assert held_up.store(size=1, seconds=1) is False
+    assert len(events()) == 1
+
+
+@pytest.mark.parametrize("length", [0, 0x7FFFFFF0, 0xFFFFFFFF])
+def test_a_header_written_before_the_voice_is_mended(switch: Any, length: int) -> None:
+    recording = RecordingFactory(fetching=True)
+    content = wav(1000, seconds=2)
+    switch.recordings[recording.name] = content[:40] + length.to_bytes(4, "little") + content[44:]
+
+    recordings.fetch(recording.pk)
+
+    assert state_of(recording) == (State.READY, 1)
+    assert recording.seconds == 2
+    with default_storage.open(recording.path) as file:
+        assert file.read() == content
+
+
+def test_recordings_are_read_from_a_folder_and_left_there(settings: Any, tmp_path: Path, switch: Any) -> None:
+    settings.RECORDINGS_FOLDER = str(tmp_path)
+    recording = RecordingFactory(fetching=True)
+    (tmp_path / f"{recording.name}.wav").write_bytes(wav(1000))
+
+    recordings.fetch(recording.pk)
+
+    assert state_of(recording) == (State.READY, 1)
+    assert (tmp_path / f"{recording.name}.wav").exists()
+    assert switch.removed == []
+
+
+def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tmp_path: Path) -> None:
+    settings.RECORDINGS_FOLDER = str(tmp_path / "nowhere")
+    recording = RecordingFactory(fetching=True)
+
+    for _ in DELAYS:
+        recordings.fetch(recording.pk)
+        assert state_of(recording)[0] == State.FETCHING
+        Recording.objects.update(next_attempt_at=timezone.now())
+    recordings.fetch(recording.pk)
+
+    assert state_of(recording)[0] == State.FAILED
+
+
+def test_one_that_had_failed_is_fetched_again_when_somebody_says_so(switch: Any) -> None:
+    failed, ready = RecordingFactory(state="failed", attempts=7), RecordingFactory(ready=True)
+    switch.recordings[failed.name] = wav(1000)
+
+    assert (failed.fetch_again(ACTOR), ready.fetch_again(ACTOR)) == (True, False)
+    recordings.fetch(failed.pk)
+
+    assert state_of(failed) == (State.READY, 1)
+
+
+def test_the_sweep_looks_for_a_recording_whose_end_nobody_told_of(switch: Any) -> None:
+    over = RecordingFactory()
+    going_on = RecordingFactory(connection__talking=True)
+
+    recordings.sweep(timezone.now())
+
+    assert state_of(over)[0] == State.FETCHING
+    assert state_of(going_on)[0] == State.EXPECTED
+
+
+def test_recordings_are_removed_when_they_were_kept_for_long_enough(settings: Any, switch: Any) -> None:
+    old, new = RecordingFactory(fetching=True), RecordingFactory(fetching=True)
+    for recording in (old, new):
+        switch.recordings[recording.name] = wav(1000)
+        recordings.fetch(recording.pk)
+    path = Recording.objects.get(pk=old.pk).path
+    Recording.objects.filter(pk=old.pk).update(ready_at=timezone.now() - settings.RECORDING_RETENTION)
+
+    recordings.prune(timezone.now() + timedelta(seconds=1))
+
+    assert not default_storage.exists(path)
+    assert (state_of(old)[0], old.file.name) == (State.REMOVED, "")
+    assert state_of(new)[0] == State.READY
+    assert default_storage.exists(new.file.name)
+
+
+def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settings: Any, switch: Any) -> None:
+    settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
+    call = ConnectionFactory()
+    first = RecordingFactory(connection=call, fetching=True)
+    second = RecordingFactory(connection=call, fetching=True, name=f"{call.uid}-2")
+    switch.recordings = {recording.name: wav(1000) for recording in (first, second)}
+
+    recordings.fetch(first.pk)
+    assert not Transcription.objects.exists()
+    recordings.fetch(second.pk)
+
+    assert Transcription.objects.get().status == "PENDING"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_workers_that_fetch_at_once_one_does(switch: Any) -> None:
+    recording = RecordingFactory(fetching=True)
+    switch.recordings[recording.name] = wav(1000)
+    together = threading.Barrier(4)
+
+    def work() -> None:
+        try:
+            together.wait(timeout=30)
+            recordings.fetch(recording.pk)
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert state_of(recording) == (State.READY, 1)
+    assert len(events()) == 1

@@ -1,0 +1,152 @@
+"""Rows against channels: what nobody told, what nobody said."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from telephony.calls import handling, placing, resync
+from telephony.models import Agent, Connection, Leg
+from telephony.switch.base import Channel, Up
+from tests.conftest import ACTOR
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def dialling(switch: RecordingSwitch) -> Connection:
+    """The agent is up, the customer's phone was asked for a minute ago."""
+    agent: Agent = AgentFactory(login="anna", number="101")
+    agent.log_in(ACTOR)
+    connection = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+    placing.place(connection.pk)
+    handling.handle(Up(f"cc-{connection.pk}-1", timezone.now()))
+    Leg.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
+    switch.told.clear()
+    return connection
+
+
+def look(switch: RecordingSwitch, times: int = 2) -> None:
+    comparison = resync.Comparison()
+    for _ in range(times):
+        for finding in comparison.look(switch):
+            finding.act()
+
+
+def channels(connection: Connection, *numbers: int, up: bool = True) -> list[Channel]:
+    return [Channel(f"cc-{connection.pk}-{number}", up) for number in numbers]
+
+
+def fresh(connection: Connection) -> Connection:
+    return Connection.objects.get(pk=connection.pk)
+
+
+def test_what_is_as_the_rows_say_is_left_alone(dialling: Connection, switch: RecordingSwitch) -> None:
+    switch.listed = [*channels(dialling, 1), *channels(dialling, 2, up=False)]
+    look(switch)
+
+    assert (switch.told, fresh(dialling).state) == ([], "dialling")
+
+
+def test_a_phone_that_was_picked_up_unheard_goes_on(dialling: Connection, switch: RecordingSwitch) -> None:
+    switch.listed = channels(dialling, 1, 2)
+    look(switch, times=1)
+
+    assert fresh(dialling).state == "talking"
+
+
+def test_a_leg_that_is_missing_once_may_be_on_its_way(dialling: Connection, switch: RecordingSwitch) -> None:
+    switch.listed = channels(dialling, 1)
+    look(switch, times=1)
+
+    assert fresh(dialling).state == "dialling"
+
+
+def test_a_leg_that_stays_missing_is_over_and_never_asked_for_again(
+    dialling: Connection, switch: RecordingSwitch
+) -> None:
+    switch.listed = channels(dialling, 1)
+    look(switch)
+
+    over = fresh(dialling)
+    assert (over.disposition, over.hung_up_by) == ("FAILED", "system")
+    assert switch.told == [("hang_up", f"cc-{dialling.pk}-1")]
+
+
+def test_a_leg_that_was_just_asked_for_is_waited_for(dialling: Connection, switch: RecordingSwitch) -> None:
+    Leg.objects.update(asked_at=timezone.now())
+    switch.listed = channels(dialling, 1)
+    look(switch)
+
+    assert fresh(dialling).state == "dialling"
+
+
+def test_a_call_that_is_gone_as_a_whole_was_ended_by_nobody(dialling: Connection, switch: RecordingSwitch) -> None:
+    look(switch)
+
+    over = fresh(dialling)
+    assert (over.disposition, over.hung_up_by, over.cause) == ("FAILED", "system", None)
+    assert not Leg.objects.filter(ended_at=None).exists()
+
+
+def test_channels_of_calls_that_are_over_are_hung_up(switch: RecordingSwitch) -> None:
+    leg = LegFactory(channel_id="cc-77-1", state="ended", ended_at=timezone.now())
+    switch.listed = [Channel(leg.channel_id, is_up=True), Channel("1416225570.341", is_up=True)]
+    look(switch, times=1)
+
+    assert switch.told == [("hang_up", "cc-77-1")]
+
+
+def test_a_wish_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSwitch) -> None:
+    Leg.objects.update(hangup_asked_at=timezone.now())
+    switch.listed = channels(dialling, 1, 2)
+    look(switch, times=1)
+
+    assert switch.told == [("hang_up", f"cc-{dialling.pk}-{number}") for number in (1, 2)]
+
+
+def test_those_who_talk_are_joined_again(dialling: Connection, switch: RecordingSwitch) -> None:
+    handling.handle(Up(f"cc-{dialling.pk}-2", timezone.now()))
+    joined = switch.told[-1]
+    switch.told.clear()
+    for pk in resync.established():
+        resync.restore(pk)
+
+    assert switch.told == [joined]
+    assert fresh(dialling).join_count == 1
+
+
+def test_who_waits_or_is_on_hold_hears_music_again(switch: RecordingSwitch) -> None:
+    waiting = LegFactory(connection=ConnectionFactory(waiting=True))
+    held = LegFactory(connection=ConnectionFactory(talking=True, is_on_hold=True))
+    for pk in resync.established():
+        resync.restore(pk)
+
+    assert ("play_music", waiting.channel_id, "default") in switch.told
+    assert ("play_music", held.channel_id, "default") in switch.told
+    assert not [command for command in switch.told if command[0] == "join"]
+
+
+def test_a_call_without_a_leg_ends(dialling: Connection, switch: RecordingSwitch) -> None:
+    now = timezone.now() + timedelta(minutes=1)
+    Leg.objects.update(ended_at=now)
+    queued = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+
+    assert resync.legless(now) == [dialling.pk]
+    resync.end_legless(dialling.pk)
+    resync.end_legless(queued.pk)
+
+    assert (fresh(dialling).disposition, fresh(queued).state) == ("FAILED", "queued")
+
+
+def test_legs_whose_news_is_overdue_are_a_reason_to_look(dialling: Connection) -> None:
+    now = timezone.now()
+    assert resync.is_overdue(now)
+
+    Leg.objects.update(state="up")
+    assert not resync.is_overdue(now)
+
+    Leg.objects.update(hangup_asked_at=now - timedelta(seconds=30))
+    assert resync.is_overdue(now)

@@ -1,0 +1,310 @@
+"""Transcriptions: from a recording to parts and extras, against a provider on a real socket."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from telephony import recordings
+from telephony.models import Connection, Recording, Transcription, TranscriptionUsage
+from telephony.transcribing import audio
+from telephony.transcribing.running import run
+from tests.conftest import ACTOR
+from tests.telephony.factories import ConnectionFactory, EvaluationCriterionFactory, QueueFactory, RecordingFactory
+from tests.telephony.provider import ANALYSIS, Answer, Asked, Provider, completion, running_provider
+from tests.telephony.sound import wav
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def provider(settings: Any, tmp_path: Path) -> Iterator[Provider]:
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+    with running_provider() as running:
+        settings.TRANSCRIPTION_URL = running.url
+        settings.TRANSCRIPTION_API_KEY = "key-1"
+        yield running
+
+
+@pytest.fixture
+def model(settings: Any, provider: Provider) -> None:
+    settings.ANALYSIS_URL, settings.ANALYSIS_API_KEY, settings.ANALYSIS_MODEL = provider.url, "key-2", "thinker"
+
+
+def recorded(content: bytes, call: Connection | None = None, **values: Any) -> Connection:
+    """A finished call with one recording more, of this sound, of 10 seconds if nobody says otherwise."""
+    call = call or ConnectionFactory()
+    name = f"{call.uid}-{call.recordings.count()}"
+    recording: Recording = RecordingFactory(connection=call, name=name, ready=True, **{"seconds": 10, **values})
+    Recording.objects.filter(pk=recording.pk).update(file=default_storage.save(recording.path, ContentFile(content)))
+    return call
+
+
+def transcribed(call: Connection) -> Transcription:
+    recordings.request_transcription(call.pk)
+    run(call.pk)
+    return Transcription.objects.get(pk=call.pk)
+
+
+def heard(*segments: tuple[float, float, str, str]) -> Callable[[Asked], Answer]:
+    """A provider that tells speakers apart."""
+    found = [{"start": start, "end": end, "speaker": label, "text": text} for start, end, label, text in segments]
+    return lambda asked: Answer(body={"segments": found})
+
+
+def speakers(transcription: Transcription) -> list[str]:
+    return [part["speaker"] for part in transcription.parts or []]
+
+
+STEREO = wav(1000, 2000, seconds=10)
+MONO = wav(1000, seconds=10)
+
+
+def test_each_channel_is_a_speaker_and_their_parts_are_in_order(provider: Provider) -> None:
+    said = iter(
+        [
+            {
+                "segments": [
+                    {"start": 0, "end": 2, "text": " Good morning. "},
+                    {"start": 5, "end": 6.25, "text": "Sure."},
+                ]
+            },
+            {"segments": [{"start": 2.5, "end": 4.75, "text": "I have a question."}]},
+        ]
+    )
+    provider.hear = lambda asked: Answer(body=next(said))
+
+    made = transcribed(recorded(STEREO))
+
+    assert (made.status, made.seconds, made.attempts) == ("SUCCESS", 10, 1)
+    assert made.parts == [
+        {"begin": 0.0, "end": 2.0, "speaker": "USER", "text": "Good morning."},
+        {"begin": 2.5, "end": 4.75, "speaker": "CUSTOMER", "text": "I have a question."},
+        {"begin": 5.0, "end": 6.25, "speaker": "USER", "text": "Sure."},
+    ]
+
+
+def test_the_provider_gets_what_its_interface_wants(provider: Provider, settings: Any) -> None:
+    settings.TRANSCRIPTION_LANGUAGE = "pl"
+
+    transcribed(recorded(MONO))
+
+    (asked,) = provider.heard
+    assert asked.authorization == "Bearer key-1"
+    assert asked.form.pop("file") == MONO
+    assert asked.form == {
+        "model": b"whisper-1",
+        "response_format": b"verbose_json",
+        "timestamp_granularities[]": b"segment",
+        "language": b"pl",
+    }
+
+
+def test_who_is_told_hears_of_it_once(provider: Provider) -> None:
+    call = recorded(MONO)
+    transcribed(call)
+    transcribed(call)
+
+    told = Event.objects.filter(action="TRANSCRIPTION_READY").values_list("payload", flat=True)
+    assert list(told) == [{"connection_id": call.uid, "status": "SUCCESS"}]
+    assert len(provider.heard) == 1
+
+
+def test_a_silent_channel_is_not_sent(provider: Provider) -> None:
+    made = transcribed(recorded(wav(0, 1000, seconds=10)))
+
+    assert len(provider.heard) == 1
+    assert set(speakers(made)) == {"CUSTOMER"}
+
+
+def test_a_call_in_which_nobody_spoke_has_no_parts_and_asks_nobody(provider: Provider, model: None) -> None:
+    made = transcribed(recorded(wav(0, 0, seconds=10)))
+
+    assert (made.status, made.parts, made.summary) == ("SUCCESS", [], None)
+    assert provider.asked == []
+
+
+def test_a_long_recording_is_sent_in_pieces(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audio, "PIECE_SECONDS", 4)
+    provider.hear = heard((1, 9, "", "Hello."))
+
+    made = transcribed(recorded(MONO))
+
+    assert [(part["begin"], part["end"]) for part in made.parts or []] == [(1, 4), (5, 8), (9, 10)]
+
+
+def test_the_recordings_of_a_call_that_was_held_follow_each_other(provider: Provider) -> None:
+    call = recorded(MONO, seconds=10)
+    recorded(MONO, call, seconds=5)
+
+    made = transcribed(call)
+
+    assert made.seconds == 15
+    assert [part["begin"] for part in made.parts or []] == [0, 3, 10, 13]
+
+
+# Speakers of one channel
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"),
+    [("INBOUND", ["USER", "CUSTOMER", "USER"]), ("OUTBOUND", ["CUSTOMER", "USER", "CUSTOMER"])],
+)
+def test_of_speakers_without_names_whoever_picked_up_speaks_first(
+    provider: Provider, direction: str, expected: list[str]
+) -> None:
+    provider.hear = heard((0, 1, "A", "Hello."), (1, 2, "B", "Good morning."), (2, 3, "A", "Yes?"))
+    inbound = {"inbound": True} if direction == "INBOUND" else {}
+
+    made = transcribed(recorded(MONO, ConnectionFactory(**inbound)))
+
+    assert speakers(made) == expected
+
+
+def test_names_that_mean_something_are_believed(provider: Provider) -> None:
+    provider.hear = heard((0, 1, "Customer", "Hello."), (1, 2, "agent", "Hello."), (2, 3, "dog", "Woof."))
+
+    assert speakers(transcribed(recorded(MONO))) == ["CUSTOMER", "USER", "UNKNOWN"]
+
+
+def test_speakers_that_nobody_tells_apart_are_unknown(provider: Provider) -> None:
+    assert speakers(transcribed(recorded(wav(1000, 1000, seconds=10)))) == ["UNKNOWN", "UNKNOWN"]
+    assert len(provider.heard) == 1  # two channels that are one and the same
+
+
+def test_speakers_that_nobody_tells_apart_are_told_by_the_model(provider: Provider, model: None) -> None:
+    provider.think = lambda asked: completion(ANALYSIS | {"speakers": ["USER", "CUSTOMER"]})
+
+    assert speakers(transcribed(recorded(MONO))) == ["USER", "CUSTOMER"]
+
+
+def test_a_model_that_miscounts_is_not_believed(provider: Provider, model: None) -> None:
+    provider.think = lambda asked: completion(ANALYSIS | {"speakers": ["USER"]})
+
+    made = transcribed(recorded(MONO))
+
+    assert (made.status, speakers(made)) == ("SUCCESS", ["UNKNOWN", "UNKNOWN"])
+
+
+# What the model makes of it
+
+
+def test_the_model_sums_up_and_evaluates_by_the_criteria_of_the_queue(provider: Provider, model: None) -> None:
+    queue = QueueFactory()
+    greeting = EvaluationCriterionFactory(name="Greeting", description="The agent greets.")
+    goodbye = EvaluationCriterionFactory(queue=queue)
+    EvaluationCriterionFactory(is_active=False)
+    EvaluationCriterionFactory(queue=QueueFactory())
+    provider.think = lambda asked: completion(
+        ANALYSIS | {"criteria": {str(greeting.pk): True, str(goodbye.pk): False}, "speakers": []}
+    )
+
+    made = transcribed(recorded(MONO, ConnectionFactory(inbound=True, queue=queue)))
+
+    assert (made.status, made.summary, made.sentiment) == ("SUCCESS", ANALYSIS["summary"], ANALYSIS["sentiment"])
+    assert made.evaluated_criteria == [
+        {"criteriaId": str(greeting.pk), "fulfilled": True},
+        {"criteriaId": str(goodbye.pk), "fulfilled": False},
+    ]
+    (asked,) = provider.thought
+    assert (asked.authorization, asked.body["model"]) == ("Bearer key-2", "thinker")
+    assert "Greeting. The agent greets." in asked.body["messages"][0]["content"]
+    assert asked.body["messages"][1]["content"] == "1. UNKNOWN: Good morning.\n2. UNKNOWN: How can I help?"
+    assert asked.body["response_format"]["json_schema"]["schema"]["properties"]["criteria"]["required"] == [
+        str(greeting.pk),
+        str(goodbye.pk),
+    ]
+
+
+def test_without_a_model_there_are_parts_only(provider: Provider) -> None:
+    made = transcribed(recorded(MONO))
+
+    assert (made.status, made.summary, made.sentiment, made.evaluated_criteria) == ("SUCCESS", None, None, None)
+    assert provider.thought == []
+
+
+def test_without_criteria_none_is_evaluated(provider: Provider, model: None) -> None:
+    assert transcribed(recorded(MONO)).evaluated_criteria is None
+
+
+def test_an_answer_that_a_model_has_wrapped_is_understood(provider: Provider, model: None) -> None:
+    provider.think = lambda asked: completion(
+        '```json\n{"summary": [], "sentiment": {"sentiment": "NEUTRAL", "justification": "Nothing\\u0000."}}\n```'
+    )
+
+    made = transcribed(recorded(MONO))
+
+    assert made.sentiment == {"sentiment": "NEUTRAL", "justification": "Nothing\ufffd."}
+
+
+# The month's minutes
+
+
+def test_the_minutes_of_the_month_are_counted_and_when_they_are_used_up_nothing_is_sent(
+    provider: Provider, settings: Any
+) -> None:
+    settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
+
+    assert [transcribed(recorded(MONO, seconds=29.5)).status for _ in range(3)] == [
+        "SUCCESS",
+        "SUCCESS",
+        "LIMIT_EXCEEDED",
+    ]
+
+    assert TranscriptionUsage.objects.get(month=f"{timezone.localtime():%Y-%m}").seconds == 60
+    assert len(provider.heard) == 2
+    told = Event.objects.filter(action="TRANSCRIPTION_READY").order_by("-id").values_list("payload__status", flat=True)
+    assert told[0] == "LIMIT_EXCEEDED"
+
+
+def test_a_call_longer_than_all_the_minutes_is_refused(provider: Provider, settings: Any) -> None:
+    settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
+
+    assert transcribed(recorded(MONO, seconds=61)).status == "LIMIT_EXCEEDED"
+    assert not TranscriptionUsage.objects.exists()
+
+
+def test_what_exceeded_the_limit_can_be_asked_for_again(provider: Provider, settings: Any) -> None:
+    settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
+    exceeded = transcribed(recorded(MONO, seconds=61))
+    settings.TRANSCRIPTION_MONTHLY_MINUTES = 2
+
+    assert exceeded.request_again(ACTOR)
+    run(exceeded.pk)
+
+    exceeded.refresh_from_db()
+    assert (exceeded.status, exceeded.requested_by) == ("SUCCESS", ACTOR.name)
+
+
+# A provider that comes and goes
+
+
+def test_recordings_from_before_there_was_a_provider_get_a_transcription(provider: Provider, settings: Any) -> None:
+    url, settings.TRANSCRIPTION_URL = settings.TRANSCRIPTION_URL, ""
+    call = recorded(MONO)
+    recordings.request_transcription(call.pk)
+    recordings.sweep(timezone.now())
+    assert not Transcription.objects.exists()
+
+    settings.TRANSCRIPTION_URL = url
+    recordings.sweep(timezone.now())
+    run(call.pk)
+
+    assert Transcription.objects.get().status == "SUCCESS"
+
+
+def test_without_a_provider_nothing_stays_pending(provider: Provider, settings: Any) -> None:
+    call = recorded(MONO)
+    recordings.request_transcription(call.pk)
+    settings.TRANSCRIPTION_URL = ""
+
+    run(call.pk)
+
+    assert not Transcription.objects.exists()
+    assert Recording.objects.untranscribed().exists()

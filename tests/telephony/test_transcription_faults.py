@@ -1,0 +1,321 @@
+"""Transcriptions when things go wrong: providers that fail, hang or talk nonsense, workers that die."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import connection as database
+from django.utils import timezone
+
+from telephony.models import Connection, Recording, Transcription, TranscriptionUsage
+from telephony.models.transcription import DELAYS
+from telephony.transcribing.running import run
+from tests.conftest import ACTOR
+from tests.telephony.factories import EvaluationCriterionFactory, RecordingFactory
+from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, Asked, Provider, completion, running_provider
+from tests.telephony.sound import wav
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+SEGMENT = {"start": 0, "end": 1, "text": "Hello."}
+
+
+@pytest.fixture(autouse=True)
+def provider(settings: Any, tmp_path: Path) -> Iterator[Provider]:
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+    with running_provider() as running:
+        settings.TRANSCRIPTION_URL = settings.ANALYSIS_URL = running.url
+        settings.TRANSCRIPTION_API_KEY = "key-1"
+        yield running
+
+
+@pytest.fixture
+def call() -> Connection:
+    """Over, recorded, and asked to be transcribed."""
+    recording: Recording = RecordingFactory(ready=True, seconds=10)
+    default_storage.save(recording.path, ContentFile(wav(1000, seconds=2)))
+    Transcription.request(recording.connection_id)
+    return recording.connection
+
+
+def attempt(call: Connection) -> Transcription:
+    """One attempt, as if it were due."""
+    Transcription.objects.filter(pk=call.pk, status="PENDING").update(next_attempt_at=timezone.now())
+    run(call.pk)
+    return Transcription.objects.get(pk=call.pk)
+
+
+def all_attempts(call: Connection) -> Transcription:
+    """As many as there are, and one more."""
+    for _ in range(len(DELAYS) + 2):
+        made = attempt(call)
+    return made
+
+
+def told() -> list[str]:
+    return list(Event.objects.filter(action="TRANSCRIPTION_READY").values_list("payload__status", flat=True))
+
+
+def seconds_used() -> int:
+    return sum(TranscriptionUsage.objects.values_list("seconds", flat=True))
+
+
+NONSENSE = [
+    b"",
+    b"<html>502</html>",
+    b'{"segments": [NaN]}',
+    b"[" * 2000,
+    [],
+    {},
+    {"text": "Only words."},
+    {"segments": "none"},
+    {"segments": [1]},
+    {"segments": [SEGMENT | {"start": "soon"}]},
+    {"segments": [SEGMENT | {"text": None}]},
+]
+
+
+@pytest.mark.parametrize("body", NONSENSE, ids=repr)
+def test_nonsense_of_the_provider_is_tried_again_and_then_an_error(
+    provider: Provider, call: Connection, body: Any
+) -> None:
+    provider.hear = lambda asked: Answer(body=body)
+
+    first, last = attempt(call), all_attempts(call)
+
+    assert (first.status, bool(first.error)) == ("PENDING", True)
+    assert (last.status, last.parts, last.next_attempt_at) == ("ERROR", None, None)
+    assert len(provider.heard) == last.attempts == len(DELAYS) + 1
+    assert told() == ["ERROR"]
+    assert seconds_used() == 0
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
+def test_a_provider_that_may_recover_is_asked_again(provider: Provider, call: Connection, status: int) -> None:
+    answers = iter([Answer(status), Answer(body=SEGMENTS)])
+    provider.hear = lambda asked: next(answers)
+
+    assert attempt(call).status == "PENDING"
+    assert attempt(call).status == "SUCCESS"
+    assert seconds_used() == 10
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 413, 422])
+def test_a_provider_that_refuses_is_asked_once(provider: Provider, call: Connection, status: int) -> None:
+    provider.hear = lambda asked: Answer(status, {"error": {"message": "No."}}, {"Location": provider.url})
+
+    made = all_attempts(call)
+
+    assert (made.status, made.error) == ("ERROR", f"HTTP {status}: No.")
+    assert len(provider.asked) == 1
+
+
+def test_a_provider_that_asks_for_time_gets_it(provider: Provider, call: Connection) -> None:
+    provider.hear = lambda asked: Answer(429, headers={"Retry-After": "1800"})
+    before = timezone.now()
+
+    made = attempt(call)
+
+    assert made.next_attempt_at is not None
+    assert made.next_attempt_at >= before + timedelta(seconds=1800)
+
+
+def test_a_dead_provider_is_an_error_after_the_last_attempt(settings: Any, call: Connection) -> None:
+    settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
+
+    for _ in DELAYS:
+        assert attempt(call).status == "PENDING"
+    made = attempt(call)
+
+    assert (made.status, made.error) == ("ERROR", "no answer: ConnectionError")
+    assert told() == ["ERROR"]
+
+
+def test_a_provider_that_hangs_is_left(provider: Provider, settings: Any, call: Connection) -> None:
+    settings.TRANSCRIPTION_TIMEOUT_SECONDS = 1
+    is_over = threading.Event()
+
+    def hang(asked: Asked) -> Answer:
+        is_over.wait(timeout=60)
+        return Answer(body=SEGMENTS)
+
+    provider.hear = hang
+
+    made = attempt(call)
+    is_over.set()
+
+    assert (made.status, made.attempts) == ("PENDING", 1)
+    assert made.error.startswith("no answer: ")
+
+
+# The model
+
+
+BAD_ANSWERS = [
+    Answer(500),
+    Answer(body={"choices": []}),
+    Answer(body={"choices": [{"message": {"content": None, "refusal": "I will not."}}]}),
+    completion("Certainly! Here is your summary."),
+    completion('{"summary": [], "sentiment": {"sentiment": "POSITIVE"'),
+    completion([]),
+    completion({}),
+    completion(ANALYSIS | {"summary": "It was fine."}),
+    completion(ANALYSIS | {"summary": [{"content": "It was fine.", "important": "very"}]}),
+    completion(ANALYSIS | {"sentiment": {"sentiment": "ECSTATIC", "justification": ""}}),
+    completion(ANALYSIS | {"criteria": None}),
+    completion(ANALYSIS | {"criteria": {"999999": True}}),
+    completion(ANALYSIS | {"criteria": [{"criteriaId": "1", "fulfilled": True}]}),
+]
+
+
+@pytest.mark.parametrize("answer", BAD_ANSWERS, ids=lambda answer: repr(answer.body))
+def test_a_model_that_talks_nonsense_is_an_error_in_the_end_and_the_words_are_kept(
+    provider: Provider, settings: Any, call: Connection, api: Any, answer: Answer
+) -> None:
+    settings.ANALYSIS_MODEL = "thinker"
+    EvaluationCriterionFactory()
+    provider.think = lambda asked: answer
+
+    made = all_attempts(call)
+
+    assert (made.status, len(made.parts or []), made.summary) == ("ERROR", 2, None)
+    assert (len(provider.heard), len(provider.thought)) == (1, len(DELAYS) + 1)
+    assert seconds_used() == 10  # the words were paid for
+    response = api.get(f"/api/connections/{call.uid}/transcription?includeSummary=true")
+    assert (response.status_code, response.json()["status"]) == (200, "ERROR")
+    assert response.json().keys() == {"status", "parts"}
+
+
+def test_a_model_that_comes_to_its_senses_is_enough(provider: Provider, settings: Any, call: Connection) -> None:
+    settings.ANALYSIS_MODEL = "thinker"
+    answers = iter([completion("Certainly!"), completion(ANALYSIS)])
+    provider.think = lambda asked: next(answers)
+
+    assert attempt(call).status == "PENDING"
+    made = attempt(call)
+
+    assert (made.status, made.summary) == ("SUCCESS", ANALYSIS["summary"])
+    assert len(provider.heard) == 1
+
+
+# Recordings and workers
+
+
+def test_a_recording_that_was_removed_meanwhile_is_an_error(call: Connection) -> None:
+    Recording.objects.get().remove()
+
+    made = attempt(call)
+
+    assert (made.status, made.error) == ("ERROR", "the recording is gone")
+
+
+def test_a_file_that_is_not_there_is_an_error_in_the_end(call: Connection) -> None:
+    default_storage.delete(Recording.objects.get().path)
+
+    assert attempt(call).status == "PENDING"
+    assert all_attempts(call).status == "ERROR"
+
+
+def test_a_worker_that_died_leaves_its_work_to_the_next_one(provider: Provider, call: Connection) -> None:
+    assert Transcription.objects.get().claim()
+
+    run(call.pk)
+    assert provider.heard == []  # its lease holds
+    made = attempt(call)
+
+    assert (made.status, made.attempts) == ("SUCCESS", 2)
+    assert told() == ["SUCCESS"]
+
+
+def test_work_that_ends_every_worker_is_an_error_and_not_tried_for_ever(provider: Provider, call: Connection) -> None:
+    for _ in range(len(DELAYS) + 1):
+        Transcription.objects.update(next_attempt_at=timezone.now())
+        assert Transcription.objects.get().claim()
+
+    assert attempt(call).status == "ERROR"
+    assert provider.heard == []
+
+
+def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Connection) -> None:
+    held_up = Transcription.objects.get()
+    assert held_up.claim()
+    attempt(call)
+
+    held_up.succeed(summary=[])
+    held_up.put_off("too late", is_final=True)
+
+    made = Transcription.objects.get()
+    assert (made.status, made.summary, made.error) == ("SUCCESS", None, "")
+    assert told() == ["SUCCESS"]
+
+
+def test_who_asks_again_takes_it_from_whoever_works_on_it(provider: Provider, call: Connection) -> None:
+    at_work = Transcription.objects.get()
+    assert at_work.claim()
+
+    assert at_work.request_again(ACTOR)
+    at_work.succeed()
+
+    assert Transcription.objects.get().status == "PENDING"
+    assert attempt(call).status == "SUCCESS"
+
+
+def test_nothing_can_be_made_anew_of_a_recording_that_is_gone(call: Connection) -> None:
+    made = attempt(call)
+    Recording.objects.get().remove()
+
+    assert made.request_again(ACTOR) is False
+    assert Transcription.objects.get().status == "SUCCESS"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_workers_at_once_one_asks_the_provider(provider: Provider, call: Connection) -> None:
+    together = threading.Barrier(4)
+
+    def work() -> None:
+        try:
+            together.wait(timeout=30)
+            run(call.pk)
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert Transcription.objects.get().status == "SUCCESS"
+    assert (len(provider.heard), seconds_used(), told()) == (1, 10, ["SUCCESS"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_calls_that_do_not_both_fit_into_the_month_one_is_transcribed(
+    provider: Provider, settings: Any, call: Connection
+) -> None:
+    settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
+    together = threading.Barrier(2)
+    taken = []
+
+    def work() -> None:
+        try:
+            together.wait(timeout=30)
+            taken.append(TranscriptionUsage.take("2026-11", 40))
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(taken) == [False, True]
+    assert seconds_used() == 40

@@ -1,0 +1,239 @@
+"""Recordings and transcriptions as a supervisor sees, hears and repeats them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.urls import reverse
+
+from telephony.models import Recording, Transcription
+from tests.backoffice import messages_of, staff, superuser
+from tests.telephony.factories import (
+    AgentFactory,
+    ConnectionFactory,
+    EvaluationCriterionFactory,
+    RecordingFactory,
+    TranscriptionFactory,
+    TranscriptionUsageFactory,
+)
+from tests.telephony.sound import wav
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+LIST = reverse("admin:telephony_transcription_changelist")
+SOUND = wav(1000, seconds=0.1)
+
+
+@pytest.fixture(autouse=True)
+def _storage(settings: Any, tmp_path: Path) -> None:
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+
+
+def recorded(**values: Any) -> Recording:
+    recording: Recording = RecordingFactory(ready=True, **values)
+    recording.file.name = default_storage.save(recording.path, ContentFile(SOUND))
+    recording.save(update_fields=["file"])
+    return recording
+
+
+def page_of(transcription: Transcription) -> str:
+    return reverse("admin:telephony_transcription_change", args=[transcription.pk])
+
+
+def audio_of(recording: Recording) -> str:
+    return reverse("admin:telephony_recording_audio", args=[recording.pk])
+
+
+def heard(client: Any, recording: Recording, span: str = "") -> tuple[int, bytes, Any]:
+    response = client.get(audio_of(recording), headers={"Range": span} if span else {})
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    return response.status_code, content, response
+
+
+# The page of a transcription
+
+
+def test_a_transcription_is_shown_as_a_conversation_with_all_that_was_made_of_it() -> None:
+    criterion = EvaluationCriterionFactory(name="Greeting")
+    call = ConnectionFactory(agent=AgentFactory(name="Anna", surname="Nowak"))
+    recording = recorded(connection=call, seconds=60)
+    evaluated = [{"criteriaId": str(criterion.pk), "fulfilled": True}]
+    transcription = TranscriptionFactory(connection=call, finished=True, evaluated_criteria=evaluated)
+
+    page = superuser().page(page_of(transcription))
+
+    shown = ["Anna Nowak", "Good morning.", "I am calling about my invoice.", "A question about an invoice."]
+    shown += ["A plain question.", "Greeting", audio_of(recording), 'data-at="15"', "Agent 25.0 %"]
+    assert [text for text in shown if text not in page] == []
+
+
+def test_what_was_said_is_text_and_no_markup() -> None:
+    parts = [{"begin": 0, "end": 1, "speaker": "USER", "text": "<script>alert(1)</script>"}]
+    transcription = TranscriptionFactory(finished=True, parts=parts)
+
+    assert "<script>alert(1)" not in superuser().page(page_of(transcription))
+
+
+@pytest.mark.parametrize(
+    "values", [{"status": "PENDING"}, {"status": "ERROR", "error": "HTTP 401: No."}, {"status": "LIMIT_EXCEEDED"}]
+)
+def test_a_transcription_that_is_not_ready_says_so(values: dict[str, str]) -> None:
+    transcription = TranscriptionFactory(**values)
+
+    page = superuser().page(page_of(transcription))
+
+    assert str(transcription.get_status_display()) in page
+    assert values.get("error", "") in page
+
+
+def test_a_conversation_takes_few_queries_however_long_it_is(django_assert_max_num_queries: Any) -> None:
+    parts = [{"begin": n, "end": n + 1, "speaker": "USER", "text": "Yes."} for n in range(200)]
+    transcription = TranscriptionFactory(finished=True, parts=parts)
+    client = superuser()
+
+    with django_assert_max_num_queries(9):
+        client.page(page_of(transcription))
+
+
+# The list
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_list_takes_the_same_queries_however_long_it_is(count: int, django_assert_max_num_queries: Any) -> None:
+    TranscriptionFactory.create_batch(count, finished=True)
+    client = superuser()
+
+    with django_assert_max_num_queries(5):
+        client.page(LIST)
+
+
+def test_the_list_says_how_much_of_the_month_is_used(settings: Any, time_machine: Any) -> None:
+    time_machine.move_to("2026-11-21 12:00")
+    settings.TRANSCRIPTION_URL, settings.TRANSCRIPTION_MONTHLY_MINUTES = "http://127.0.0.1:9/v1", 500
+    TranscriptionUsageFactory(month="2026-11", seconds=60 * 120)
+
+    assert "120 of this month&#x27;s 500 minutes are used." in superuser().page(LIST).replace("'", "&#x27;")
+
+
+def test_a_transcription_is_found_by_the_id_of_its_connection_and_by_its_status() -> None:
+    one, two = TranscriptionFactory(finished=True), TranscriptionFactory(status="ERROR")
+    client = superuser()
+
+    found = client.page(LIST, q=two.connection.uid)
+    failed = client.page(LIST, status__exact="ERROR")
+
+    for page in (found, failed):
+        assert two.connection.uid in page
+        assert one.connection.uid not in page
+
+
+def test_what_failed_is_transcribed_again(settings: Any) -> None:
+    settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
+    with_recording = TranscriptionFactory(status="ERROR", connection=recorded().connection)
+    without = TranscriptionFactory(status="ERROR")
+
+    response = superuser().act(LIST, "transcribe_again", with_recording, without)
+
+    assert len(messages_of(response)) == 2
+    assert Transcription.objects.get(pk=with_recording.pk).status == "PENDING"
+    assert Transcription.objects.get(pk=without.pk).status == "ERROR"
+
+
+def test_who_may_only_look_transcribes_nothing_again(settings: Any) -> None:
+    settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
+    transcription = TranscriptionFactory(status="ERROR", connection=recorded().connection)
+
+    staff("view_transcription").act(LIST, "transcribe_again", transcription)
+
+    assert Transcription.objects.get().status == "ERROR"
+
+
+def test_who_may_not_hear_recordings_gets_no_player() -> None:
+    recording = recorded()
+    transcription = TranscriptionFactory(connection=recording.connection, finished=True)
+
+    page = staff("view_transcription").page(page_of(transcription))
+
+    assert "Good morning." in page
+    assert "<audio" not in page
+    assert "data-player" not in page
+
+
+def test_recordings_that_failed_are_fetched_again_by_those_who_may() -> None:
+    failed, page = RecordingFactory(state="failed"), reverse("admin:telephony_recording_changelist")
+
+    staff("view_recording").act(page, "fetch_again", failed)
+    assert Recording.objects.get().state == "failed"
+    response = superuser().act(page, "fetch_again", failed)
+
+    assert messages_of(response) == ["1 recording is fetched again."]
+    assert Recording.objects.get().state == "fetching"
+
+
+# The sound
+
+
+def test_a_recording_is_heard_whole() -> None:
+    status, content, response = heard(superuser(), recorded())
+
+    assert (status, content) == (200, SOUND)
+    assert response["Content-Type"] == "audio/wav"
+    assert response["Content-Length"] == str(len(SOUND))
+    assert response["Accept-Ranges"] == "bytes"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Cache-Control"].startswith("private")
+
+
+SIZE = len(SOUND)
+
+
+@pytest.mark.parametrize(
+    ("span", "first", "last"),
+    [
+        ("bytes=0-", 0, SIZE - 1),
+        ("bytes=0-0", 0, 0),
+        ("bytes=100-199", 100, 199),
+        ("bytes=100-999999", 100, SIZE - 1),
+        ("bytes=-10", SIZE - 10, SIZE - 1),
+        ("bytes=-999999", 0, SIZE - 1),
+    ],
+)
+def test_a_player_may_jump(span: str, first: int, last: int) -> None:
+    status, content, response = heard(superuser(), recorded(), span)
+
+    assert (status, content) == (206, SOUND[first : last + 1])
+    assert response["Content-Range"] == f"bytes {first}-{last}/{SIZE}"
+    assert response["Content-Length"] == str(last - first + 1)
+
+
+@pytest.mark.parametrize("span", ["bytes=5-1", "bytes=0-1,5-6", "bytes=-", "bytes=a-b", "seconds=1-2"])
+def test_a_range_that_is_none_is_the_whole(span: str) -> None:
+    status, content, _ = heard(superuser(), recorded(), span)
+
+    assert (status, content) == (200, SOUND)
+
+
+@pytest.mark.parametrize("span", [f"bytes={SIZE}-", "bytes=-0"])
+def test_a_range_beyond_the_end_is_refused(span: str) -> None:
+    status, content, response = heard(superuser(), recorded(), span)
+
+    assert (status, content, response["Content-Range"]) == (416, b"", f"bytes */{SIZE}")
+
+
+def test_a_recording_is_heard_by_those_who_may() -> None:
+    recording = recorded()
+
+    assert heard(staff("view_recording"), recording)[0] == 200
+    assert heard(staff("view_transcription"), recording)[0] == 403
+
+
+def test_a_recording_that_is_not_there_is_404() -> None:
+    gone, removed = recorded(), recorded()
+    default_storage.delete(gone.path)
+    removed.remove()
+    client = superuser()
+
+    assert [heard(client, recording)[0] for recording in (gone, removed)] == [404, 404]

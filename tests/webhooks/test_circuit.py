@@ -1,0 +1,188 @@
+"""Receivers that fail: when they are given up, and when they are left alone for a while."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from standardwebhooks import Webhook as Verifier
+
+from tests.conftest import ACTOR
+from tests.webhooks.due import answers, database_now, due, make_due, registered, reread
+from tests.webhooks.factories import WebhookFactory
+from tests.webhooks.receivers import always, receiver, silent
+from webhooks import delivering
+from webhooks.delivering import FAILURES_TO_OPEN, deliver
+from webhooks.models import Webhook
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "woken")]
+
+
+# Giving up
+
+
+def test_410_disables_at_once_and_the_rest_of_the_batch_is_kept_for_a_change_of_mind(woken: list[Any]) -> None:
+    with receiver(answers(410, 200)) as running:
+        webhook = registered(running)
+        deliveries = due(webhook, 5)
+        deliver(webhook.pk)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert len(running.requests) == 1
+    assert (webhook.is_active, webhook.disabled_because) == (False, "gone")
+    assert [delivery.state for delivery in reread(deliveries)] == ["failed"] + ["waiting"] * 4
+    assert ("webhooks.notify_disabled", webhook.pk) in woken
+    assert webhook.history.latest("id").action == "disable: gone"
+
+
+@pytest.mark.parametrize(("hours", "is_active"), [(119, True), (121, False)])
+def test_five_days_of_nothing_but_failures_disable(hours: int, is_active: bool, woken: list[Any]) -> None:
+    with receiver(always(500)) as running:
+        since = timezone.now() - timedelta(hours=hours)
+        webhook = registered(running, failing_since=since, failures_in_a_row=50)
+        due(webhook)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert webhook.is_active is is_active
+    assert webhook.disabled_because == ("" if is_active else "failing")
+    assert (("webhooks.notify_disabled", webhook.pk) in woken) is not is_active
+
+
+def test_a_success_among_failures_begins_the_five_days_anew() -> None:
+    """A receiver that takes most and refuses one at the end of each batch has not failed for five days."""
+    with receiver(answers(200, 200, 500)) as running:
+        webhook = registered(running, failing_since=timezone.now() - timedelta(days=6))
+        due(webhook, 3)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert webhook.is_active
+    assert webhook.last_success_at is not None
+    assert webhook.failing_since is not None
+    assert timezone.now() - webhook.failing_since < timedelta(minutes=1)
+
+
+def test_a_success_ends_failing_and_pause() -> None:
+    with receiver(always()) as running:
+        webhook = registered(
+            running, failing_since=timezone.now() - timedelta(days=3), failures_in_a_row=9, open_until=timezone.now()
+        )
+        due(webhook, 3)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert (webhook.failures_in_a_row, webhook.failing_since, webhook.open_until) == (0, None, None)
+    assert len(running.requests) == 3
+
+
+# Circuit breaker
+
+
+def test_after_five_failures_in_a_row_a_receiver_is_left_alone() -> None:
+    with receiver(always(500)) as running:
+        webhook = registered(running)
+        due(webhook, 20)
+        deliver(webhook.pk)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert len(running.requests) == FAILURES_TO_OPEN
+    assert webhook.is_paused
+    # What was not sent has lost none of its attempts.
+    assert webhook.deliveries.filter(attempt_count=0).count() == 20 - FAILURES_TO_OPEN
+
+
+def test_a_receiver_that_does_not_answer_is_left_alone_at_once(settings: Any) -> None:
+    settings.WEBHOOK_TIMEOUT_SECONDS = 1
+    with receiver(silent) as running:
+        webhook = registered(running)
+        due(webhook, 20)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert len(running.requests) == 1
+    assert webhook.is_paused
+    assert list(webhook.attempts.values_list("status", "error")) == [(None, "timeout")]
+
+
+def test_pauses_grow_up_to_five_minutes() -> None:
+    webhook: Webhook = WebhookFactory(subscription_url="http://127.0.0.1:9/nobody")
+    due(webhook, 12)
+    pauses = []
+    for _ in range(10):
+        Webhook.objects.update(open_until=None)
+        make_due(webhook)
+        deliver(webhook.pk)
+        webhook.refresh_from_db()
+        assert webhook.open_until is not None
+        pauses.append((webhook.open_until - database_now()).total_seconds())
+
+    assert pauses == [5, 10, 20, 40, 80, 160, 300, 300, 300, 300]
+
+
+def test_after_a_pause_one_delivery_tries_and_the_others_follow_its_success() -> None:
+    with receiver(answers(200)) as running:
+        webhook = registered(running, failures_in_a_row=7, open_until=timezone.now() - timedelta(seconds=1))
+        due(webhook, 10)
+        claimed = delivering._claim(webhook)
+        assert len(claimed) == 1
+        assert delivering._claim(webhook) == []
+        make_due(webhook)
+        deliver(webhook.pk)
+
+    assert len(running.requests) == 10
+
+
+def test_a_paused_or_disabled_or_removed_webhook_is_sent_nothing() -> None:
+    with receiver(always()) as running:
+        paused = registered(running, open_until=timezone.now() + timedelta(minutes=1))
+        disabled, removed = registered(running), registered(running)
+        for webhook in (paused, disabled, removed):
+            due(webhook)
+        disabled.disable(ACTOR)
+        removed.remove(ACTOR)
+        for webhook in (paused, disabled, removed):
+            assert deliver(webhook.pk) is False
+
+    assert running.requests == []
+
+
+@pytest.mark.parametrize("verb", ["disable", "remove"])
+def test_a_webhook_that_is_disabled_or_removed_while_it_is_sent_to_gets_no_further_batch(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "BATCH", 2)
+    with receiver(always()) as running:
+        webhook = registered(running)
+        due(webhook, 6)
+        store = delivering._store
+
+        def store_and_stop(*args: Any) -> None:
+            store(*args)
+            getattr(Webhook.objects.get(pk=webhook.pk), verb)(ACTOR)
+
+        monkeypatch.setattr(delivering, "_store", store_and_stop)
+        deliver(webhook.pk)
+
+    assert len(running.requests) == 2
+
+
+def test_a_secret_that_is_rotated_while_deliveries_run_signs_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivering, "BATCH", 1)
+    with receiver(always()) as running:
+        webhook = registered(running)
+        due(webhook, 2)
+        store = delivering._store
+
+        def store_and_rotate(*args: Any) -> None:
+            store(*args)
+            if webhook.attempts.count() == 1:
+                Webhook.objects.get(pk=webhook.pk).rotate_secret(ACTOR)
+
+        monkeypatch.setattr(delivering, "_store", store_and_rotate)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    Verifier(webhook.secret).verify(running.requests[1].body, dict(running.requests[1].headers))
