@@ -180,7 +180,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("agent", "queue")
     search_fields = ("id",)
     search_help_text = _("Id, or number of either side in any spelling")
-    fieldsets = (
+    fieldsets: Any = (
         (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer_id"))}),
         (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_of"),)}),
