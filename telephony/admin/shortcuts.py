@@ -13,7 +13,6 @@ from callcentre.admin import Admin, display
 from telephony.icons import MOST_KILOBYTES, as_png
 from telephony.models import TransferShortcut
 
-
 COLUMNS = ("name", "queue", "number", "order")
 
 
