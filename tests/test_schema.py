@@ -18,11 +18,12 @@ from drf_spectacular.validation import validate_schema
 
 from callcentre.errors import ErrorCode
 from callcentre.models import User
-from telephony.models import Connection, ConnectionTopic, Topic, TopicField
-from tests.conftest import ApiClient
+from telephony.models import Agent, Connection, ConnectionTopic, Pause, Topic, TopicField
+from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import (
     ConnectionFactory,
     ConnectionTopicFactory,
+    PauseFactory,
     QueueFactory,
     TopicFactory,
     TopicFieldFactory,
@@ -107,6 +108,9 @@ def demonstration(db: None) -> None:
     ConnectionTopic.objects.all().delete()
     for model, pk in ((Connection, 341), (Topic, 5), (TopicField, 3)):
         model.objects.filter(pk=pk).delete()
+    if not Pause.objects.filter(pk=2).exists():
+        PauseFactory(pk=2)
+    Agent.objects.get(login="agent1").log_in(ACTOR)
     queue = QueueFactory(pk=88_001)
     call = ConnectionFactory(pk=341, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
     topic = TopicFactory(pk=5, group__queue=queue, show_custom_fields=True)
