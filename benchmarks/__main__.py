@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, calls, import_records
+from benchmarks import api, batch, calls, import_records, telephony
 from benchmarks.harness import service
 
 
@@ -13,6 +13,7 @@ def main() -> None:
         batch.measure(running, records)
         import_records.measure(running, records)
     calls.main()
+    telephony.measure_many()
 
 
 if __name__ == "__main__":
