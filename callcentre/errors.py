@@ -119,6 +119,14 @@ class ErrorCode(enum.Enum):
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
 
+    # Knowledge base
+    CATALOG_NAME_TAKEN = 160001, _("Another catalog has this name.")
+    CATEGORY_NOT_FOUND = 160002, _("Category not found.")
+    CATEGORY_HAS_ARTICLES = 160003, _("The category has articles: move them first.")
+    ARTICLE_CHANGED = 160004, _("Somebody else has changed the article meanwhile.")
+    IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
+    IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
+
     @property
     def slug(self) -> str:
         return self.name.lower()
