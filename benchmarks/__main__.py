@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, import_records
+from benchmarks import api, batch, import_records, knowledgebase
 from benchmarks.harness import service
 
 
@@ -12,6 +12,7 @@ def main() -> None:
         api.measure(running, records, turns=2000)
         batch.measure(running, records)
         import_records.measure(running, records)
+        knowledgebase.measure(running, articles=50_000)
 
 
 if __name__ == "__main__":

@@ -40,29 +40,37 @@ BEGIN
   RETURN vector;
 END $$;
 
--- Where an article stands out, as lexemes of two digits, a sign and a word or the beginning of some. 'NN=word': how
--- often the word is in the title (20 each) and in the text (up to 19), unless it is there but once. 'NN^wo': how much
--- all words with this beginning weigh together.
+-- Where an article stands out, as lexemes of two digits, a sign, and a word or the beginning of some.
+-- 'NN=word': the first digit is how often the title has the word (3 at most), the second one says that the text has it
+-- at least so often; 0 for a word of the title is left to mean any number. An article with many has the digits of fewer
+-- too. 'NN^wo': all words with this beginning weigh at least so much together.
 CREATE FUNCTION knowledgebase_peaks(vector tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
   WITH words AS MATERIALIZED (
-    SELECT lexeme, cardinality(array_positions(weights, 'A')) AS titles, cardinality(weights) AS total
+    SELECT lexeme, least(cardinality(array_positions(weights, 'A')), 3) AS titles,
+           cardinality(weights) - cardinality(array_positions(weights, 'A')) AS uses
     FROM unnest(vector)
     WHERE length(lexeme) <= 60
   ), beginnings AS (
     SELECT left(lexeme, n) AS beginning,
-           sum(CASE WHEN titles > 0 THEN 0.8 + 0.2 * least(titles, 3) ELSE 0.1 END
-               * (1 + 0.05 * least(total - titles, 4))) AS weight
+           sum(CASE WHEN titles > 0 THEN 0.8 + 0.2 * titles ELSE 0.1 END * (1 + 0.05 * least(uses, 4))) AS weight
     FROM words, generate_series(1, 3) AS n
     WHERE length(lexeme) >= n
     GROUP BY 1
-  )
-  SELECT array_to_tsvector(coalesce(array_agg(peak), '{}')) FROM (
-    SELECT to_char(20 * least(titles, 3) + least(total - titles, 19), 'FM00') || '=' || lexeme AS peak
-    FROM words WHERE titles > 0 OR total > 1
+  ), peaks AS (
+    SELECT 10 * titles + level || '=' || lexeme AS peak
+    FROM words, unnest('{0,2,3,4,6,8,10,13,16,20}'::int[]) WITH ORDINALITY AS levels(least_uses, place),
+         LATERAL (SELECT place - 1 AS level) AS numbered
+    WHERE uses >= least_uses AND (titles > 0 OR level > 0)
     UNION ALL
-    SELECT to_char(least(99, floor(weight * 8)), 'FM00') || '^' || beginning FROM beginnings WHERE weight >= 0.25
-  ) AS peaks
+    SELECT 10 + level || '^' || beginning
+    FROM beginnings,
+         unnest('{0.4,0.6,0.8,1,1.3,1.6,2,2.4,3,3.6,4.4,5.4,6.5,8,10,13,17,22}'::numeric[])
+         WITH ORDINALITY AS levels(least_weight, level)
+    WHERE weight >= least_weight
+  )
+  SELECT array_to_tsvector(coalesce(array_agg(CASE WHEN peak ~ '^[0-9][=^]' THEN '0' || peak ELSE peak END), '{}'))
+  FROM peaks
 $$;
 """
 DROP_FUNCTIONS = """

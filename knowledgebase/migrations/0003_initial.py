@@ -151,7 +151,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('term', models.CharField(db_collation='C', max_length=64, verbose_name='term')),
                 ('articles', models.PositiveIntegerField(verbose_name='articles')),
-                ('classes', django.contrib.postgres.fields.ArrayField(base_field=models.SmallIntegerField(), default=list, size=None)),
+                ('levels', django.contrib.postgres.fields.ArrayField(base_field=models.SmallIntegerField(), default=list, size=None)),
                 ('counts', django.contrib.postgres.fields.ArrayField(base_field=models.PositiveIntegerField(), default=list, size=None)),
                 ('catalog', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='terms', to='knowledgebase.catalog', verbose_name='catalog')),
             ],

@@ -92,5 +92,3 @@ def _kind_of(content: bytes) -> tuple[str, str] | None:
         if content.startswith(start):
             return content_type, suffix
     return ("image/webp", "webp") if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None
-
-

@@ -14,24 +14,24 @@ _COUNT_LOCK = 7_306
 
 # Words of an article that was just published, for those who mistype them.
 LEARN = """
-INSERT INTO knowledgebase_term (catalog_id, term, articles, classes, counts)
+INSERT INTO knowledgebase_term (catalog_id, term, articles, levels, counts)
 SELECT a.catalog_id, '=' || w.lexeme, 0, '{}', '{}'
 FROM knowledgebase_article a, unnest(a.search) AS w
 WHERE a.id = %s AND length(w.lexeme) BETWEEN 2 AND 60
 ON CONFLICT DO NOTHING
 """
 # Every word, and how many articles have it. Of the common ones, and of the common beginnings ('^' and up to three
-# letters), in how many articles they stand out, class by class, best first.
+# letters), in how many articles they stand out, level by level, best first.
 COUNT = """
 WITH words AS MATERIALIZED (
   SELECT word, ndoc FROM ts_stat(format(
     'SELECT search FROM knowledgebase_article WHERE is_published AND catalog_id = %%L', %(catalog)s::text))
   WHERE length(word) <= 60
 ), peaks AS MATERIALIZED (
-  SELECT substr(word, 3) AS term, left(word, 2)::smallint AS class, ndoc FROM ts_stat(format(
+  SELECT substr(word, 3) AS term, left(word, 2)::smallint AS level, ndoc FROM ts_stat(format(
     'SELECT peaks FROM knowledgebase_article WHERE is_published AND catalog_id = %%L', %(catalog)s::text))
-), classes AS (
-  SELECT term, array_agg(class ORDER BY class DESC) AS classes, array_agg(ndoc ORDER BY class DESC) AS counts
+), levels AS (
+  SELECT term, array_agg(level ORDER BY level DESC) AS levels, array_agg(ndoc ORDER BY level DESC) AS counts
   FROM peaks GROUP BY term
 ), terms AS (
   SELECT '=' || word AS term, ndoc AS articles FROM words
@@ -39,9 +39,9 @@ WITH words AS MATERIALIZED (
   SELECT '^' || left(word, n), least(sum(ndoc), %(articles)s) FROM words, generate_series(1, 3) AS n
   WHERE length(word) >= n GROUP BY 1
 )
-INSERT INTO knowledgebase_term (catalog_id, term, articles, classes, counts)
-SELECT %(catalog)s, term, articles, coalesce(classes, '{}'), coalesce(counts, '{}')
-FROM terms LEFT JOIN classes USING (term)
+INSERT INTO knowledgebase_term (catalog_id, term, articles, levels, counts)
+SELECT %(catalog)s, term, articles, coalesce(levels, '{}'), coalesce(counts, '{}')
+FROM terms LEFT JOIN levels USING (term)
 WHERE articles >= %(common)s
 UNION ALL
 SELECT %(catalog)s, term, articles, '{}', '{}' FROM terms WHERE articles < %(common)s AND term LIKE '=%%'
@@ -77,8 +77,8 @@ class Term(models.Model):
     catalog = models.ForeignKey(Catalog, models.CASCADE, related_name="terms", verbose_name=_("catalog"))
     term = models.CharField(_("term"), max_length=64, db_collation="C")
     articles = models.PositiveIntegerField(_("articles"))
-    # How much it stands out there, best first; and in how many articles each.
-    classes = ArrayField(models.SmallIntegerField(), default=list)
+    # How much it stands out, best first; and in how many articles each.
+    levels = ArrayField(models.SmallIntegerField(), default=list)
     counts = ArrayField(models.PositiveIntegerField(), default=list)
 
     objects = TermQuerySet.as_manager()

@@ -15,7 +15,7 @@ _READ = 8000
 
 # The catalog's language and size, and of the query's words, by place: stem, and the terms that it may be.
 FREQUENCIES = """
-SELECT c.language, c.counted_articles, w.place, stem.lexeme, t.term, t.articles, t.classes, t.counts
+SELECT c.language, c.counted_articles, w.place, stem.lexeme, t.term, t.articles, t.levels, t.counts
 FROM knowledgebase_catalog c
 LEFT JOIN unnest(%(words)s::text[]) WITH ORDINALITY AS w(word, place) ON true
 LEFT JOIN LATERAL (
@@ -93,15 +93,15 @@ class _Known:
         rows = _rows(FREQUENCIES, {"words": words, "prefix_place": place_of_prefix, "catalog": catalog_id})
         if not rows:
             return None
-        frequencies = [Frequency(is_prefix=is_prefix and place == len(words) - 1) for place in range(len(words))]
+        frequencies = [Frequency() for _ in words]
+        if is_prefix and len(words[-1]) > 3:
+            frequencies[-1].beginning = f"={words[-1]}"
         stems: dict[int, str] = {}
-        for _language, _total, place, stem, term, articles, classes, counts in rows:
+        for _language, _total, place, stem, term, articles, levels, counts in rows:
             if stem:
                 stems[place] = stem
             if term:
-                word = frequencies[place - 1]
-                word.articles += articles
-                word.peaks |= {(level, term): count for level, count in zip(classes, counts, strict=True)}
+                frequencies[place - 1].add(term, articles, levels, counts)
         return cls(rows[0][0], rows[0][1], frequencies, list(stems.values()))
 
 
@@ -124,7 +124,9 @@ def _search(catalog_id: UUID, query: Query, known: _Known) -> list[Hit]:
     texts = {row[0]: row[4] for row in rows}
     if late := [row[0] for row in rows if row[5] and not highlighter.matches(row[4])]:
         texts |= dict(_rows("SELECT id, text FROM knowledgebase_article WHERE id = ANY(%(late)s)", {"late": late}))
-    return [Hit(pk, title, category, name, highlighter.mark(title, texts[pk])) for pk, title, category, name, *_ in rows]
+    return [
+        Hit(pk, title, category, name, highlighter.mark(title, texts[pk])) for pk, title, category, name, *_ in rows
+    ]
 
 
 def _rows(statement: str, parameters: dict[str, Any]) -> list[Any]:

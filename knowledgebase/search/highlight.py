@@ -57,7 +57,7 @@ class Highlighter:
                 best, best_score = start, score
         start = _word_boundary(text, max(best - _BEFORE, 0))
         # A word longer than a fragment is no reason to lose the match.
-        start = start if start <= best else best
+        start = min(start, best)
         end = min(start + LENGTH, len(text))
         if end < len(text) and (blank := text.rfind(" ", best, end)) > best:
             end = blank
