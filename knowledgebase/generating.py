@@ -23,34 +23,8 @@ INSERT INTO knowledgebase_articleversion (article_id, number, title, content, re
                                           actor_name)
 SELECT id, 1, title, content, '{}', now(), 'system', 'generated' FROM knowledgebase_article WHERE catalog_id = %s
 """
-_CONSONANTS = [
-    "b",
-    "c",
-    "d",
-    "f",
-    "g",
-    "h",
-    "j",
-    "k",
-    "l",
-    "ł",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "t",
-    "w",
-    "z",
-    "br",
-    "st",
-    "tr",
-    "kl",
-    "pr",
-    "sz",
-    "cz",
-]
-_VOWELS = ["a", "e", "i", "o", "u", "y", "ó", "ą", "ę"]
+_CONSONANTS = [*"bcdfghjklłmnprstwz", "br", "st", "tr", "kl", "pr", "sz", "cz"]
+_VOWELS = "aeiouyóąę"
 
 
 def vocabulary(count: int = VOCABULARY) -> list[str]:

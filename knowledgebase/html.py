@@ -22,61 +22,14 @@ _ATTRIBUTES = {
     "details": {"open"},
 }
 _TAGS = set(
-    [
-        "a",
-        "abbr",
-        "b",
-        "blockquote",
-        "br",
-        "caption",
-        "code",
-        "col",
-        "colgroup",
-        "dd",
-        "del",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "figcaption",
-        "figure",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "li",
-        "mark",
-        "ol",
-        "p",
-        "pre",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "summary",
-        "sup",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "u",
-        "ul",
-        "var",
-    ]
+    re.findall(
+        r"\S+",
+        """
+        a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6
+        hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u
+        ul var
+        """,
+    )
 )
 # What these hold is no text of the article: it goes with them.
 _WITH_CONTENT = {"script", "style", "template", "noscript", "iframe", "object", "title"}
@@ -85,37 +38,10 @@ _STRUCTURE = {"html", "head", "body", "tbody"}
 # Added to every link: it is not the author's.
 _ADDED = {("a", "rel")}
 _IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*>')
-_BLOCKS = set(
-    [
-        "blockquote",
-        "br",
-        "caption",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "figcaption",
-        "figure",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "summary",
-        "table",
-        "td",
-        "th",
-        "tr",
-        "ul",
-    ]
-)
+# Between these there are no words without a blank.
+_INLINE = {"a", "abbr", "b", "code", "del", "em", "i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span"}
+_INLINE |= {"strong", "sub", "sup", "u", "var", "img"}
+_BLOCKS = _TAGS - _INLINE
 # PostgreSQL has no text with NUL; half a surrogate pair is no character.
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 

@@ -54,7 +54,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         if self.instance.pk and self.instance._state.db:
             newest = self.instance.newest
-            self.initial |= {"title": newest.title, "content": newest.content, "number": self.instance.number}
+            self.initial.update(title=newest.title, content=newest.content, number=self.instance.number)
         if author := self.fields.get("author"):
             author.required = False
 

@@ -32,13 +32,10 @@ class CatalogAdmin(Admin):
         return ("identifier",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Catalog]:
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(  # type: ignore[no-any-return]
-                category_count=Count("categories", distinct=True),
-                article_count=Count("articles", distinct=True, filter=Q(articles__is_published=True)),
-            )
+        catalogs: QuerySet[Catalog] = super().get_queryset(request)
+        return catalogs.annotate(
+            category_count=Count("categories", distinct=True),
+            article_count=Count("articles", distinct=True, filter=Q(articles__is_published=True)),
         )
 
     @display(description=_("categories"))

@@ -23,10 +23,7 @@ def catalog_data(catalog: Catalog) -> dict[str, Any]:
         "id": str(catalog.pk),
         "name": catalog.name,
         "language": catalog.language,
-        "categories": [
-            {"id": str(category.pk), "name": category.name}
-            for category in catalog.categories.all()  # type: ignore[attr-defined]
-        ],
+        "categories": [{"id": str(category.pk), "name": category.name} for category in catalog.categories.all()],
     }
 
 

@@ -1,5 +1,4 @@
 import re
-from typing import cast
 from uuid import UUID
 
 from django.http import Http404, QueryDict
@@ -74,8 +73,8 @@ class ArticleViewSet(ApiViewSet):
         values, faults = self.read(FeedbackInput)
         if faults:
             raise Invalid(faults)
-        voter = {"api_user_id": cast("int", self.actor.id), "user_key": values.get("user_key", "")}
-        counted = ArticleVote.cast(article, is_positive=values["is_positive"], **voter)  # type: ignore[arg-type]
+        key: str = values.get("user_key", "")
+        counted = ArticleVote.cast(article, self.principal.id, key, is_positive=values["is_positive"])
         return Response(feedback_data(counted), status=201)
 
 

@@ -60,7 +60,7 @@ class TermQuerySet(models.QuerySet["Term"]):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_COUNT_LOCK])
             cursor.execute("SELECT now()")
             (now,) = cursor.fetchone()
-            articles = catalog.articles.published().count()  # type: ignore[attr-defined]
+            articles = catalog.articles.published().count()
             self.filter(catalog=catalog).delete()
             cursor.execute(COUNT, {"catalog": catalog.pk, "articles": articles, "common": COMMON_FROM})
             Catalog.objects.filter(pk=catalog.pk).update(counted_articles=articles, counted_at=now)

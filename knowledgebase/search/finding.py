@@ -132,4 +132,5 @@ def _search(catalog_id: UUID, query: Query, known: _Known) -> list[Hit]:
 def _rows(statement: str, parameters: dict[str, Any]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return cursor.fetchall()
+        rows: list[Any] = cursor.fetchall()
+    return rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 ALL_RANKED = 3000
 # Candidates where there are more; for one word, and for several together.
 CANDIDATES = 1500
-CANDIDATES_TOGETHER = 1500
+CANDIDATES_TOGETHER = 2000
 
 
 @dataclass(slots=True)
