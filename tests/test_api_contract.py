@@ -23,6 +23,7 @@ from tests.campaigns.factories import (
     RecordFactory,
 )
 from tests.conftest import ApiClient
+from tests.knowledgebase.factories import ArticleFactory, CatalogFactory, CategoryFactory
 from tests.telephony.factories import AgentFactory, AgentGroupFactory
 from tests.webhooks.factories import EventFactory, WebhookFactory
 
@@ -91,6 +92,19 @@ WEBHOOK = {
     "http_auth_user": str,
     "http_auth_password": str,
 }
+CATALOG_SHAPE = {"id": str, "name": str, "language": str, "categories": [GROUP | {"id": str}]}
+CATEGORY_OF_ARTICLE = {"category_id": str, "category_name": str}
+ARTICLE_SHAPE = CATEGORY_OF_ARTICLE | {
+    "id": str,
+    "title": str,
+    "content": str,
+    "catalog_id": str,
+    "feedback": {"positive": int, "negative": int},
+    "user_login": str,
+    "created_at": str,
+    "updated_at": str,
+}
+HIT = CATEGORY_OF_ARTICLE | {"id": str, "title": str, "highlight": str}
 PAYLOAD_VALUE = frozenset({str, int, type(None)})
 EVENT = {"id": int, "event_id": str, "action": str, "date": str, "payload": Each(PAYLOAD_VALUE)}
 
@@ -131,6 +145,9 @@ def ours(*args: Any, **kwargs: Any) -> Operation:
 
 READ, WRITE, AGENTS = "campaigns:read", "campaigns:write", "agents:read"
 WEBHOOKS, WEBHOOKS_WRITE = "webhooks:read", "webhooks:write"
+KNOWLEDGE = "knowledge_base:read"
+CATALOG, ARTICLE = "0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90", "6f0b2c1e-8a55-4b1e-9a58-0f6c2f4f0c11"
+NO_CATALOG, NO_ARTICLE = f"/knowledge_base/catalogs/{ARTICLE}", f"/knowledge_base/articles/{CATALOG}"
 # A literal address: nobody is asked for a name.
 NEW_WEBHOOK = {"actions": ["OUTBOUND_CREATED"], "subscription_url": "https://[2606:4700::1111]/hook"}
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
@@ -188,10 +205,44 @@ OPERATIONS = [
         None,
         "/outbounds/WORLD/records_by_identifier/ID-X",
     ),
+    # INTERFACE 4.5
+    Operation("GET", f"/knowledge_base/articles/{ARTICLE}", KNOWLEDGE, 200, ARTICLE_SHAPE, 2, None, NO_ARTICLE),
+    Operation(
+        "GET",
+        f"/knowledge_base/catalogs/{CATALOG}/search?query=article",
+        KNOWLEDGE,
+        200,
+        {"articles": [HIT]},
+        3,
+        None,
+        f"{NO_CATALOG}/search",
+    ),
     # INTERFACE 4.6
     Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
     Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
     Operation("DELETE", "/webhooks/77001", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999"),
+    # DECISIONS 9: knowledge base
+    ours("GET", "/knowledge_base/catalogs", KNOWLEDGE, 200, [CATALOG_SHAPE], 3),
+    ours(
+        "GET",
+        f"/knowledge_base/catalogs/{CATALOG}/articles",
+        KNOWLEDGE,
+        200,
+        {"count": int, "result": [ARTICLE_SHAPE]},
+        5,
+        None,
+        f"{NO_CATALOG}/articles",
+    ),
+    ours(
+        "POST",
+        f"/knowledge_base/articles/{ARTICLE}/feedback",
+        "knowledge_base:write",
+        201,
+        {"positive": int, "negative": int},
+        9,
+        {"positive": True},
+        f"{NO_ARTICLE}/feedback",
+    ),
     # DECISIONS 9: webhooks
     ours(
         "GET",
@@ -318,6 +369,10 @@ def world(db: None) -> Callable[[int], None]:
             AdditionalNumberFactory(record=record)
         WebhookFactory.create_batch(size, actions=["OUTBOUND_CREATED", "OUTBOUND_RECORD_CREATED"])
         WebhookFactory(pk=77_001)
+        category = CategoryFactory(catalog=CatalogFactory(pk=CATALOG))
+        CategoryFactory.create_batch(size - 1)
+        ArticleFactory(pk=ARTICLE, category=category, written=True)
+        ArticleFactory.create_batch(size - 1, category=category, written=True)
 
     return fill
 

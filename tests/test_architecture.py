@@ -27,6 +27,9 @@ WITHOUT_ADMIN = {
     "campaigns.AdditionalNumber": "edited with its record",
     "campaigns.CampaignField": "edited with its campaign",
     "campaigns.RecordStatus": "edited with its campaign",
+    "knowledgebase.ArticleImage": "seen in its article",
+    "knowledgebase.ArticleVote": "counted at its article; who voted is nobody's business",
+    "knowledgebase.Term": "counted by the service, for searches",
 }
 
 

@@ -39,8 +39,8 @@ class Outcome:
 def import_folder(actor: Actor, catalog: Catalog, folder: Path, *, publish: bool = True) -> Iterator[Outcome]:
     """Every Markdown and HTML file of the folder: its sub-folders are categories.
 
-    A file that names the id of an article of the catalog, as exported ones do, changes that article; another one is a
-    new article, unless its category has one of the same title. Each file stands alone: one that cannot be read is
+    A file that names the id of an article of the catalog, as exported ones do, changes that article; so does one that
+    names none, where its category has an article of its title. Each file stands alone: one that cannot be read is
     named, and stops no other. Nothing outside the folder is read.
     """
     folder = folder.resolve()
@@ -72,12 +72,19 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
     title = title or path.stem.replace("-", " ").replace("_", " ")
     html = _with_images(actor, html, folder, path)
     category = _category(catalog, path.relative_to(folder))
-    known = _known(catalog, category, head.get("id", ""), title)
+    pk = _uuid(head.get("id", ""))
+    known = _known(catalog, category, pk, title)
     author = Agent.objects.filter(login=head["author"]).first() if head.get("author") else None
     is_published = publish and head.get("published", "true").lower() not in ("false", "no", "0")
     if known is None:
+        is_free = pk is not None and not Article.objects.filter(pk=pk).exists()
         outcome.article, cleaned = Article.create(
-            actor, category_id=category.pk, title=title, content=html, author=author
+            actor,
+            category_id=category.pk,
+            title=title,
+            content=html,
+            author=author,
+            pk=pk if is_free else None,
         )
         outcome.is_new = True
     else:
@@ -94,13 +101,20 @@ def _category(catalog: Catalog, path: Path) -> Category:
     return Category.objects.get_or_create(catalog=catalog, name=name)[0]
 
 
-def _known(catalog: Catalog, category: Category, named: str, title: str) -> Article | None:
-    articles = Article.objects.filter(catalog=catalog)
+def _uuid(text: str) -> UUID | None:
     try:
-        found: Article | None = articles.filter(pk=UUID(named)).first() if named else None
+        return UUID(text)
     except ValueError:
-        found = None
-    return found or articles.filter(category=category, title=title).order_by("id").first()
+        return None
+
+
+def _known(catalog: Catalog, category: Category, pk: UUID | None, title: str) -> Article | None:
+    articles = Article.objects.filter(catalog=catalog)
+    if pk is not None:
+        found: Article | None = articles.filter(pk=pk).first()
+        return found
+    same: Article | None = articles.filter(category=category, title=title).order_by("id").first()
+    return same
 
 
 def _with_images(actor: Actor, html: str, folder: Path, path: Path) -> str:

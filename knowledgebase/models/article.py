@@ -1,5 +1,5 @@
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -125,14 +125,19 @@ class Article(TimestampedModel):
         content: str,
         author: Agent | None = None,
         publish: bool = False,
+        pk: UUID | None = None,
     ) -> tuple["Article", Cleaned]:
-        """A new article, published or a draft, and what was taken out of its HTML. Raises Invalid."""
+        """A new article, published or a draft, and what was taken out of its HTML; `pk` of one that was exported.
+
+        Raises Invalid.
+        """
         cleaned = clean(content)
         title = _title(title)
         with transaction.atomic():
             _check(title, content)
             category = category_of(category_id)
             article = cls(
+                pk=pk or uuid4(),
                 category=category,
                 catalog=category.catalog,
                 language=category.catalog.language,

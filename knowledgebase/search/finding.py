@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from knowledgebase.models.term import COMMON_FROM
 from knowledgebase.search import ranking, spelling
 from knowledgebase.search.highlight import Highlighter
 from knowledgebase.search.query import Query, fold, parse
@@ -13,22 +14,23 @@ MAX_HITS = 50
 # Characters of a text in which a fragment is looked for at once; what matches only later is read whole.
 _READ = 8000
 
-# The catalog's language and size, and of the query's words, by place: stem, and the terms that it may be.
+# The catalog's language and size; and for the words of a query, by place: the stem, and the common terms that it is.
 FREQUENCIES = """
-SELECT c.language, c.counted_articles, w.place, stem.lexeme, t.term, t.articles, t.levels, t.counts
+SELECT c.language, c.counted_articles, w.place, w.stem, t.term, t.articles, t.levels, t.counts
 FROM knowledgebase_catalog c
-LEFT JOIN unnest(%(words)s::text[]) WITH ORDINALITY AS w(word, place) ON true
 LEFT JOIN LATERAL (
-  SELECT s.lexeme FROM unnest(to_tsvector(('knowledgebase_' || c.language)::regconfig, w.word)) AS s
-  WHERE c.language <> 'simple' LIMIT 1
-) AS stem ON true
-LEFT JOIN knowledgebase_term t ON t.catalog_id = c.id AND t.articles >= 500 AND (
-  t.term IN ('=' || w.word, '=' || stem.lexeme)
-  OR w.place = %(prefix_place)s AND (
-    length(w.word) <= 3 AND t.term = '^' || w.word
-    OR length(w.word) > 3 AND t.term >= '=' || w.word AND t.term < '=' || w.word || chr(1114111)
-  )
-)
+  SELECT place, low, high, NULL AS stem
+  FROM unnest(%(lows)s::text[], %(highs)s::text[]) WITH ORDINALITY AS given(low, high, place)
+  UNION ALL
+  SELECT place, '=' || lexeme, '=' || lexeme || chr(1), lexeme
+  FROM unnest(%(words)s::text[]) WITH ORDINALITY AS given(word, place),
+       LATERAL unnest(to_tsvector(('knowledgebase_' || c.language)::regconfig, word)) AS stems
+  WHERE c.language <> 'simple'
+) AS w ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM knowledgebase_term
+  WHERE catalog_id = c.id AND term >= w.low AND term < w.high AND articles >= %(common)s OFFSET 0
+) AS t ON true
 WHERE c.id = %(catalog)s
 """
 SEARCH = """
@@ -89,8 +91,17 @@ class _Known:
     def of(cls, catalog_id: UUID, query: Query) -> "_Known | None":
         words = [fold(word) for term in query.wanted for word in term.words]
         is_prefix = bool(query.wanted) and query.terms[-1].is_prefix
-        place_of_prefix = len(words) if is_prefix else 0
-        rows = _rows(FREQUENCIES, {"words": words, "prefix_place": place_of_prefix, "catalog": catalog_id})
+        ranges = [
+            _range(word, is_prefix=is_prefix and place == len(words)) for place, word in enumerate(words, start=1)
+        ]
+        parameters = {
+            "words": words,
+            "lows": [low for low, _high in ranges],
+            "highs": [high for _low, high in ranges],
+            "common": COMMON_FROM,
+            "catalog": catalog_id,
+        }
+        rows = _rows(FREQUENCIES, parameters)
         if not rows:
             return None
         frequencies = [Frequency() for _ in words]
@@ -103,6 +114,14 @@ class _Known:
             if term:
                 frequencies[place - 1].add(term, articles, levels, counts)
         return cls(rows[0][0], rows[0][1], frequencies, list(stems.values()))
+
+
+def _range(word: str, *, is_prefix: bool) -> tuple[str, str]:
+    """The terms that a word is: from the first of these on, before the second."""
+    if is_prefix and len(word) > 3:
+        return f"={word}", f"={word}\U0010ffff"
+    term = f"{'^' if is_prefix else '='}{word}"
+    return term, f"{term}\x01"
 
 
 def _search(catalog_id: UUID, query: Query, known: _Known) -> list[Hit]:

@@ -28,8 +28,7 @@ class Highlighter:
                 is_prefix = term.is_prefix and position == len(term.words) - 1
                 words[fold(word)] = words.get(fold(word), False) or is_prefix
         patterns = [_letters(word) + (r"\w*" if is_prefix else "") for word, is_prefix in words.items()]
-        # What an inflection adds to a stem, or puts in the place of its last letter.
-        patterns += [rf"{_letters(stem[:-1] if stem[-1:] in 'iy' else stem)}\w{{0,4}}" for stem in stems]
+        patterns += [_inflected(stem) for stem in stems]
         longest_first = sorted(patterns, key=len, reverse=True)
         self._pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(longest_first)})(?![^\W_])", re.IGNORECASE)
 
@@ -99,6 +98,12 @@ def _variants() -> dict[str, str]:
         if unicodedata.category(char).startswith("L") and len(base := fold(char)) == 1 and base != char.lower():
             found.setdefault(base, []).append(char)
     return {base: "".join([base, *chars]) for base, chars in found.items()}
+
+
+def _inflected(stem: str) -> str:
+    """The stem and what an inflection adds to it, or puts in the place of its last letter."""
+    ending = 7 if len(stem) > 3 else 4
+    return rf"{_letters(stem[:-1] if stem[-1:] in 'iy' else stem)}\w{{0,{ending}}}"
 
 
 def _letters(word: str) -> str:

@@ -21,6 +21,8 @@ class Frequency:
     beginning: str = ""
 
     def add(self, term: str, articles: int, levels: Sequence[int], counts: Sequence[int]) -> None:
+        if any(term in terms for terms in self.peaks.values()):
+            return  # a word that is its own stem
         self.articles += articles
         for level, count in zip(levels, counts, strict=True):
             self.peaks.setdefault(level, {})[term] = count

@@ -10,6 +10,7 @@ document.addEventListener("DOMContentLoaded", () => {
             buttons: "paragraph,|,bold,italic,underline,strikethrough,|,ul,ol,|,link,image,table,hr,|,eraser,undo,redo,|,source",
             hidePoweredByJodit: true,
             showCharsCounter: false,
+            showWordsCounter: false,
             showXPathInStatusbar: false,
             askBeforePasteHTML: false,
             // Nothing is fetched from elsewhere: the source is shown in a plain field.
