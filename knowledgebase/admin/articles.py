@@ -29,7 +29,8 @@ MAX_IMAGES = 20
 class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     """The newest version, whether readers see it or not."""
 
-    number = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    # The version that the page showed.
+    began_with = forms.IntegerField(widget=forms.HiddenInput, required=False)
     publish = forms.BooleanField(
         label=_("Publish at once"),
         required=False,
@@ -54,7 +55,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         if self.instance.pk and self.instance._state.db:
             newest = self.instance.newest
-            self.initial.update(title=newest.title, content=newest.content, number=self.instance.number)
+            self.initial.update(title=newest.title, content=newest.content, began_with=self.instance.number)
         if author := self.fields.get("author"):
             author.required = False
 
@@ -90,7 +91,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     """What do readers find, what is being written, and what did not help?"""
 
     form = ArticleForm
-    # What the page showed is a version, whose number it sends along.
+    # The page sends the number of the version along that it showed.
     remembers_initial = False
     list_display = ("title", "category", "catalog", "state", "author", "helpful", "updated_at")
     list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
@@ -116,7 +117,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         about = ["title", "category", "author"]
         text = ["content"]
         if self.has_change_permission(request, obj):
-            text += ["publish", "number"] if obj else ["publish"]
+            text += ["publish", "began_with"] if obj else ["publish"]
         extra = [(_("Readers"), {"fields": ["identifier", "feedback"]})] if obj else []
         return [(None, {"fields": about}), (_("Content"), {"fields": text}), *extra]
 
@@ -187,7 +188,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         actor = actor_of(request)
         if change:
             article = Article.objects.get(pk=obj.pk)
-            cleaned = article.edit(actor, **text, **place, number=values["number"])
+            cleaned = article.edit(actor, **text, **place, number=values["began_with"])
             if values["publish"]:
                 article.publish(actor)
         else:

@@ -56,7 +56,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
             return "draft", _now("draft")
         return "earlier", _now("earlier")
 
-    @display(description=_("removed"))
+    @display(description=_("taken out"))
     def removed_summary(self, version: ArticleVersion) -> str:
         return removed_in_words(version.removed) or "–"
 

@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                 ('number', models.PositiveIntegerField(verbose_name='version')),
                 ('title', models.CharField(max_length=255, verbose_name='title')),
                 ('content', models.TextField(verbose_name='content')),
-                ('removed', models.JSONField(default=dict, verbose_name='removed')),
+                ('removed', models.JSONField(default=dict, verbose_name='taken out')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='created')),
                 ('actor_kind', models.CharField(choices=[('api_user', 'API user'), ('user', 'user'), ('agent', 'agent'), ('import', 'import'), ('dialler', 'dialler'), ('system', 'system')], max_length=10, verbose_name='kind of actor')),
                 ('actor_id', models.BigIntegerField(null=True)),

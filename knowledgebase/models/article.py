@@ -291,7 +291,7 @@ class ArticleVersion(models.Model):
     number = models.PositiveIntegerField(_("version"))
     title = models.CharField(_("title"), max_length=TITLE_LENGTH)
     content = models.TextField(_("content"))
-    removed = models.JSONField(_("removed"), default=dict)
+    removed = models.JSONField(_("taken out"), default=dict)
     created_at = models.DateTimeField(_("created"), default=timezone.now)
     actor_kind = models.CharField(_("kind of actor"), max_length=10, choices=Change.ActorKind)
     actor_id = models.BigIntegerField(null=True)

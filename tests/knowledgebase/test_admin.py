@@ -39,7 +39,7 @@ def change_url(article: Article) -> str:
 
 @pytest.mark.parametrize(
     ("model", "expected"),
-    [("article", 7), ("catalog", 5), ("searchmiss", 7), ("articleversion", 3), ("articlechange", 3)],
+    [("article", 7), ("catalog", 5), ("searchmiss", 6), ("articleversion", 3), ("articlechange", 3)],
 )
 @pytest.mark.parametrize("size", [1, 20])
 def test_a_list_costs_the_same_statements_however_long_it_is(
@@ -97,7 +97,7 @@ def test_an_editor_who_was_overtaken_keeps_what_he_wrote(office: BackOffice) -> 
     article = ArticleFactory(title="Before")
     article.edit(ACTOR, title="Theirs")
 
-    response = office.submit(change_url(article), expected=200, title="Mine", number="1")
+    response = office.submit(change_url(article), expected=200, title="Mine", began_with="1")
 
     assert "Somebody else has changed the article meanwhile." in response.content.decode()
     assert 'value="Mine"' in response.content.decode()
@@ -135,14 +135,14 @@ def test_articles_are_published_and_withdrawn_on_their_pages_and_in_the_list(off
     article.refresh_from_db()
 
     assert (published, article.is_published) == (True, False)
-    assert messages_of(office.act(url("changelist"), "publish_selected", article)) == ["1 article published."]
-    assert messages_of(office.act(url("changelist"), "unpublish_selected", article)) == ["1 article withdrawn."]
+    assert messages_of(office.act(url("changelist"), "publish_selected", article))[-1] == "1 article published."
+    assert messages_of(office.act(url("changelist"), "unpublish_selected", article))[-1] == "1 article withdrawn."
 
 
 def test_an_earlier_version_is_restored_from_its_page(office: BackOffice) -> None:
     article = ArticleFactory(title="First")
     article.edit(ACTOR, title="Second")
-    listed = office.page(url("versions", article.pk)) if False else office.get(url("versions", article.pk))
+    listed = office.get(url("versions", article.pk))
     assert str(article.pk) in listed["Location"]
     assert "First" in office.page(listed["Location"])
     version = article.versions.get(number=1)
