@@ -239,7 +239,7 @@ OPERATIONS = [
         "knowledge_base:write",
         201,
         {"positive": int, "negative": int},
-        9,
+        6,
         {"positive": True},
         f"{NO_ARTICLE}/feedback",
     ),

@@ -17,6 +17,7 @@ from drf_spectacular.validation import validate_schema
 
 from callcentre.errors import ErrorCode
 from callcentre.models import User
+from knowledgebase.models import Article
 from tests.conftest import ApiClient
 from tests.webhooks.factories import EventFactory, WebhookFactory
 
@@ -85,10 +86,12 @@ def _unhashed_files(settings: Any) -> None:
 @pytest.fixture
 def demonstration(db: None) -> None:
     from campaigns.demo import seed as seed_campaigns
+    from knowledgebase.demo import seed as seed_articles
     from telephony.demo import seed as seed_telephony
 
     seed_telephony()
     seed_campaigns()
+    seed_articles()
     EventFactory()
     WebhookFactory()
 
@@ -96,6 +99,12 @@ def demonstration(db: None) -> None:
 def id_for(path: str) -> str:
     """The `id` of an object that there is; of a webhook a new one, as some operations remove theirs."""
     return str(WebhookFactory().pk) if path.startswith("/api/webhooks/{id}") else "DEMO1"
+
+
+def knowledge() -> dict[str, str]:
+    """Ids of a catalog and of an article that readers see."""
+    article = Article.objects.published().first()
+    return {"articleId": str(article.pk), "catalogId": str(article.catalog_id)}
 
 
 # The document
@@ -227,9 +236,9 @@ def test_answers_of_reads_fit_their_schemas(api: ApiClient, demonstration: None)
     for path, method, operation in operations():
         if method != "get":
             continue
-        names = {"login": "agent1", "phone_number": "+48 22 555 0001", "identifier": "DEMO-0001"}
+        names = {"login": "agent1", "phone_number": "+48 22 555 0001", "identifier": "DEMO-0001", **knowledge()}
         path = path.format(id=id_for(path), **names)
-        response = api.get(path, {"include_record_fields": "true"})
+        response = api.get(path, {"include_record_fields": "true", "query": "order"})
         documented = resolved(operation["responses"][str(response.status_code)])
         if response.content:
             wrong += faults(response.json(), documented["content"]["application/json"]["schema"])
@@ -242,7 +251,7 @@ def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiCl
     for path, method, operation in operations():
         if method == "get":
             continue
-        path = path.format(id=id_for(path), phone_number="+48 22 555 0001")
+        path = path.format(id=id_for(path), phone_number="+48 22 555 0001", **knowledge())
         if "requestBody" in operation:
             body = operation["requestBody"]["content"]["application/json"]["example"]
             response = getattr(api, method)(path, body)

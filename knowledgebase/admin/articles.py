@@ -196,6 +196,9 @@ class ArticleAdmin(HistoryMixin, Admin):
             obj.__dict__.update(article.__dict__)
         self._say_removed(request, cleaned)
 
+    def delete_model(self, request: HttpRequest, obj: Article) -> None:
+        obj.remove(actor_of(request))
+
     def _say_removed(self, request: HttpRequest, cleaned: Cleaned) -> None:
         if cleaned.removed:
             sentence = _now("Taken out, as articles cannot have it: %(what)s.")

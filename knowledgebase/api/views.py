@@ -5,7 +5,6 @@ from django.http import Http404, QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import Reject, parse_text
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import ErrorCode, Fault, Invalid
@@ -86,11 +85,12 @@ def uuid_or_404(text: str) -> UUID:
 
 def query_of(params: QueryDict) -> tuple[str, list[Fault]]:
     """What is searched for, and what is wrong with it. No character is: what cannot be stored parts words."""
-    try:
-        text = parse_text(_IMPOSSIBLE.sub(" ", params.get("query", "")), MAX_QUERY)
-    except Reject as reject:
-        return "", [fault.under("query") for fault in reject.faults]
-    return text, [] if text else [Fault(ErrorCode.EMPTY, "query")]
+    text = params.get("query", "").strip()
+    if not text:
+        return "", [Fault(ErrorCode.EMPTY, "query")]
+    if len(text) > MAX_QUERY:
+        return "", [Fault(ErrorCode.TOO_LONG, "query", {"limit": MAX_QUERY})]
+    return _IMPOSSIBLE.sub(" ", text), []
 
 
 def address_of(request: Request) -> str:

@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -230,9 +231,25 @@ class Article(TimestampedModel):
             locked._log(actor, "restore", {"version": [None, number]})
         self.refresh_from_db()
 
+    def remove(self, actor: Actor) -> None:
+        """Delete it with its versions, votes and pictures. Withdrawing it keeps all of that."""
+        with transaction.atomic():
+            files = [image.file for image in self.images.all()]
+            self.delete()
+            # Once the rows are gone for good, and not before.
+            for file in files:
+                transaction.on_commit(partial(file.delete, save=False))
+
     def _locked(self) -> "Article":
         found: Article = Article.objects.select_for_update(of=("self",)).get(pk=self.pk)
         return found
+
+    def count_vote(self, is_positive: bool, votes: int) -> None:
+        """For ArticleVote, which has locked the row."""
+        if is_positive:
+            self.positive_count += votes
+        else:
+            self.negative_count += votes
 
     def _show(self, title: str, content: str) -> None:
         self.title, self.content, self.text = title, content, text_of(content)

@@ -1,5 +1,4 @@
 from django.db import models, transaction
-from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.models import ApiUser, TimestampedModel
@@ -33,19 +32,18 @@ class ArticleVote(TimestampedModel):
         """Count this vote instead of the voter's earlier one. Returns the article with its counts."""
         with transaction.atomic():
             # The article's row is the lock: two votes of one voter are counted one after the other.
-            locked: Article = Article.objects.select_for_update(of=("self",)).only("pk").get(pk=article.pk)
-            voter = cls.objects.filter(article=locked, api_user_id=api_user_id, user_key=user_key)
-            earlier = voter.values_list("is_positive", flat=True).first()
-            if earlier is not is_positive:
-                cls.objects.update_or_create(
-                    article=locked,
-                    api_user_id=api_user_id,
-                    user_key=user_key,
-                    defaults={"is_positive": is_positive},
-                )
-                name, other = ("positive_count", "negative_count")[:: 1 if is_positive else -1]
-                moved = {} if earlier is None else {other: F(other) - 1}
-                # Not the verb's business: what readers read has not changed, nor has `updated_at`.
-                Article.objects.filter(pk=locked.pk).update(**{name: F(name) + 1}, **moved)
-            counted: Article = Article.objects.only("positive_count", "negative_count").get(pk=locked.pk)
-        return counted
+            counts = Article.objects.only("positive_count", "negative_count")
+            locked: Article = counts.select_for_update(of=("self",)).get(pk=article.pk)
+            vote = cls.objects.filter(article=locked, api_user_id=api_user_id, user_key=user_key).first()
+            if vote is not None and vote.is_positive == is_positive:
+                return locked
+            if vote is not None:
+                locked.count_vote(vote.is_positive, -1)
+                vote.is_positive = is_positive
+                vote.save(update_fields=["is_positive", "updated_at"])
+            else:
+                cls.objects.create(article=locked, api_user_id=api_user_id, user_key=user_key, is_positive=is_positive)
+            locked.count_vote(is_positive, 1)
+            # Without `updated_at`: what readers read has not changed.
+            locked.save(update_fields=["positive_count", "negative_count"])
+        return locked

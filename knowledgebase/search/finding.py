@@ -6,7 +6,7 @@ from django.db import connection
 
 from knowledgebase.models.term import COMMON_FROM
 from knowledgebase.search import ranking, spelling
-from knowledgebase.search.highlight import Highlighter
+from knowledgebase.search.highlight import Highlighter, like
 from knowledgebase.search.query import Query, fold, parse
 from knowledgebase.search.ranking import Frequency
 
@@ -45,6 +45,10 @@ JOIN knowledgebase_category k ON k.id = a.category_id
 ORDER BY best.rank DESC, best.id
 """
 NARROWED = " AND peaks @@ %(peaks)s::tsquery"
+FORMS = """
+SELECT word FROM unnest(%(words)s::text[]) AS given(word)
+WHERE tsvector_to_array(to_tsvector('knowledgebase_{language}', word)) && %(stems)s::text[]
+"""
 PLAIN = "to_tsquery('knowledgebase_simple', %(plain)s)"
 # In a language with inflections: all words by their stems; or the last one as the beginning of a word as it is written.
 STEMMED = """(to_tsquery('knowledgebase_{language}', %(whole)s)
@@ -139,13 +143,21 @@ def _search(catalog_id: UUID, query: Query, known: _Known) -> list[Hit]:
     if len(rows) < MAX_HITS:
         # Few match; or fewer of the candidates than was thought, because of a phrase, or of words that are not wanted.
         rows = _rows(SEARCH.format(query=expression, candidates=""), parameters)
-    highlighter = Highlighter(query.wanted, known.stems)
+    highlighter = Highlighter(query.wanted, _forms(known, [text for row in rows for text in (row[1], row[4])]))
     texts = {row[0]: row[4] for row in rows}
     if late := [row[0] for row in rows if row[5] and not highlighter.matches(row[4])]:
         texts |= dict(_rows("SELECT id, text FROM knowledgebase_article WHERE id = ANY(%(late)s)", {"late": late}))
     return [
         Hit(pk, title, category, name, highlighter.mark(title, texts[pk])) for pk, title, category, name, *_ in rows
     ]
+
+
+def _forms(known: _Known, texts: list[str]) -> list[str]:
+    """The words of these texts that are forms of the query's."""
+    words = {word for text in texts for word in like(known.stems, text)} if known.stems else set()
+    if not words:
+        return []
+    return [word for (word,) in _rows(FORMS.format(language=known.language), {"words": [*words], "stems": known.stems})]
 
 
 def _rows(statement: str, parameters: dict[str, Any]) -> list[Any]:

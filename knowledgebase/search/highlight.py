@@ -18,17 +18,17 @@ _BEFORE = 60
 class Highlighter:
     """Marks the terms of one query, whatever accents and case the text has.
 
-    `stems` are the stems of words in a language with inflections: a word that begins like one is marked too.
+    `forms` are words that are marked as well: other forms of the terms, in a language with inflections.
     """
 
-    def __init__(self, terms: Iterable[Term], stems: Iterable[str] = ()) -> None:
+    def __init__(self, terms: Iterable[Term], forms: Iterable[str] = ()) -> None:
         words: dict[str, bool] = {}
         for term in terms:
             for position, word in enumerate(term.words):
                 is_prefix = term.is_prefix and position == len(term.words) - 1
                 words[fold(word)] = words.get(fold(word), False) or is_prefix
         patterns = [_letters(word) + (r"\w*" if is_prefix else "") for word, is_prefix in words.items()]
-        patterns += [_inflected(stem) for stem in stems]
+        patterns += map(re.escape, forms)
         longest_first = sorted(patterns, key=len, reverse=True)
         self._pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(longest_first)})(?![^\W_])", re.IGNORECASE)
 
@@ -47,11 +47,11 @@ class Highlighter:
         return beginning or escape(title)
 
     def _fragment(self, text: str, spans: list[tuple[int, int]]) -> str:
-        """Around the match with the most different matches in reach; the first of equal ones."""
+        """Around the match with the most different words in reach, by their beginnings; the first of equal ones."""
         best, best_score = spans[0][0], (0, 0)
         for position, (start, _end) in enumerate(spans):
             reach = [span for span in spans[position : position + 12] if span[1] <= start + LENGTH - _BEFORE]
-            score = (len({text[a:b].lower() for a, b in reach}), len(reach))
+            score = (len({text[a:b].lower()[:4] for a, b in reach}), len(reach))
             if score > best_score:
                 best, best_score = start, score
         start = _word_boundary(text, max(best - _BEFORE, 0))
@@ -100,10 +100,11 @@ def _variants() -> dict[str, str]:
     return {base: "".join([base, *chars]) for base, chars in found.items()}
 
 
-def _inflected(stem: str) -> str:
-    """The stem and what an inflection adds to it, or puts in the place of its last letter."""
-    ending = 7 if len(stem) > 3 else 4
-    return rf"{_letters(stem[:-1] if stem[-1:] in 'iy' else stem)}\w{{0,{ending}}}"
+def like(stems: Iterable[str], text: str) -> set[str]:
+    """The text's words that begin as a stem does, or nearly: which of them are its forms, the database knows."""
+    beginnings = "|".join(_letters(stem[:-1] if len(stem) > 3 else stem) for stem in stems)
+    found = re.finditer(rf"(?<![^\W_])(?:{beginnings})\w*", text, re.IGNORECASE)
+    return {match[0].lower() for match in islice(found, _LOOKED_AT)}
 
 
 def _letters(word: str) -> str:

@@ -52,16 +52,16 @@ class ArticleFactory(factory.django.DjangoModelFactory[Article]):
     category = factory.SubFactory(CategoryFactory)
     title = factory.Sequence(lambda n: f"Article {n}")
     content = "<p>Nothing in particular.</p>"
-    publish = True
+    is_public = True
 
     class Params:
-        draft = factory.Trait(publish=False)
+        draft = factory.Trait(is_public=False)
         written = factory.Trait(author=factory.SubFactory(AgentFactory))
 
     @classmethod
     def _create(cls, model_class: type[Article], *args: Any, **kwargs: Any) -> Article:
-        category = kwargs.pop("category")
-        return model_class.create(SYSTEM, category_id=category.pk, **kwargs)[0]
+        category, is_public = kwargs.pop("category"), kwargs.pop("is_public")
+        return model_class.create(SYSTEM, category_id=category.pk, publish=is_public, **kwargs)[0]
 
 
 class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):

@@ -179,7 +179,7 @@ def test_the_editor_uploads_pictures(office: BackOffice) -> None:
 
     image = ArticleImage.objects.get()
     assert answer == {"files": [f"/knowledge-base/images/{image.pk}"]}
-    shown = office.get(image.path)
+    shown: Any = office.get(image.path)
     assert b"".join(shown.streaming_content) == PNG
     assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
 

@@ -177,6 +177,18 @@ def test_an_image_belongs_to_the_article_that_was_saved_with_it_first() -> None:
     assert image.article == article
 
 
+def test_pictures_go_with_their_article(django_capture_on_commit_callbacks: Any) -> None:
+    image = ArticleImageFactory()
+    article = ArticleFactory(content=f'<img src="{image.path}">')
+    assert default_storage.exists(image.file.name)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        article.remove(ACTOR)
+
+    assert not ArticleImage.objects.exists()
+    assert not default_storage.exists(image.file.name)
+
+
 def test_images_that_no_article_took_are_forgotten_after_a_day() -> None:
     old, new, used = ArticleImageFactory(old=True), ArticleImageFactory(), ArticleImageFactory(old=True)
     ArticleFactory(content=f'<img src="{used.path}">')

@@ -252,3 +252,10 @@ def test_a_phrase_of_a_language_is_marked_in_all_its_forms() -> None:
     article(category, "T", "Cancelled installations")
 
     assert highlight(category, "cancel installing") == "<em>Cancelled</em> <em>installations</em>"
+
+
+def test_a_word_that_only_begins_like_another_is_not_marked_for_it() -> None:
+    category = CategoryFactory(catalog__language="english")
+    article(category, "T", "A datetime has dates and numbers")
+
+    assert highlight(category, "date number") == "A datetime has <em>dates</em> and <em>numbers</em>"
