@@ -36,7 +36,7 @@ WHERE c.id = %(catalog)s
 SEARCH = """
 SELECT a.id, a.title, a.category_id, k.name, left(a.text, %(read)s), length(a.text) > %(read)s
 FROM (
-  SELECT id, ts_rank(search, {query}) AS rank FROM knowledgebase_article
+  SELECT id, {rank} AS rank FROM knowledgebase_article
   WHERE catalog_id = %(catalog)s AND is_published AND search @@ {query}{candidates}
   ORDER BY rank DESC, id LIMIT %(limit)s
 ) AS best
@@ -49,10 +49,11 @@ FORMS = """
 SELECT word FROM unnest(%(words)s::text[]) AS given(word)
 WHERE tsvector_to_array(to_tsvector('knowledgebase_{language}', word)) && %(stems)s::text[]
 """
-PLAIN = "to_tsquery('knowledgebase_simple', %(plain)s)"
+PLAIN = "to_tsquery('knowledgebase_simple', %(whole)s)"
 # In a language with inflections: all words by their stems; or the last one as the beginning of a word as it is written.
-STEMMED = """(to_tsquery('knowledgebase_{language}', %(whole)s)
-  || (to_tsquery('knowledgebase_{language}', %(first)s) && to_tsquery('knowledgebase_simple', %(last)s)))"""
+# Each has its own rank, as the words of an alternative would not be ranked by how near they are.
+STEMS = "to_tsquery('knowledgebase_{language}', %(whole)s)"
+BEGUN = "(to_tsquery('knowledgebase_{language}', %(first)s) && to_tsquery('knowledgebase_simple', %(last)s))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +132,20 @@ def _range(word: str, *, is_prefix: bool) -> tuple[str, str]:
 def _search(catalog_id: UUID, query: Query, known: _Known) -> list[Hit]:
     parameters: dict[str, Any] = {"catalog": catalog_id, "limit": MAX_HITS, "read": _READ}
     if known.language == "simple":
-        expression = PLAIN
-        parameters["plain"] = query.tsquery()
+        expression, rank = PLAIN, f"ts_rank(search, {PLAIN})"
+        parameters["whole"] = query.tsquery()
     else:
-        expression = STEMMED.format(language=known.language)
+        stems, begun = (part.format(language=known.language) for part in (STEMS, BEGUN))
+        expression, rank = f"({stems} || {begun})", f"ts_rank(search, {stems}) + ts_rank(search, {begun})"
         first, last = Query(query.terms[:-1]), Query(query.terms[-1:])
         parameters |= {"whole": query.without_prefix().tsquery(), "first": first.tsquery(), "last": last.tsquery()}
     rows: list[Any] = []
     if peaks := ranking.candidates(known.words, known.articles):
-        rows = _rows(SEARCH.format(query=expression, candidates=NARROWED), {**parameters, "peaks": peaks})
+        narrowed = SEARCH.format(rank=rank, query=expression, candidates=NARROWED)
+        rows = _rows(narrowed, {**parameters, "peaks": peaks})
     if len(rows) < MAX_HITS:
         # Few match; or fewer of the candidates than was thought, because of a phrase, or of words that are not wanted.
-        rows = _rows(SEARCH.format(query=expression, candidates=""), parameters)
+        rows = _rows(SEARCH.format(rank=rank, query=expression, candidates=""), parameters)
     highlighter = Highlighter(query.wanted, _forms(known, [text for row in rows for text in (row[1], row[4])]))
     texts = {row[0]: row[4] for row in rows}
     if late := [row[0] for row in rows if row[5] and not highlighter.matches(row[4])]:
