@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin
+from callcentre.admin import ReadOnlyAdmin, display
 from knowledgebase.models import SearchMiss
 
 
@@ -13,13 +13,17 @@ from knowledgebase.models import SearchMiss
 class SearchMissAdmin(ReadOnlyAdmin):
     """What do readers look for that nobody has written yet?"""
 
-    list_display = ("query", "catalog", "count", "first_at", "last_at")
+    list_display = ("asked", "catalog", "count", "first_at", "last_at")
     list_filter = (("catalog", RelatedDropdownFilter),)
     list_select_related = ("catalog",)
     search_fields = ("query",)
     fields = ("query", "catalog", "count", "first_at", "last_at")
     readonly_fields = fields
     actions = ("dismiss",)
+
+    @display(description=_("query"), ordering="query")
+    def asked(self, miss: SearchMiss) -> str:
+        return miss.query if len(miss.query) <= 60 else f"{miss.query[:57]}…"
 
     @admin.action(description=_("Dismiss"), permissions=["dismiss"])
     def dismiss(self, request: HttpRequest, misses: QuerySet[SearchMiss]) -> None:

@@ -20,7 +20,7 @@ FUNCTIONS = r"""
 -- A vector holds a megabyte and 16,383 places: 100,000 characters fit.
 CREATE FUNCTION knowledgebase_words(given text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-  SELECT translate(left(given, 100000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')
+  SELECT regexp_replace(left(given, 100000), '[#%&+./:;<=>?@_~-]', ' ', 'g')
 $$;
 
 -- Title (weight A) and text (D), words as they are written; in a language with inflections their stems too.

@@ -1,14 +1,18 @@
 """Which articles of those that match a common word to rank: docs/decisions/0010."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 # Matches that are ranked one by one: about a microsecond each.
 ALL_RANKED = 3000
-# Candidates where there are more; for one word, and for several together.
-CANDIDATES = 1500
+# Candidates where there are more: for a word, and for a beginning of up to three letters, which costs more to rank.
+CANDIDATES = 800
+CANDIDATES_OF_BEGINNING = 500
+# For several words together.
 CANDIDATES_TOGETHER = 2000
+# Titles that have all of several words are the best there are; so many of them fill a page, and so many are enough.
+TITLES, MOST_TITLES = 80, 1500
 
 
 @dataclass(slots=True)
@@ -32,14 +36,33 @@ class Frequency:
         chosen: list[int] = []
         for level in sorted(self.peaks, reverse=True):
             chosen = self._from(level)
-            if sum(sum(self.peaks[one].values()) for one in chosen) >= wanted:
+            if sum(sum(self.peaks[one].values()) for one in chosen) >= 0.7 * wanted:
                 break
-        lexemes = dict.fromkeys(self._lexeme(level, term) for level in chosen for term in self.peaks[level])
+        return self._query(chosen)
+
+    @property
+    def is_beginning(self) -> bool:
+        return any(term.startswith("^") for terms in self.peaks.values() for term in terms)
+
+    @property
+    def title_levels(self) -> list[int]:
+        return [level for level in ((14,) if self.is_beginning else (10, 20, 30)) if level in self.peaks]
+
+    @property
+    def titles(self) -> int:
+        """How many articles have it in their title; of a beginning, or all over the text."""
+        return sum(sum(self.peaks[level].values()) for level in self.title_levels)
+
+    def in_titles(self) -> str:
+        return self._query(self.title_levels)
+
+    def _query(self, levels: Iterable[int]) -> str:
+        lexemes = dict.fromkeys(self._lexeme(level, term) for level in levels for term in self.peaks[level])
         return f"({' | '.join(lexemes)})"
 
     def _from(self, level: int) -> list[int]:
         """The levels that together mean this one and all above it (knowledgebase_peaks says how they are numbered)."""
-        if any(term.startswith("^") for term in self.peaks[level]):
+        if self.is_beginning:
             return [level]
         return [level, *(title for title in (10, 20, 30) if title > level and title in self.peaks)]
 
@@ -52,7 +75,8 @@ class Frequency:
 def candidates(words: Sequence[Frequency], total: int) -> str:
     """A query of peaks for the articles worth ranking; "" where all matches are, as they are few.
 
-    For several words: the articles in which all of them stand out, and those in which one of them does most.
+    For several words: those with all of them in the title, if these are not too few or many; else those in which all of
+    them stand out, and those in which one of them does most.
     """
     if not words or not total:
         return ""
@@ -60,7 +84,10 @@ def candidates(words: Sequence[Frequency], total: int) -> str:
     if total * math.prod(shares) <= ALL_RANKED or not all(word.peaks for word in words):
         return ""
     if len(words) == 1:
-        return words[0].best(CANDIDATES)
+        return words[0].best(CANDIDATES_OF_BEGINNING if words[0].is_beginning else CANDIDATES)
+    titles = total * math.prod(word.titles / total for word in words)
+    if TITLES <= titles <= MOST_TITLES:
+        return " & ".join(word.in_titles() for word in words)
     share = (CANDIDATES_TOGETHER / total) ** (1 / len(words))
     groups = [" & ".join(word.best(share * total) for word in words)]
     for position, word in enumerate(words):
