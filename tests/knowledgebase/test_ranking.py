@@ -20,8 +20,8 @@ def common(monkeypatch: pytest.MonkeyPatch, db: None) -> Catalog:
     monkeypatch.setattr("knowledgebase.models.term.COMMON_FROM", 20)
     monkeypatch.setattr("knowledgebase.search.finding.COMMON_FROM", 20)
     monkeypatch.setattr(ranking, "ALL_RANKED", 50)
-    monkeypatch.setattr(ranking, "CANDIDATES", 60)
-    monkeypatch.setattr(ranking, "CANDIDATES_TOGETHER", 80)
+    monkeypatch.setattr(ranking, "CANDIDATES", 100)
+    monkeypatch.setattr(ranking, "CANDIDATES_TOGETHER", 100)
     return fill("Common", 300)
 
 
