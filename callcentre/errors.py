@@ -148,6 +148,14 @@ class ErrorCode(enum.Enum):
     QUEUE_UNKNOWN = 140307, _("There is no active queue with this id.")
     SHORTCUT_UNKNOWN = 140308, _("There is no transfer shortcut with this id.")
 
+    # Knowledge base
+    CATALOG_NAME_TAKEN = 160001, _("Another catalog has this name.")
+    CATEGORY_NOT_FOUND = 160002, _("Category not found.")
+    CATEGORY_HAS_ARTICLES = 160003, _("The category has articles: move them first.")
+    ARTICLE_CHANGED = 160004, _("Somebody else has changed the article meanwhile.")
+    IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
+    IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
+
     @property
     def slug(self) -> str:
         return self.name.lower()
