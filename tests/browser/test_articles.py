@@ -8,16 +8,13 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from knowledgebase.models import Article, ArticleImage
-from tests.browser.test_admin import CHROMIUM, Visit, browser, session_id, visit  # noqa: F401  (fixtures)
+from tests.browser.conftest import Visit
 from tests.knowledgebase.factories import PNG, CategoryFactory
 
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine"),
-    pytest.mark.usefixtures("plain_static"),
-]
+pytestmark = pytest.mark.usefixtures("plain_static")
 
 
-def test_an_article_is_written_with_a_picture_and_previewed(visit: Visit, tmp_path: Path) -> None:  # noqa: F811
+def test_an_article_is_written_with_a_picture_and_previewed(visit: Visit, tmp_path: Path) -> None:
     category = CategoryFactory()
     picture = tmp_path / "picture.png"
     picture.write_bytes(PNG)
