@@ -143,6 +143,9 @@ def end(
     )
     for leg in connection.open_legs:
         hang_up(leg, at)
+        if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at:
+            # It rings him, though the call is another's still.
+            leg.agent.leave_call(connection, at)
     if connection.join_count:
         orders.part(connection)
     if connection.agent:
