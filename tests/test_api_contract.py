@@ -289,7 +289,7 @@ OPERATIONS = [
         KNOWLEDGE,
         200,
         {"articles": [HIT]},
-        3,
+        2,
         None,
         f"{NO_CATALOG}/search",
     ),

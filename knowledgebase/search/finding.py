@@ -45,6 +45,17 @@ JOIN knowledgebase_category k ON k.id = a.category_id
 ORDER BY best.rank DESC, best.id
 """
 NARROWED = " AND peaks @@ %(peaks)s::tsquery"
+# Both at once, as most searches are for rare words, and each statement is a way to the database and back: the hits too,
+# where the catalog knows no inflections and none of the words is common.
+AT_ONCE = """
+WITH known AS MATERIALIZED ({frequencies})
+SELECT language, counted_articles, place, stem, term, articles, levels, counts,
+       NULL::uuid, NULL::text, NULL::uuid, NULL::text, NULL::text, NULL::boolean
+FROM known
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, hits.* FROM ({search}) AS hits
+"""
+RARE = " AND (SELECT bool_and(language = 'simple' AND term IS NULL) FROM known)"
 FORMS = """
 SELECT word FROM unnest(%(words)s::text[]) AS given(word)
 WHERE tsvector_to_array(to_tsvector('knowledgebase_{language}', word)) && %(stems)s::text[]
@@ -76,10 +87,10 @@ def find(catalog_id: UUID, text: str) -> list[Hit] | None:
         return None
     if not query.terms:
         return []
-    hits = _search(catalog_id, query, known)
+    rows = _matches(catalog_id, query, known) if known.hits is None else known.hits
+    hits = _shown(query, known, rows)
     if not hits and (mended := spelling.mended(catalog_id, query)) is not None:
-        query = mended
-        hits = _search(catalog_id, query, known)
+        hits = _shown(mended, known, _matches(catalog_id, mended, known))
     return hits
 
 
@@ -91,6 +102,8 @@ class _Known:
     articles: int
     words: list[Frequency]
     stems: list[str]
+    # What was found at once; None where nothing was looked for yet.
+    hits: list[Any] | None
 
     @classmethod
     def of(cls, catalog_id: UUID, query: Query) -> "_Known | None":
@@ -106,7 +119,14 @@ class _Known:
             "common": COMMON_FROM,
             "catalog": catalog_id,
         }
-        rows = _rows(FREQUENCIES, parameters)
+        if query.terms:
+            search = SEARCH.format(rank=f"ts_rank(search, {PLAIN})", query=PLAIN, candidates=RARE)
+            found = {"whole": query.tsquery(), "limit": MAX_HITS, "read": _READ}
+            rows = _rows(AT_ONCE.format(frequencies=FREQUENCIES, search=search), parameters | found)
+        else:
+            rows = _rows(FREQUENCIES, parameters)
+        hits = [row[8:] for row in rows if row[0] is None]
+        rows = [row[:8] for row in rows if row[0] is not None]
         if not rows:
             return None
         frequencies = [Frequency() for _ in words]
@@ -118,7 +138,8 @@ class _Known:
                 stems[place] = stem
             if term:
                 frequencies[place - 1].add(term, articles, levels, counts)
-        return cls(rows[0][0], rows[0][1], frequencies, list(stems.values()))
+        is_complete = rows[0][0] == "simple" and not any(word.peaks or word.articles for word in frequencies)
+        return cls(rows[0][0], rows[0][1], frequencies, list(stems.values()), hits if is_complete else None)
 
 
 def _range(word: str, *, is_prefix: bool) -> tuple[str, str]:
@@ -129,7 +150,7 @@ def _range(word: str, *, is_prefix: bool) -> tuple[str, str]:
     return term, f"{term}\x01"
 
 
-def _search(catalog_id: UUID, query: Query, known: _Known) -> list[Hit]:
+def _matches(catalog_id: UUID, query: Query, known: _Known) -> list[Any]:
     parameters: dict[str, Any] = {"catalog": catalog_id, "limit": MAX_HITS, "read": _READ}
     if known.language == "simple":
         expression, rank = PLAIN, f"ts_rank(search, {PLAIN})"
@@ -146,6 +167,10 @@ def _search(catalog_id: UUID, query: Query, known: _Known) -> list[Hit]:
     if len(rows) < MAX_HITS:
         # Few match; or fewer of the candidates than was thought, because of a phrase, or of words that are not wanted.
         rows = _rows(SEARCH.format(rank=rank, query=expression, candidates=""), parameters)
+    return rows
+
+
+def _shown(query: Query, known: _Known, rows: list[Any]) -> list[Hit]:
     highlighter = Highlighter(query.wanted, _forms(known, [text for row in rows for text in (row[1], row[4])]))
     texts = {row[0]: row[4] for row in rows}
     if late := [row[0] for row in rows if row[5] and not highlighter.matches(row[4])]:

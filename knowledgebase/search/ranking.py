@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 # Matches that are ranked one by one: about a microsecond each.
 ALL_RANKED = 3000
 # Candidates where there are more: for a word, and for a beginning of up to three letters, which costs more to rank.
-CANDIDATES = 800
-CANDIDATES_OF_BEGINNING = 500
+CANDIDATES = 500
+CANDIDATES_OF_BEGINNING = 100
 # For several words together.
 CANDIDATES_TOGETHER = 2000
 # Titles that have all of several words are the best there are; so many of them fill a page, and so many are enough.
