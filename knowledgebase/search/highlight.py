@@ -11,7 +11,7 @@ from knowledgebase.search.query import Term, fold
 
 LENGTH = 220
 # Of a long text with the word all over, these are enough to choose from.
-_LOOKED_AT = 60
+_LOOKED_AT = 24
 _BEFORE = 60
 
 
