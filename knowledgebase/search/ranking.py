@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 # Matches that are ranked one by one: about a microsecond each.
 ALL_RANKED = 3000
 # Candidates where there are more: for a word, and for a beginning of up to three letters, which costs more to rank.
-CANDIDATES = 500
+CANDIDATES = 200
 CANDIDATES_OF_BEGINNING = 100
 # For several words together.
 CANDIDATES_TOGETHER = 2000
