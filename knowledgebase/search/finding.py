@@ -37,14 +37,16 @@ SEARCH = """
 SELECT a.id, a.title, a.category_id, k.name, left(a.text, %(read)s), length(a.text) > %(read)s
 FROM (
   SELECT id, {rank} AS rank FROM knowledgebase_article
-  WHERE catalog_id = %(catalog)s AND is_published AND search @@ {query}{candidates}
+  WHERE catalog_id = %(catalog)s AND is_published AND {matches}
   ORDER BY rank DESC, id LIMIT %(limit)s
 ) AS best
 JOIN knowledgebase_article a ON a.id = best.id
 JOIN knowledgebase_category k ON k.id = a.category_id
 ORDER BY best.rank DESC, best.id
 """
-NARROWED = " AND peaks @@ %(peaks)s::tsquery"
+MATCHING = "search @@ {query}"
+# IS TRUE keeps the planner from reading the index of `search` too, where a common word has most of the articles.
+NARROWED = "peaks @@ %(peaks)s::tsquery AND (search @@ {query}) IS TRUE"
 # Both at once, as most searches are for rare words, and each statement is a way to the database and back: the hits too,
 # where the catalog knows no inflections and none of the words is common.
 AT_ONCE = """
@@ -55,7 +57,7 @@ FROM known
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, hits.* FROM ({search}) AS hits
 """
-RARE = " AND (SELECT bool_and(language = 'simple' AND term IS NULL) FROM known)"
+RARE = "search @@ {query} AND (SELECT bool_and(language = 'simple' AND term IS NULL) FROM known)"
 FORMS = """
 SELECT word FROM unnest(%(words)s::text[]) AS given(word)
 WHERE tsvector_to_array(to_tsvector('knowledgebase_{language}', word)) && %(stems)s::text[]
@@ -120,7 +122,7 @@ class _Known:
             "catalog": catalog_id,
         }
         if query.terms:
-            search = SEARCH.format(rank=f"ts_rank(search, {PLAIN})", query=PLAIN, candidates=RARE)
+            search = SEARCH.format(rank=f"ts_rank(search, {PLAIN})", matches=RARE.format(query=PLAIN))
             found = {"whole": query.tsquery(), "limit": MAX_HITS, "read": _READ}
             rows = _rows(AT_ONCE.format(frequencies=FREQUENCIES, search=search), parameters | found)
         else:
@@ -162,11 +164,11 @@ def _matches(catalog_id: UUID, query: Query, known: _Known) -> list[Any]:
         parameters |= {"whole": query.without_prefix().tsquery(), "first": first.tsquery(), "last": last.tsquery()}
     rows: list[Any] = []
     if peaks := ranking.candidates(known.words, known.articles):
-        narrowed = SEARCH.format(rank=rank, query=expression, candidates=NARROWED)
+        narrowed = SEARCH.format(rank=rank, matches=NARROWED.format(query=expression))
         rows = _rows(narrowed, {**parameters, "peaks": peaks})
     if len(rows) < MAX_HITS:
         # Few match; or fewer of the candidates than was thought, because of a phrase, or of words that are not wanted.
-        rows = _rows(SEARCH.format(rank=rank, query=expression, candidates=""), parameters)
+        rows = _rows(SEARCH.format(rank=rank, matches=MATCHING.format(query=expression)), parameters)
     return rows
 
 
