@@ -35,11 +35,10 @@ def open_for(connection: Connection, agent: Agent, at: datetime) -> None:
     Offer.objects.create(connection=connection, agent=agent, offered_at=at)
 
 
-def answer(connection: Connection, agent: Agent, at: datetime) -> None:
+def answer(offer: Offer, at: datetime) -> None:
     """The agent whom it rings has picked up."""
-    if (offer := current(connection)) and offer.agent_id == agent.pk:
-        offer.answered_at, offer.outcome = max(at, offer.offered_at), Outcome.ANSWERED
-        offer.save(update_fields=["answered_at", "outcome"])
+    offer.answered_at, offer.outcome = max(at, offer.offered_at), Outcome.ANSWERED
+    offer.save(update_fields=["answered_at", "outcome"])
 
 
 def close(offer: Offer, at: datetime, outcome: str = "", *, is_transferred: bool = False) -> None:

@@ -43,7 +43,8 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.join_count += 1
     connection.save(update_fields=["state", "answered_at", "agent", "join_count"])
     if leg.agent:
-        offers.answer(connection, leg.agent, at)
+        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
+            offers.answer(offer, at)
         leg.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)
