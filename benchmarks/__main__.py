@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, calls, import_records, webhooks
+from benchmarks import api, batch, calls, import_records, knowledgebase, telephony, webhooks
 from benchmarks.harness import service
 
 
@@ -13,7 +13,9 @@ def main() -> None:
         batch.measure(running, records)
         import_records.measure(running, records)
         webhooks.measure(running)
+        knowledgebase.measure(running, articles=50_000)
     calls.main()
+    telephony.measure_many()
 
 
 if __name__ == "__main__":

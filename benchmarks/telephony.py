@@ -79,7 +79,10 @@ def measure(running: Service, turns: int) -> None:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else CONNECTIONS
+    measure_many(int(sys.argv[1]) if len(sys.argv) > 1 else CONNECTIONS)
+
+
+def measure_many(count: int = CONNECTIONS) -> None:
     with service(0) as running:
         print(f"filling in {count:,} connections …", file=sys.stderr)
         print(manage(running.environment, "generate_data", "--connections", str(count)), file=sys.stderr)

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.admin.dashboard import campaigns_panel
+from knowledgebase.admin.dashboard import knowledgebase_panel
 from telephony.admin.board import board_panel
 from webhooks.admin.dashboard import webhooks_panel
 
@@ -39,6 +40,16 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Transcriptions"), "forum", "telephony", "transcription"),
             (_("Recordings"), "graphic_eq", "telephony", "recording"),
             (_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
+        ],
+    ),
+    (
+        _("Knowledge base"),
+        [
+            (_("Articles"), "article", "knowledgebase", "article"),
+            (_("Catalogs"), "menu_book", "knowledgebase", "catalog"),
+            (_("Searches without a result"), "search_off", "knowledgebase", "searchmiss"),
+            (_("Versions of articles"), "difference", "knowledgebase", "articleversion"),
+            (_("Changes of articles"), "history", "knowledgebase", "articlechange"),
         ],
     ),
     (
@@ -90,7 +101,8 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The panels of the front page, of those apps that the user may look into."""
-    panels = [panel for make in (board_panel, campaigns_panel, webhooks_panel) if (panel := make(request)) is not None]
+    makers = (board_panel, campaigns_panel, knowledgebase_panel, webhooks_panel)
+    panels = [panel for make in makers if (panel := make(request)) is not None]
     # What is wrong comes first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))
     return {**context, "title": _("Overview"), "panels": panels}

@@ -155,7 +155,7 @@ class ErrorCode(enum.Enum):
     TICKET_MERGED = 150004, _("The ticket was merged into ticket %(ticket_id)s.")
     TICKET_STATUS_NOT_FOUND = 150005, _("Ticket status not found.")
     SUBSTATUS_NOT_FOUND = 150006, _("Sub-status not found in this status.")
-    CATEGORY_NOT_FOUND = 150007, _("Category not found.")
+    TICKET_CATEGORY_NOT_FOUND = 150007, _("Category not found.")
     TICKET_QUEUE_NOT_FOUND = 150008, _("Ticket queue not found.")
     TICKET_QUEUE_MISSING = 150009, _("There is no active ticket queue.")
     STATUS_MERGED_BY_HAND = 150010, _("A ticket gets this status by being merged.")
@@ -179,6 +179,13 @@ class ErrorCode(enum.Enum):
     CHAT_CLOSED = 153002, _("The chat is closed.")
     # Marketplaces
     PLAIN_ONLY = 900029, _('Messages to tickets of the source "%(source)s" must be plain text (body_type PLAIN).')
+    # Knowledge base
+    CATALOG_NAME_TAKEN = 160001, _("Another catalog has this name.")
+    CATEGORY_NOT_FOUND = 160002, _("Category not found.")
+    CATEGORY_HAS_ARTICLES = 160003, _("The category has articles: move them first.")
+    ARTICLE_CHANGED = 160004, _("Somebody else has changed the article meanwhile.")
+    IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
+    IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
 
     @property
     def slug(self) -> str:

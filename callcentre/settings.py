@@ -145,6 +145,7 @@ INSTALLED_APPS = [
     "webhooks",
     "telephony",
     "tickets",
+    "knowledgebase",
     "campaigns",
 ]
 
@@ -465,6 +466,10 @@ CELERY_BEAT_SCHEDULE = {
     "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
+    # once an hour: count the words of catalogs whose articles have changed, for searches
+    "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
+    # at 3:41 every night: forget searches that nobody asks any more, and images that no article took
+    "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": crontab(hour="3", minute="41")},
     # once an hour: forget answers kept for retried writes, 24 hours old
     "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
     # at 3:17 every night: remove uploaded import files and their error files, 30 days old

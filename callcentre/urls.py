@@ -10,6 +10,7 @@ from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.login import login
+from knowledgebase.images import show_image
 
 api: list[URLPattern | URLResolver] = [
     route("ping", PingViewSet, get="ping"),
@@ -18,6 +19,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("webhooks.api.urls")),
     path("", include("telephony.api.urls")),
     path("", include("tickets.api.urls")),
+    path("", include("knowledgebase.api.urls")),
     path("", include("campaigns.api.urls")),
     re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),
 ]
@@ -28,6 +30,7 @@ urlpatterns = [
     path("admin/login/", login),
     path("admin/language", set_language, name="language"),
     path("admin/", admin.site.urls),
+    path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
     path("metrics", health.metrics, name="metrics"),

@@ -238,4 +238,5 @@ def _handle(event: Any) -> None:
 def _key(event: Any) -> int:
     """The same for all channels that we asked for in one call."""
     name = event.name if isinstance(event, RecordingFinished) else event.channel_id
-    return int(name.split("-")[1]) if name.startswith(OURS) else hash(name)
+    number = name.split("-")[1] if name.startswith(OURS) else ""
+    return int(number) if number.isdecimal() else hash(name)

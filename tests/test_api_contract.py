@@ -25,6 +25,7 @@ from tests.campaigns.factories import (
     RecordFactory,
 )
 from tests.conftest import ACTOR, ApiClient
+from tests.knowledgebase.factories import ArticleFactory, CatalogFactory, CategoryFactory
 from tests.telephony.factories import (
     AgentFactory,
     AgentGroupFactory,
@@ -120,6 +121,19 @@ TRANSCRIPTION = {
     "talkListenSilenceRatio": {"talk": NUMBER, "listen": NUMBER, "silence": NUMBER},
 }
 SHORTCUT = {"transfer_shortcut_id": int, "queue": str, "number": str, "icon": str, "name": str}
+CATALOG_SHAPE = {"id": str, "name": str, "language": str, "categories": [GROUP | {"id": str}]}
+CATEGORY_OF_ARTICLE = {"category_id": str, "category_name": str}
+ARTICLE_SHAPE = CATEGORY_OF_ARTICLE | {
+    "id": str,
+    "title": str,
+    "content": str,
+    "catalog_id": str,
+    "feedback": {"positive": int, "negative": int},
+    "user_login": str,
+    "created_at": str,
+    "updated_at": str,
+}
+HIT = CATEGORY_OF_ARTICLE | {"id": str, "title": str, "highlight": str}
 PAYLOAD_VALUE = frozenset({str, int, type(None)})
 CONNECTION = {
     "date": str,
@@ -179,6 +193,9 @@ READ, WRITE, AGENTS = "campaigns:read", "campaigns:write", "agents:read"
 AGENTS_WRITE = "agents:write"
 CONNECTIONS = "connections:read"
 WEBHOOKS, WEBHOOKS_WRITE = "webhooks:read", "webhooks:write"
+KNOWLEDGE = "knowledge_base:read"
+CATALOG, ARTICLE = "0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90", "6f0b2c1e-8a55-4b1e-9a58-0f6c2f4f0c11"
+NO_CATALOG, NO_ARTICLE = f"/knowledge_base/catalogs/{ARTICLE}", f"/knowledge_base/articles/{CATALOG}"
 # A literal address: nobody is asked for a name.
 NEW_WEBHOOK = {"actions": ["OUTBOUND_CREATED"], "subscription_url": "https://[2606:4700::1111]/hook"}
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
@@ -264,10 +281,44 @@ OPERATIONS = [
     Operation("GET", "/queues/88001/topics", CONNECTIONS, 200, QUEUE_TOPICS, 5, None, "/queues/999999999/topics"),
     Operation("GET", "/system/transfer_shortcuts", "system:read", 200, [SHORTCUT], 2),
     Operation("POST", "/connections/call", "connections:write", 204, None, 3, NEW_CALL),
+    # INTERFACE 4.5
+    Operation("GET", f"/knowledge_base/articles/{ARTICLE}", KNOWLEDGE, 200, ARTICLE_SHAPE, 2, None, NO_ARTICLE),
+    Operation(
+        "GET",
+        f"/knowledge_base/catalogs/{CATALOG}/search?query=article",
+        KNOWLEDGE,
+        200,
+        {"articles": [HIT]},
+        2,
+        None,
+        f"{NO_CATALOG}/search",
+    ),
     # INTERFACE 4.6
     Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
     Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
     Operation("DELETE", "/webhooks/77001", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999"),
+    # DECISIONS 9: knowledge base
+    ours("GET", "/knowledge_base/catalogs", KNOWLEDGE, 200, [CATALOG_SHAPE], 3),
+    ours(
+        "GET",
+        f"/knowledge_base/catalogs/{CATALOG}/articles",
+        KNOWLEDGE,
+        200,
+        {"count": int, "result": [ARTICLE_SHAPE]},
+        5,
+        None,
+        f"{NO_CATALOG}/articles",
+    ),
+    ours(
+        "POST",
+        f"/knowledge_base/articles/{ARTICLE}/feedback",
+        "knowledge_base:write",
+        201,
+        {"positive": int, "negative": int},
+        6,
+        {"positive": True},
+        f"{NO_ARTICLE}/feedback",
+    ),
     # DECISIONS 9: webhooks
     ours(
         "GET",
@@ -471,6 +522,10 @@ def world(db: None) -> Callable[[int], None]:
             TransferShortcutFactory(queue=QueueFactory(), number="")
         WebhookFactory.create_batch(size, actions=["OUTBOUND_CREATED", "OUTBOUND_RECORD_CREATED"])
         WebhookFactory(pk=77_001)
+        category = CategoryFactory(catalog=CatalogFactory(pk=CATALOG))
+        CategoryFactory.create_batch(size - 1)
+        ArticleFactory(pk=ARTICLE, category=category, written=True)
+        ArticleFactory.create_batch(size - 1, category=category, written=True)
 
     return fill
 

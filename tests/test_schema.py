@@ -18,11 +18,13 @@ from drf_spectacular.validation import validate_schema
 
 from callcentre.errors import ErrorCode
 from callcentre.models import User
-from telephony.models import Connection, ConnectionTopic, Topic, TopicField
-from tests.conftest import ApiClient
+from knowledgebase.models import Article
+from telephony.models import Agent, Connection, ConnectionTopic, Pause, Topic, TopicField
+from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import (
     ConnectionFactory,
     ConnectionTopicFactory,
+    PauseFactory,
     QueueFactory,
     TopicFactory,
     TopicFieldFactory,
@@ -97,16 +99,21 @@ def _unhashed_files(settings: Any) -> None:
 @pytest.fixture
 def demonstration(db: None) -> None:
     from campaigns.demo import seed as seed_campaigns
+    from knowledgebase.demo import seed as seed_articles
     from telephony.demo import seed as seed_telephony
 
     seed_telephony()
     seed_campaigns()
+    seed_articles()
     EventFactory()
     WebhookFactory()
     # What the examples name.
     ConnectionTopic.objects.all().delete()
     for model, pk in ((Connection, 341), (Topic, 5), (TopicField, 3)):
         model.objects.filter(pk=pk).delete()
+    if not Pause.objects.filter(pk=2).exists():
+        PauseFactory(pk=2)
+    Agent.objects.get(login="agent1").log_in(ACTOR)
     queue = QueueFactory(pk=88_001)
     call = ConnectionFactory(pk=341, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
     topic = TopicFactory(pk=5, group__queue=queue, show_custom_fields=True)
@@ -122,6 +129,12 @@ def id_for(path: str) -> str:
     if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
         return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
     return {"connections": "1416225570.341", "queues": "88001"}.get(path.split("/")[2], "DEMO1")
+
+
+def knowledge() -> dict[str, str]:
+    """Ids of a catalog and of an article that readers see."""
+    article = Article.objects.published().first()
+    return {"articleId": str(article.pk), "catalogId": str(article.catalog_id)}
 
 
 # The document
@@ -253,9 +266,9 @@ def test_answers_of_reads_fit_their_schemas(api: ApiClient, demonstration: None)
     for path, method, operation in operations():
         if method != "get":
             continue
-        names = {"login": "agent1", "phone_number": "+48 22 555 0001", "identifier": "DEMO-0001"}
+        names = {"login": "agent1", "phone_number": "+48 22 555 0001", "identifier": "DEMO-0001", **knowledge()}
         path = path.format(id=id_for(path), **names)
-        response = api.get(path, {"include_record_fields": "true", **EXTRAS})
+        response = api.get(path, {"include_record_fields": "true", "query": "order", **EXTRAS})
         documented = resolved(operation["responses"][str(response.status_code)])
         if response.content:
             wrong += faults(response.json(), documented["content"]["application/json"]["schema"])
@@ -268,7 +281,7 @@ def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiCl
     for path, method, operation in operations():
         if method == "get":
             continue
-        path = path.format(id=id_for(path), login="agent1", phone_number="+48 22 555 0001")
+        path = path.format(id=id_for(path), login="agent1", phone_number="+48 22 555 0001", **knowledge())
         if "requestBody" in operation:
             body = operation["requestBody"]["content"]["application/json"]["example"]
             response = getattr(api, method)(path, body)

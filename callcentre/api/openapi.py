@@ -203,9 +203,10 @@ class Parameter:
     schema: Schema
     description: str
     errors: tuple[ErrorCode, ...] = ()
+    is_required: bool = False
 
     def as_dict(self, place: str) -> Schema:
-        required = {"required": True} if place == "path" else {}
+        required = {"required": True} if place == "path" or self.is_required else {}
         return {"in": place, "name": self.name, **required, "description": self.description, "schema": self.schema}
 
 

@@ -43,7 +43,7 @@ class LimitOffset(BasePagination):
         return faults
 
     def paginate_queryset(
-        self, queryset: Any, request: Request, view: Any = None, columns: Sequence[Any] = ()
+        self, queryset: Any, request: Request, view: Any = None, columns: Sequence[str] = ()
     ) -> list[Any]:
         """The objects of the page; rows of these columns, if there are any.
 

@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from callcentre.admin import Admin, actor_of, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from telephony.admin.board import board_now
-from telephony.admin.states import COLOURS, LABELS, label_of, length
+from telephony.admin.states import COLOURS, LABELS, label_of, length, moment
 from telephony.board import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause
 
@@ -62,7 +62,7 @@ class PauseForm(forms.Form):
 class AgentAdmin(Admin):
     """Who answers, at which number, and what is he doing?"""
 
-    list_display = ("login", "full_name", "state", "for_so_long", "number", "group", "outbound_mode", "is_active")
+    list_display = ("login", "full_name", "state", "since", "number", "group", "outbound_mode", "is_active")
     list_display_links = ("login", "full_name")
     list_filter = ("is_active", StateFilter, "outbound_mode", ("group", RelatedDropdownFilter))
     list_select_related = ("group",)
@@ -103,16 +103,16 @@ class AgentAdmin(Admin):
         current: Current = agent.current  # type: ignore[attr-defined]  # of AgentChangeList
         return current.status, label_of(current)
 
-    @display(description=_("for h:mm:ss"))
-    def for_so_long(self, agent: Agent) -> str:
-        return length(agent.current.since)  # type: ignore[attr-defined]
+    @display(description=_("since"))
+    def since(self, agent: Agent) -> str:
+        instant = agent.current.since  # type: ignore[attr-defined]
+        return f"{moment(instant)} ({length(instant)})" if instant else ""
 
     @display(description=_("state"))
     def state_now(self, agent: Agent) -> str:
         if not hasattr(agent, "current"):  # the theme asks several times
             agent.current = current_states([agent.pk])[agent.pk]  # type: ignore[attr-defined]
         current: Current = agent.current  # type: ignore[attr-defined]
-        since = timezone.localtime(current.since).strftime("%Y-%m-%d %H:%M:%S") if current.since else _now("never seen")
         links = [
             format_html('<a class="cc-link" href="{}?agent__id__exact={}">{}</a>', reverse(name), agent.pk, text)
             for name, text in (
@@ -120,7 +120,8 @@ class AgentAdmin(Admin):
                 ("admin:telephony_agentsession_changelist", _now("Sessions")),
             )
         ]
-        return format_html("{} ({}) · {} · {}", label_of(current), since, *links)
+        since = _now("since %(time)s") % {"time": moment(current.since)} if current.since else ""
+        return format_html("{} {} · {} · {}", label_of(current), since, *links)
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

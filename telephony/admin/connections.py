@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
@@ -166,7 +167,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     """Who called whom, what came of it, and what was said?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = ("start", "uid", "way", "src", "dst", "result", "length", "talk", "login", "queue")
+    list_display = ("start", "uid", "way", "src", "dst", "result", "talk", "login", "queue")
     list_display_links = ("start", "uid")
     # The span first: the others look in it.
     list_filter = (
@@ -179,7 +180,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("agent", "queue")
     search_fields = ("id",)
     search_help_text = _("Id, or number of either side in any spelling")
-    fieldsets = (
+    fieldsets: Any = (
         (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer_id"))}),
         (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_of"),)}),
@@ -209,7 +210,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("start"))
     def start(self, call: Connection) -> str:
-        return second(call.created_at)
+        return format_html('<span class="whitespace-nowrap">{}</span>', second(call.created_at))
 
     @display(description=_("answered"))
     def answer(self, call: Connection) -> str:
@@ -238,10 +239,6 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("request id"))
     def request_of(self, call: Connection) -> str:
         return call.request_id or "–"
-
-    @display(description=_("length"))
-    def length(self, call: Connection) -> str:
-        return _clock(call.duration)
 
     @display(description=_("talk"))
     def talk(self, call: Connection) -> str:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
 from callcentre.admin import Admin, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
-from telephony.admin.states import COLOURS, length
+from telephony.admin.states import COLOURS, length, moment
 from telephony.models import AgentSession, AgentState, Pause
 from webhooks.admin.spans import DatesFilter
 
@@ -72,12 +72,20 @@ class OpenFilter(DropdownFilter):
 
 class LedgerAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display_links = ("started_at",)
+    list_display_links = ("began",)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return NewestFirst
 
-    @display(description=_("h:mm:ss"))
+    @display(description=_("from"))
+    def began(self, interval: AgentSession | AgentState) -> str:
+        return moment(interval.started_at)
+
+    @display(description=_("to"))
+    def ended(self, interval: AgentSession | AgentState) -> str:
+        return moment(interval.ended_at)
+
+    @display(description=_("length"))
     def length(self, interval: AgentSession | AgentState) -> str:
         return length(interval.started_at, interval.ended_at)
 
@@ -86,9 +94,9 @@ class LedgerAdmin(UncountedMixin, ReadOnlyAdmin):
 class AgentSessionAdmin(LedgerAdmin):
     """Who was logged in, from when to when?"""
 
-    list_display = ("started_at", "ended_at", "length", "agent", "ended_by")
+    list_display = ("began", "ended", "length", "agent", "ended_by")
     list_filter = (("agent", AutocompleteSelectFilter), Dates, OpenFilter)
-    fields = ("agent", "started_at", "ended_at", "length", "ended_by")
+    fields = ("agent", "began", "ended", "length", "ended_by")
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentSession]:
@@ -100,9 +108,9 @@ class AgentSessionAdmin(LedgerAdmin):
 class AgentStateAdmin(LedgerAdmin):
     """What did an agent do, from when to when?"""
 
-    list_display = ("started_at", "ended_at", "length", "agent", "state", "pause_name", "call")
+    list_display = ("began", "ended", "length", "agent", "state", "pause_name", "call")
     list_filter = (("agent", AutocompleteSelectFilter), KindFilter, Dates, OpenFilter)
-    fields = ("agent", "state", "pause_name", "started_at", "ended_at", "length", "ends_at", "call")
+    fields = ("agent", "state", "pause_name", "began", "ended", "length", "ends_at", "call")
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentState]:

@@ -4,8 +4,10 @@ from django import forms
 from django.contrib import admin
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
+from django.utils.functional import lazy
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminImageFieldWidget, UnfoldBooleanWidget
 
@@ -13,8 +15,12 @@ from callcentre.admin import Admin, display
 from telephony.icons import MOST_KILOBYTES, as_png
 from telephony.models import TransferShortcut
 
-
 COLUMNS = ("name", "queue", "number", "order")
+
+
+def _what_is_taken() -> str:
+    sentence = _now("PNG, JPEG, GIF or WebP of at most %(limit)s kB; it is made to fit 256 × 256 points.")
+    return sentence % {"limit": MOST_KILOBYTES}
 
 
 class ShortcutForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -24,8 +30,8 @@ class ShortcutForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("New icon"),
         required=False,
         widget=UnfoldAdminImageFieldWidget(attrs={"accept": "image/png,image/jpeg,image/gif,image/webp"}),
-        help_text=_("PNG, JPEG, GIF or WebP of at most %(limit)s kB; it is made to fit 256 × 256 points.")
-        % {"limit": MOST_KILOBYTES},
+        # In the language of whoever looks, and not of the process that begins.
+        help_text=lazy(_what_is_taken, str)(),
     )
     remove_icon = forms.BooleanField(label=_("Remove the icon"), required=False, widget=UnfoldBooleanWidget())
 

@@ -27,6 +27,11 @@ def label_of(current: Current) -> str:
     return f"{label}: {current.pause_name}" if current.pause_name else label
 
 
+def moment(instant: datetime | None) -> str:
+    """To the second, as the ledger keeps it."""
+    return timezone.localtime(instant).strftime("%Y-%m-%d %H:%M:%S") if instant else ""
+
+
 def length(since: datetime | None, until: datetime | None = None) -> str:
     """h:mm:ss between two instants; what is going on lasts until now."""
     if since is None:

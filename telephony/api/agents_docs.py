@@ -73,6 +73,7 @@ document(
         description="Ends the state the agent is in and begins the pause, whether he is logged in or not. The pause he"
         " is in already changes nothing. A call he is in goes on; after it he is still on the pause.",
         body=PauseInput,
+        request_example={"pause_id": 2},
         errors={ErrorCode.PAUSE_NOT_FOUND: "pause_id", ErrorCode.AGENT_INACTIVE: ""},
     ),
     log_in=Operation(

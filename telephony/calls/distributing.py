@@ -51,10 +51,11 @@ WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
 ORDER BY q.priority, c.waiting_since, c.id
 LIMIT 1
 """
-# Of agents who have gone on a pause meanwhile, or logged out.
+# Of agents who have gone on a pause meanwhile, or logged out. A call that somebody handed on to one is in no queue, and
+# rings him whatever he does.
 _IDLE = """
 SELECT o.connection_id FROM telephony_offer o
-WHERE o.ended_at IS NULL AND o.answered_at IS NULL AND NOT EXISTS (
+WHERE o.ended_at IS NULL AND o.answered_at IS NULL AND o.queue_id IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM telephony_agentstate st
   WHERE st.agent_id = o.agent_id AND st.ended_at IS NULL AND st.kind = 'ringing' AND st.connection_id = o.connection_id
 )

@@ -50,7 +50,11 @@ def up(channel_id: str, at: datetime) -> None:
     if (found := legs.lock_by_channel(channel_id)) is None:
         return
     connection, leg = found
-    if leg.state in (Leg.State.UP, Leg.State.ENDED):
+    if leg.state == Leg.State.UP:
+        return
+    if leg.state == Leg.State.ENDED:
+        # It was given up for lost before the switch was told to call.
+        orders.hang_up_channel(channel_id)
         return
     at = legs.instant(connection, at)
     legs.mark_up(leg, at)

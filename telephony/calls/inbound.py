@@ -11,7 +11,7 @@ from telephony import events
 from telephony.calls import distributing, legs, offers, orders, transferring
 from telephony.calls.distributing import distribute
 from telephony.customers import customers_of
-from telephony.models import Connection, Leg, Offer, Queue, Transfer
+from telephony.models import Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived
 
@@ -124,8 +124,7 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     )
     connection.join_count += 1
     connection.save(update_fields=["state", "agent", "answered_at", "wait_seconds", "join_count"])
-    offer.answered_at, offer.outcome = max(at, offer.offered_at), Offer.Outcome.ANSWERED
-    offer.save(update_fields=["answered_at", "outcome"])
+    offers.answer(offer, at)
     offer.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)

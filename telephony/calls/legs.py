@@ -3,6 +3,7 @@
 from datetime import datetime
 
 import structlog
+from django.db import connection as database
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -11,6 +12,11 @@ from telephony.calls import offers, orders
 from telephony.models import Agent, Connection, Leg
 
 NORMAL = 16
+
+_LOCK_BY_CHANNEL = """
+SELECT id FROM telephony_connection WHERE id = (SELECT connection_id FROM telephony_leg WHERE channel_id = %s)
+FOR NO KEY UPDATE
+"""
 
 
 def lock(pk: int) -> Connection | None:
@@ -21,14 +27,22 @@ def lock(pk: int) -> Connection | None:
 
 
 def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
-    """The connection of a channel, locked, and the leg; None for a channel that is none of ours."""
-    for connection in _locked().filter(pk__in=Leg.objects.filter(channel_id=channel_id).values("connection_id")[:1]):
-        _as_it_is_now(connection)
-        # Read after the lock was got: before it somebody may have changed them.
-        for leg in connection.all_legs:
-            if leg.channel_id == channel_id:
-                return connection, leg
-    return None
+    """The connection of a channel, locked, and the leg; None for a channel that is none of ours.
+
+    All is read after the lock was got, and in one statement: before it somebody may have changed it.
+    """
+    with database.cursor() as cursor:
+        cursor.execute(_LOCK_BY_CHANNEL, [channel_id])
+        if (row := cursor.fetchone()) is None:
+            return None
+    everything = Leg.objects.select_related("agent", "connection__agent", "connection__queue").order_by("id")
+    legs = list(everything.filter(connection_id=row[0]))
+    connection = legs[0].connection
+    connection.all_legs = legs
+    for leg in legs:
+        leg.connection = connection
+    name_in_logs(connection)
+    return connection, next(leg for leg in legs if leg.channel_id == channel_id)
 
 
 def _as_it_is_now(connection: Connection) -> Connection:
@@ -129,6 +143,9 @@ def end(
     )
     for leg in connection.open_legs:
         hang_up(leg, at)
+        if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at:
+            # It rings him, though the call is another's still.
+            leg.agent.leave_call(connection, at)
     if connection.join_count:
         orders.part(connection)
     if connection.agent:

@@ -25,6 +25,22 @@ def current(connection: Connection) -> Offer | None:
     return connection.offers.select_related("agent").filter(ended_at=None).first()
 
 
+def open_for(connection: Connection, agent: Agent, at: datetime) -> None:
+    """A caller is handed on to this agent, in no queue. One whom another call has already is offered none besides."""
+    if (
+        connection.direction != Connection.Direction.INBOUND
+        or Offer.objects.filter(agent=agent, ended_at=None).exists()
+    ):
+        return
+    Offer.objects.create(connection=connection, agent=agent, offered_at=at)
+
+
+def answer(offer: Offer, at: datetime) -> None:
+    """The agent whom it rings has picked up."""
+    offer.answered_at, offer.outcome = max(at, offer.offered_at), Outcome.ANSWERED
+    offer.save(update_fields=["answered_at", "outcome"])
+
+
 def close(offer: Offer, at: datetime, outcome: str = "", *, is_transferred: bool = False) -> None:
     """It ends; one that was answered stays so. `is_transferred`: he hands the call on."""
     offer.ended_at = max(at, offer.answered_at or offer.offered_at)

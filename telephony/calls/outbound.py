@@ -6,11 +6,11 @@ from django.conf import settings
 
 from telephony import events
 from telephony.calls import legs, orders
+from telephony.calls.offers import CALL_REJECTED, NO_ANSWER, NO_USER_RESPONDING, USER_BUSY
 from telephony.models import Connection, Leg
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
 
-USER_BUSY, NO_USER_RESPONDING, NO_ANSWER, CALL_REJECTED = 17, 18, 19, 21
 _DISPOSITIONS = {
     USER_BUSY: Disposition.BUSY,
     NO_USER_RESPONDING: Disposition.NO_ANSWER,

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import legs, orders
+from telephony.calls import legs, offers, orders
 from telephony.models import Agent, Connection, Leg
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
@@ -26,6 +26,7 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     agent = Agent.objects.active().filter(number=number).first()
     target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
     if agent:
+        offers.open_for(connection, agent, at)
         agent.ring(connection, at)
         orders.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
     else:
@@ -42,6 +43,8 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.join_count += 1
     connection.save(update_fields=["state", "answered_at", "agent", "join_count"])
     if leg.agent:
+        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
+            offers.answer(offer, at)
         leg.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)
@@ -52,6 +55,8 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
 def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
     """Whoever the call was handed on to has hung up, or could not be reached: it is over."""
     if leg.agent and not leg.up_at:
+        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
+            offers.close(offer, at, offers.outcome_of(cause))
         leg.agent.leave_call(connection, at)
     legs.end(
         connection,

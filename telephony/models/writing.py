@@ -206,6 +206,7 @@ def close_session(standing: Standing, at: datetime, ended_by: str) -> None:
                 [at, ended_by, standing.session_id],
             )
     events.agent_logged_out(standing.agent_id, standing.login)
+    nudge("calls")  # one that rings him goes on to the next
 
 
 def overdue_agents(before: datetime) -> list[int]:
@@ -230,11 +231,12 @@ def end_wrap_ups(now: datetime) -> None:
 def _tell(begun: list[tuple[int, str, State, int | None]]) -> None:
     """What others hear of states that have begun: (agent, login, state, previous pause) of each.
 
-    Calls that wait look for whoever is free.
+    Calls that wait look for whoever is free; one that rings somebody who pauses goes on to the next.
     """
     if free := [(agent_id, login) for agent_id, login, state, _ in begun if state.kind == StateKind.FREE]:
         events.agents_free(free)
-        nudge("calls")
     for agent_id, login, state, previous_pause_id in begun:
         if state.pause_id is not None:
             events.agent_paused(agent_id, login, state.pause_id, previous_pause_id)
+    if any(state.kind in (StateKind.FREE, StateKind.PAUSED) for _id, _login, state, _previous in begun):
+        nudge("calls")

@@ -42,8 +42,8 @@ RECONNECT_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 OPEN_SECONDS = 5.0
 # A peer that vanished without a word is noticed after both, at the latest.
 PING_SECONDS, PONG_SECONDS = 10.0, 10.0
-# How long a recording may take to be written before its bridge goes.
-STOP_SECONDS, LOOK_SECONDS = 1.0, 0.01
+# How long a recording may take to be written, and then its bridge to go.
+STOP_SECONDS, GO_SECONDS, LOOK_SECONDS = 1.0, 1.0, 0.01
 PIECE_BYTES = 65_536
 # Q.850: the number is no number.
 INVALID_NUMBER = 28
@@ -93,12 +93,7 @@ class AsteriskSwitch:
         self._ari.send("POST", "channels", channel_id, "answer")
 
     def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
-        try:
-            # Its name says how it is recorded, to whoever takes it away.
-            self._ari.send("POST", "bridges", type="mixing", bridgeId=bridge_id, name=record_as)
-        except AriError:
-            if self._ari.send_if_there("GET", "bridges", bridge_id) is None:
-                raise
+        self._make_bridge(bridge_id, record_as)
         self._ari.send(
             "POST",
             "bridges",
@@ -110,6 +105,22 @@ class AsteriskSwitch:
         )
         if record_as:
             self._record(bridge_id, record_as)
+
+    def _make_bridge(self, bridge_id: str, record_as: str) -> None:
+        """Unless there is one. Of one that was taken away the id is free a moment later."""
+        deadline = time.monotonic() + GO_SECONDS
+        while True:
+            try:
+                # Its name says how it is recorded, to whoever takes it away.
+                self._ari.send("POST", "bridges", type="mixing", bridgeId=bridge_id, name=record_as)
+            except AriError as error:
+                if self._ari.send_if_there("GET", "bridges", bridge_id):
+                    return
+                if error.status not in (409, 500) or time.monotonic() > deadline:
+                    raise
+                time.sleep(LOOK_SECONDS)
+            else:
+                return
 
     def _record(self, bridge_id: str, name: str) -> None:
         """A conversation that cannot be recorded goes on."""

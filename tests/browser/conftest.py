@@ -1,15 +1,45 @@
-"""A real Chromium, given the time that a busy machine needs."""
+"""A real Chromium, given the time that a busy machine needs, and a superuser's visit to the admin in it."""
 
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
-from playwright.sync_api import Browser, expect, sync_playwright
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.callcentre.factories import UserFactory
 
 CHROMIUM = shutil.which("chromium") or ""
 # Milliseconds. Playwright's own are 5,000 for what is expected and 30,000 for the rest.
 PATIENCE = 60_000
+SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
+
+
+class Visit:
+    """A page of a superuser's browser, and what went wrong on it."""
+
+    def __init__(self, browser: Browser, address: str, session_id: str, **options: Any) -> None:
+        self.address = address
+        context = browser.new_context(timezone_id="Europe/Warsaw", **options)
+        context.add_cookies([{"name": "sessionid", "value": session_id, "url": address}])
+        context.set_default_timeout(PATIENCE)
+        self.page: Page = context.new_page()
+        self.trouble: list[str] = []
+        self.page.on("request", self._look_at)
+        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
+        self.page.on("console", lambda said: self.trouble.append(said.text) if said.type == "error" else None)
+
+    def _look_at(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.trouble.append(f"loads {request.url}")
+
+    def open(self, path: str) -> Page:
+        self.page.goto(f"{self.address}{path}")
+        self.page.wait_for_load_state("networkidle")
+        return self.page
 
 
 @pytest.fixture
@@ -25,3 +55,19 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
         browser.close()
         # Django keeps a connection apart for code inside a loop: it would outlive the test, and hold the database up.
         connection.close()
+
+
+@pytest.fixture
+def session_id(committed_db: None, settings: Any) -> str:
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
+    cache.clear()
+    client = Client()
+    client.force_login(UserFactory(admin=True))
+    return client.cookies["sessionid"].value
+
+
+@pytest.fixture
+def visit(browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit]:
+    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
+    yield visit
+    visit.page.goto("about:blank")  # it asks for no more

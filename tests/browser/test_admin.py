@@ -1,63 +1,19 @@
 """The admin in a real Chromium: what scripts do, what is loaded, and whether it fits the screen."""
 
-from typing import Any
-
 import pytest
-from django.core.cache import cache
-from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import SCREENS, Visit
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.webhooks.factories import AttemptFactory, ResendFactory
 
-SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
-
 pytestmark = pytest.mark.usefixtures("plain_static")
-
-
-class Visit:
-    """A page of a superuser's browser, and what went wrong on it."""
-
-    def __init__(self, browser: Browser, address: str, session_id: str, **options: Any) -> None:
-        self.address = address
-        context = browser.new_context(timezone_id="Europe/Warsaw", **options)
-        context.add_cookies([{"name": "sessionid", "value": session_id, "url": address}])
-        context.set_default_timeout(PATIENCE)
-        self.page: Page = context.new_page()
-        self.trouble: list[str] = []
-        self.page.on("request", self._look_at)
-        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        self.page.on("console", lambda said: self.trouble.append(said.text) if said.type == "error" else None)
-
-    def _look_at(self, request: Any) -> None:
-        if not request.url.startswith((self.address, "data:", "blob:")):
-            self.trouble.append(f"loads {request.url}")
-
-    def open(self, path: str) -> Page:
-        self.page.goto(f"{self.address}{path}")
-        self.page.wait_for_load_state("networkidle")
-        return self.page
-
-
-@pytest.fixture
-def session_id(committed_db: None, settings: Any) -> str:
-    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
-    cache.clear()
-    client = Client()
-    client.force_login(UserFactory(admin=True))
-    return client.cookies["sessionid"].value
-
-
-@pytest.fixture
-def visit(browser: Browser, session_id: str, live_server: Any) -> Visit:
-    return Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
 
 
 def paths() -> list[str]:

@@ -189,7 +189,7 @@ def test_probes_and_static_files_leave_no_line(lines: Lines, client: Client, db:
     assert lines() == []
 
 
-def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines: Lines) -> None:
+def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines: Lines, db: None) -> None:
     headers: dict[str, Any] = {}
     structlog.contextvars.bind_contextvars(request_id="53678450401cf")
     add_headers(headers=headers)

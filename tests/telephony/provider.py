@@ -92,7 +92,11 @@ def running_provider() -> Generator[Provider]:
         def log_message(self, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *args: Any) -> None:
+            """Whoever asked has hung up."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     provider = Provider(f"http://127.0.0.1:{server.server_port}/v1")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

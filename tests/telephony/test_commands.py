@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from callcentre.errors import Conflict, ErrorCode, Invalid
-from telephony.calls import commands, handling, placing
+from telephony.calls import commands, handling, placing, resync
 from telephony.models import Agent, AgentState, CallCommand, Connection, Leg, Transfer, TransferShortcut
 from telephony.switch.base import Ended, Up
 from tests.conftest import ACTOR
@@ -147,6 +147,26 @@ def test_a_customer_who_hangs_up_while_the_target_rings_ends_the_call(
 
     assert fresh(talking).hung_up_by == "customer"
     assert ("hang_up", channel(talking, 3)) in switch.told
+
+
+@pytest.mark.parametrize("how", ["the customer hangs up", "it is hung up", "it is lost"])
+def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(
+    how: str, talking: Connection, switch: RecordingSwitch
+) -> None:
+    AgentFactory(login="piotr", number="102").log_in(ACTOR)
+    commands.ask_transfer(ACTOR, talking, [], number="102")
+    carry_out_all()
+
+    if how == "the customer hangs up":
+        handling.handle(Ended(channel(talking, 2), timezone.now(), 16))
+    elif how == "it is hung up":
+        commands.ask(ACTOR, fresh(talking), "hang_up")
+        carry_out_all()
+    else:
+        resync.lose(talking.pk, [channel(talking, n) for n in (1, 2, 3)], timezone.now())
+    handling.handle(Ended(channel(talking, 3), timezone.now(), 26))
+
+    assert (fresh(talking).state, kinds()) == ("ended", {"anna": "free", "piotr": "free"})
 
 
 def test_a_call_is_handed_on_to_a_queue_and_waits_there(talking: Connection, switch: RecordingSwitch) -> None:

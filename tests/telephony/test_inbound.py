@@ -497,6 +497,41 @@ def test_a_caller_handed_on_who_then_gives_up_was_answered(queue: Queue, anna: A
     assert (call.state, call.disposition, call.hung_up_by) == ("ended", "ANSWERED", "customer")
 
 
+def test_a_call_handed_on_to_an_agents_phone_is_offered_to_him(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    zoe: Agent = AgentFactory(login="zoe", number="109")
+    zoe.log_in(ACTOR)
+    call = call_in()
+    distribute()
+    pick_up(call)
+    ask(call, "transfer", number="109")
+    distribute()
+    ringing = offers(call)
+    handling.handle(Up(call.legs.get(role="target").channel_id, timezone.now()))
+    give_up(call)
+
+    assert ringing == [("anna", "answered"), ("zoe", "ringing")]
+    assert offers(call) == [("anna", "answered"), ("zoe", "answered")]
+    assert [offer.queue for offer in call.offers.all()] == [queue, None]
+    assert not call.offers.filter(ended_at=None).exists()
+
+
+def test_an_agent_who_does_not_take_a_call_handed_on_to_him_has_not_answered(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    zoe: Agent = AgentFactory(login="zoe", number="109")
+    zoe.log_in(ACTOR)
+    call = call_in()
+    distribute()
+    pick_up(call)
+    ask(call, "transfer", number="109")
+    handling.handle(Ended(call.legs.get(role="target").channel_id, timezone.now(), 19))
+
+    assert offers(call) == [("anna", "answered"), ("zoe", "not_answered")]
+    assert state(zoe) == "free"
+
+
 def test_a_call_handed_back_into_its_queue_rings_the_others_first(
     queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
 ) -> None:

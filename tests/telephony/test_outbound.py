@@ -240,6 +240,16 @@ def test_a_phone_that_rings_although_it_was_hung_up_is_hung_up_again(
     assert fresh(dialling).answered_at is None
 
 
+def test_a_phone_that_is_picked_up_after_its_leg_was_given_up_is_hung_up(
+    placed: Connection, switch: RecordingSwitch
+) -> None:
+    happen(placed, Ended, 1, 0)
+    happen(placed, Up, 1)
+
+    assert switch.told == [("hang_up", channel(placed, 1))]
+    assert fresh(placed).disposition == "FAILED"
+
+
 def test_ringing_is_counted_from_the_first_ring_to_the_answer(dialling: Connection) -> None:
     start = timezone.now().replace(microsecond=0)
     Connection.objects.filter(pk=dialling.pk).update(created_at=start - timedelta(minutes=1))

@@ -169,6 +169,16 @@ def test_what_is_no_small_picture_is_refused(name: str, content: bytes) -> None:
     assert not TransferShortcut.objects.exists()
 
 
+def test_what_a_picture_may_be_is_said_in_the_language_of_whoever_asks() -> None:
+    client, path = superuser(), address("transfershortcut", "add")
+
+    in_polish = client.get(path, headers={"accept-language": "pl"}).content.decode()
+    in_english = client.get(path, headers={"accept-language": "en"}).content.decode()
+
+    assert "najwyżej 512 kB" in in_polish
+    assert "at most 512 kB" in in_english
+
+
 def test_what_hides_behind_a_picture_is_not_kept() -> None:
     upload("icon.png", picture("PNG") + b"<script>alert(1)</script>")
     upload("icon.jpg", picture("JPEG", comment=b"<script>alert(1)</script>"), name="Other")

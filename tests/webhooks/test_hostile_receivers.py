@@ -13,7 +13,7 @@ from standardwebhooks import Webhook as Verifier
 
 from tests.webhooks.processes import all_succeeded, happen, registered, wait_for
 from tests.webhooks.receivers import Peer, always, receiver, silent, tls_for
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt, Delivery, Webhook
 
 pytestmark = pytest.mark.usefixtures("emptied")
 
@@ -110,10 +110,16 @@ def test_a_gigabyte_of_body_is_not_read(worker: subprocess.Popen[bytes]) -> None
                 peer.sock.sendall(piece)
                 written.append(len(piece))
 
+    with receiver(always()) as ordinary:
+        registered(ordinary)
+        happen()
+        wait_for(all_succeeded)
+    Webhook.objects.update(is_active=False)
+    # Only now has the worker loaded what it needs.
     before = memory_of(worker)
     with receiver(gigabyte) as running:
         webhook = registered(running)
-        happen()
+        happen(start=1)
         wait_for(all_succeeded)
 
     assert len(webhook.attempts.get().answer) == 2048

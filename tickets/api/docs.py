@@ -143,7 +143,7 @@ CHOICES = {
     ErrorCode.TICKET_STATUS_NOT_FOUND: "status_id",
     ErrorCode.SUBSTATUS_NOT_FOUND: "substatus_id",
     ErrorCode.STATUS_MERGED_BY_HAND: "status_id",
-    ErrorCode.CATEGORY_NOT_FOUND: "category_id",
+    ErrorCode.TICKET_CATEGORY_NOT_FOUND: "category_id",
     ErrorCode.TICKET_QUEUE_NOT_FOUND: "ticket_queue_id",
     ErrorCode.CUSTOM_FIELD_UNKNOWN: "custom_fields.colour",
     ErrorCode.CUSTOM_FIELD_OPTION: "custom_fields.priority",

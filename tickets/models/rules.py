@@ -37,7 +37,7 @@ def choose(values: Mapping[str, Any], before: Choice, faults: list[Fault]) -> Ch
     if (category_id := values.get("category_id")) is not None:
         after.category = TicketCategory.objects.filter(pk=category_id, is_active=True).first()
         if after.category is None:
-            faults.append(Fault(ErrorCode.CATEGORY_NOT_FOUND, "category_id"))
+            faults.append(Fault(ErrorCode.TICKET_CATEGORY_NOT_FOUND, "category_id"))
     if (customer_id := values.get("customer_id")) is not None:
         after.customer = Customer.objects.select_related("merged_into").filter(pk=customer_id).first()
         if after.customer is None:

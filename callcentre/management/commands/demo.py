@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 import campaigns.demo
+import knowledgebase.demo
 import telephony.demo
 from callcentre.actor import SYSTEM
 from callcentre.models import ApiUser, User
@@ -18,6 +19,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         telephony.demo.seed()
         campaigns.demo.seed()
+        knowledgebase.demo.seed()
         api_password, admin_password = self._passwords()
         self._api_user("demo", ["*"], api_password)
         self._api_user("readonly", ["*:read"], api_password)

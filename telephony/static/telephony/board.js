@@ -20,7 +20,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const away = board.querySelector(".board-away");
         isStale = true;
         board.classList.add("board-stale");
-        away.textContent = `${board.dataset.away} ${new Date(readAt * 1000).toLocaleTimeString(document.documentElement.lang)}`;
+        away.textContent = board.dataset.away;
         away.hidden = false;
     };
     const ask = async () => {

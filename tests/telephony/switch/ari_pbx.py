@@ -121,7 +121,10 @@ class Pbx:
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.apps: dict[str, App] = {}
         self.lines: dict[str, Line] = {}
+        # Their names
         self.bridges: dict[str, str] = {}
+        # Ids of those that were taken away: not free the first time that they are asked for, and yet nothing is there.
+        self.going: set[str] = set()
         self.live: dict[str, tuple[str, float]] = {}
         self.stored: dict[str, int] = {}
         self._numbers = itertools.count(1)
@@ -290,6 +293,7 @@ class Pbx:
         if bridge_id not in self.bridges:
             raise Refused(404, "Bridge not found")
         del self.bridges[bridge_id]
+        self.going.add(bridge_id)
         for line in self.lines.values():
             if line.bridge == bridge_id:
                 line.bridge = ""

@@ -272,7 +272,8 @@ def _stop_music(pbx: Pbx, line: Line, parameters: Parameters) -> None:
 
 def _make_bridge(pbx: Pbx, parameters: Parameters) -> Any:
     bridge_id = parameters.get("bridgeId") or f"bridge-{time.monotonic_ns()}"
-    if bridge_id in pbx.bridges:
+    if bridge_id in pbx.bridges or bridge_id in pbx.going:
+        pbx.going.discard(bridge_id)
         raise Refused(409, f"Bridge with id '{bridge_id}' already exists")
     pbx.bridges[bridge_id] = parameters.get("name", "")
     return _bridge(pbx, bridge_id, {})

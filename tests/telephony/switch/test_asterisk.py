@@ -356,6 +356,20 @@ def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
     ]
 
 
+def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pair) -> None:
+    line, server = both
+    agent, customer = line.agent(), line.customer()
+    for channel_id in (agent, customer):
+        line.told(Up, channel_id=channel_id)
+    line.switch.join("cc-1", [agent, customer], record_as="17.4")
+
+    line.switch.part("cc-1")
+    line.switch.join("cc-1", [agent, customer], record_as="17.4-2")
+
+    assert {one.bridge for one in server.pbx.lines.values()} == {"cc-1"}
+    assert asked(server, "bridges").count("POST bridges") == 3
+
+
 def test_a_conversation_that_cannot_be_recorded_goes_on(both: Pair) -> None:
     line, server = both
     server.pbx.stored["17.4"] = 1

@@ -1,0 +1,295 @@
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import F, QuerySet
+from django.forms.models import construct_instance
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse, reverse_lazy
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
+
+from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
+from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.errors import ErrorCode, Invalid
+from knowledgebase.admin.changes import changes_of, label_of
+from knowledgebase.admin.versions import reader_page, removed_in_words
+from knowledgebase.html import Cleaned
+from knowledgebase.models import Article, ArticleImage
+
+MAX_IMAGES = 20
+
+
+class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The newest version, whether readers see it or not."""
+
+    # The version that the page showed.
+    began_with = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    publish = forms.BooleanField(
+        label=_("Publish at once"),
+        required=False,
+        widget=UnfoldBooleanWidget(),
+        help_text=_("Otherwise this is kept as a draft, which nobody reads or finds."),
+    )
+
+    class Meta:
+        model = Article
+        fields = ("title", "category", "author", "content")
+        widgets = {
+            "content": UnfoldAdminTextareaWidget(
+                attrs={
+                    "data-editor": "1",
+                    "data-upload": reverse_lazy("admin:knowledgebase_article_images"),
+                    "rows": 20,
+                }
+            )
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and self.instance._state.db:
+            newest = self.instance.newest
+            self.initial.update(title=newest.title, content=newest.content, began_with=self.instance.number)
+        if author := self.fields.get("author"):
+            author.required = False
+
+    def _post_clean(self) -> None:
+        """The verb has the rules; what the database has of the article stays as it is until then."""
+        self.instance = construct_instance(self, self.instance, self._meta.fields)
+
+
+class StateFilter(DropdownFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [
+            ("published", _("published")),
+            ("draft", _("with a draft")),
+            ("down", _("voted down")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        match self.value():
+            case "published":
+                return queryset.published()
+            case "draft":
+                return queryset.with_drafts()
+            case "down":
+                return queryset.voted_down()
+        return queryset
+
+
+@admin.register(Article)
+class ArticleAdmin(HistoryMixin, Admin):
+    """What do readers find, what is being written, and what did not help?"""
+
+    form = ArticleForm
+    # The page sends the number of the version along that it showed.
+    remembers_initial = False
+    list_display = ("title", "category", "catalog", "state", "author", "helpful", "updated_at")
+    list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
+    list_select_related = ("category", "catalog", "author")
+    search_fields = ("title", "id__exact")
+    search_help_text = _("Part of the title, or an id")
+    ordering = ("-updated_at", "id")
+    actions = ("publish_selected", "unpublish_selected")
+    actions_detail = ("preview", "publish", "unpublish", "versions")
+    autocomplete_fields: tuple[str, ...] = ()
+    fault_fields = {"category_id": "category"}
+    sentences = {
+        ErrorCode.EMPTY: _("This field cannot be empty."),
+        ErrorCode.TOO_LONG: _("At most %(limit)s characters."),
+    }
+    readonly_fields = ("identifier", "feedback")
+
+    class Media:
+        css = {"all": ("knowledgebase/jodit/jodit.min.css", "knowledgebase/editor.css")}
+        js = ("knowledgebase/jodit/jodit.min.js", "knowledgebase/editor.js")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Article | None = None) -> Any:
+        about = ["title", "category", "author"]
+        text = ["content"]
+        if self.has_change_permission(request, obj):
+            text += ["publish", "began_with"] if obj else ["publish"]
+        extra = [(_("Readers"), {"fields": ["identifier", "feedback"]})] if obj else []
+        return [(None, {"fields": about}), (_("Content"), {"fields": text}), *extra]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Article]:
+        articles: QuerySet[Article] = super().get_queryset(request).defer("search", "peaks", "content", "text")
+        return articles
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        if db_field.name == "category" and field is not None:
+            categories = field.queryset.select_related("catalog").order_by("catalog__name", "order", "name", "id")
+            field.queryset = categories
+            field.label_from_instance = lambda category: f"{category.catalog.name}: {category.name}"
+        return field
+
+    # The list
+
+    @display(description=_("state"), label={"published": "success", "changed": "warning", "draft": "info"})
+    def state(self, article: Article) -> tuple[str, str]:
+        if not article.is_published:
+            return "draft", _now("draft")
+        return ("changed", _now("published, newer draft")) if article.has_draft else ("published", _now("published"))
+
+    @display(description=_("helpful"), ordering=F("positive_count") - F("negative_count"))
+    def helpful(self, article: Article) -> str:
+        return f"+{article.positive_count} −{article.negative_count}"
+
+    @admin.action(description=_("Publish"), permissions=["change"])
+    def publish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
+        count = 0
+        for article in articles:
+            article.publish(actor_of(request))
+            count += 1
+        sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    @admin.action(description=_("Withdraw: readers no longer see it"), permissions=["change"])
+    def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
+        count = 0
+        for article in articles.filter(is_published=True):
+            article.unpublish(actor_of(request))
+            count += 1
+        sentence = ngettext("%(count)s article withdrawn.", "%(count)s articles withdrawn.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    # The page
+
+    @display(description=_("id"))
+    def identifier(self, article: Article) -> str:
+        return str(article.pk)
+
+    @display(description=_("feedback"))
+    def feedback(self, article: Article) -> str:
+        counts = {"positive": article.positive_count, "negative": article.negative_count}
+        return _now("%(positive)s helpful, %(negative)s not helpful") % counts
+
+    def history_of(self, obj: Article) -> list[Entry]:
+        entries = []
+        for change in obj.changes.all()[:SHOWN]:
+            entry = entry_of(change, changes_of(change))
+            entries.append(Entry(entry.at, entry.actor, entry.kind, label_of(change.action), entry.changes))
+        return entries
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        values = form.cleaned_data
+        text = {"title": values["title"], "content": values["content"]}
+        place = {"category_id": values["category"].pk, "author": values["author"]}
+        actor = actor_of(request)
+        if change:
+            article = Article.objects.get(pk=obj.pk)
+            cleaned = article.edit(actor, **text, **place, number=values["began_with"])
+            if values["publish"]:
+                article.publish(actor)
+        else:
+            article, cleaned = Article.create(actor, **text, **place, publish=values["publish"])
+            obj.__dict__.update(article.__dict__)
+        self._say_removed(request, cleaned)
+
+    def delete_model(self, request: HttpRequest, obj: Article) -> None:
+        obj.remove(actor_of(request))
+
+    def _say_removed(self, request: HttpRequest, cleaned: Cleaned) -> None:
+        if cleaned.removed:
+            sentence = _now("Taken out, as articles cannot have it: %(what)s.")
+            self.message_user(request, sentence % {"what": removed_in_words(cleaned.removed)}, messages.WARNING)
+
+    # What can be done with an article
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Publishing what is published already is no choice, nor is withdrawing a draft."""
+        state = Article.objects.filter(pk=object_id).values_list("is_published", "number", "published_number").first()
+        is_published, number, published_number = state or (False, 0, 0)
+        useless = {
+            "knowledgebase_article_publish": is_published and number == published_number,
+            "knowledgebase_article_unpublish": not is_published,
+        }
+        actions = super().get_actions_detail(request, object_id)
+        return [action for action in actions if not useless.get(action.action_name)]
+
+    def _article(self, request: HttpRequest, object_id: str, *, to_change: bool = True) -> Article:
+        article = self.get_object(request, object_id)
+        if article is None:
+            raise Http404
+        may = self.has_change_permission if to_change else self.has_view_permission
+        if not may(request, article):
+            raise PermissionDenied
+        return article  # type: ignore[no-any-return]
+
+    @page_action(description=_("Preview"), url_path="preview", icon="visibility")
+    def preview(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        article = self._article(request, object_id, to_change=False)
+        newest = article.newest
+        note = _now("As readers see it now.")
+        if not article.is_published:
+            note = _now("A draft: as readers would see it. Nobody does yet.")
+        elif article.has_draft:
+            note = _now("The newest draft: readers still see version %(number)s.") % {
+                "number": article.published_number
+            }
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _now("Preview"),
+            "subtitle": newest.title,
+            "opts": self.opts,
+            "original": article,
+            "note": note,
+            "document": str(reader_page(newest.title, newest.content)),
+            "back_url": self.url_of("change", article.pk),
+        }
+        return TemplateResponse(request, "admin/knowledgebase/preview.html", context)
+
+    @page_action(description=_("Publish"), url_path="publish", icon="publish", permissions=["change"])
+    def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        article = self._article(request, object_id)
+        if request.method == "POST":
+            article.publish(actor_of(request))
+            self.message_user(request, _("The article is published."), messages.SUCCESS)
+            return redirect(self.url_of("change", article.pk))
+        intro = _now("Readers see and find the newest version at once.")
+        return self.action_page(request, title=_now("Publish"), submit=_now("Publish"), obj=article, intro=intro)
+
+    @page_action(description=_("Withdraw"), url_path="withdraw", icon="unpublished", permissions=["change"])
+    def unpublish(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        article = self._article(request, object_id)
+        if request.method == "POST":
+            article.unpublish(actor_of(request))
+            self.message_user(request, _("The article is withdrawn."), messages.SUCCESS)
+            return redirect(self.url_of("change", article.pk))
+        intro = _now("Readers no longer see or find it. Its versions and votes stay.")
+        return self.action_page(request, title=_now("Withdraw"), submit=_now("Withdraw"), obj=article, intro=intro)
+
+    @page_action(description=_("Versions"), url_path="versions", icon="history")
+    def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        article = self._article(request, object_id, to_change=False)
+        return redirect(f"{reverse('admin:knowledgebase_articleversion_changelist')}?q={article.pk}")
+
+    # Images
+
+    def get_urls(self) -> Any:
+        upload = path("images", self.admin_site.admin_view(self.images), name="knowledgebase_article_images")
+        return [upload, *super().get_urls()]
+
+    def images(self, request: HttpRequest) -> JsonResponse:
+        """Where the editor sends pictures; they belong to the article once it is saved."""
+        if not (self.has_change_permission(request) or self.has_add_permission(request)):
+            raise PermissionDenied
+        # The editor names them image, image[0], …
+        files = [file for _name, several in request.FILES.lists() for file in several]
+        if not files or len(files) > MAX_IMAGES:
+            return JsonResponse({"error": _now("Send 1 to %(count)s images.") % {"count": MAX_IMAGES}}, status=400)
+        try:
+            kept = [ArticleImage.create(actor_of(request), str(file.name), file.read()) for file in files]
+        except Invalid as error:
+            return JsonResponse({"error": " ".join(fault.message for fault in error.faults)}, status=400)
+        return JsonResponse({"files": [image.path for image in kept]})

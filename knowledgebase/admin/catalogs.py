@@ -1,0 +1,59 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import TabularInline
+
+from callcentre.admin import Admin, actor_of, display
+from knowledgebase.models import Catalog, Category
+
+
+class CategoryInline(TabularInline):
+    model = Category
+    fields = ("name", "order")
+    extra = 0
+    hide_title = True
+
+
+@admin.register(Catalog)
+class CatalogAdmin(Admin):
+    """Which catalogs are there, in which language, and how much is in them?"""
+
+    list_display = ("name", "language", "categories_count", "articles_count", "identifier")
+    search_fields = ("name",)
+    inlines = (CategoryInline,)
+
+    def get_fields(self, request: HttpRequest, obj: Catalog | None = None) -> Any:
+        return ("name", "language", *(("identifier",) if obj else ()))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Catalog | None = None) -> Any:
+        return ("identifier",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Catalog]:
+        catalogs: QuerySet[Catalog] = super().get_queryset(request)
+        return catalogs.annotate(
+            category_count=Count("categories", distinct=True),
+            article_count=Count("articles", distinct=True, filter=Q(articles__is_published=True)),
+        )
+
+    @display(description=_("categories"))
+    def categories_count(self, catalog: Catalog) -> int:
+        count: int = catalog.category_count  # type: ignore[attr-defined]
+        return count
+
+    @display(description=_("published articles"))
+    def articles_count(self, catalog: Catalog) -> int:
+        count: int = catalog.article_count  # type: ignore[attr-defined]
+        return count
+
+    @display(description=_("id"))
+    def identifier(self, catalog: Catalog) -> str:
+        return str(catalog.pk)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.save(force_insert=True)
+        elif values := {name: form.cleaned_data[name] for name in form.changed_data}:
+            Catalog.objects.get(pk=obj.pk).edit(actor_of(request), **values)

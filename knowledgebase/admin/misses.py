@@ -1,0 +1,35 @@
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+
+from callcentre.admin import ReadOnlyAdmin, display
+from knowledgebase.models import SearchMiss
+
+
+@admin.register(SearchMiss)
+class SearchMissAdmin(ReadOnlyAdmin):
+    """What do readers look for that nobody has written yet?"""
+
+    list_display = ("asked", "catalog", "count", "first_at", "last_at")
+    list_filter = (("catalog", RelatedDropdownFilter),)
+    list_select_related = ("catalog",)
+    search_fields = ("query",)
+    fields = ("query", "catalog", "count", "first_at", "last_at")
+    readonly_fields = fields
+    actions = ("dismiss",)
+
+    @display(description=_("query"), ordering="query")
+    def asked(self, miss: SearchMiss) -> str:
+        return miss.query if len(miss.query) <= 60 else f"{miss.query[:57]}…"
+
+    @admin.action(description=_("Dismiss"), permissions=["dismiss"])
+    def dismiss(self, request: HttpRequest, misses: QuerySet[SearchMiss]) -> None:
+        count, _counts = misses.delete()
+        sentence = ngettext("%(count)s search dismissed.", "%(count)s searches dismissed.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    def has_dismiss_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("knowledgebase.delete_searchmiss")

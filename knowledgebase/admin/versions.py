@@ -1,0 +1,86 @@
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from knowledgebase.models import ArticleVersion
+
+
+def removed_in_words(removed: dict[str, int]) -> str:
+    """`<script> (2), onclick <p>`"""
+    return ", ".join(f"{what} ({count})" if count > 1 else what for what, count in removed.items())
+
+
+def reader_page(title: str, content: str) -> str:
+    """The document that a reader would see; for a frame of its own."""
+    return render_to_string("admin/knowledgebase/reader.html", {"title": title, "content": content})
+
+
+@admin.register(ArticleVersion)
+class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
+    """What did the article say before, and who changed it?"""
+
+    list_display = ("created_at", "article_title", "number", "state", "actor_name", "removed_summary")
+    list_display_links = ("created_at",)
+    search_fields = ("article__id__exact",)
+    search_help_text = _("Id of an article")
+    list_select_related = ("article",)
+    fields = ("article_title", "number", "state", "created_at", "actor_name", "removed_summary", "shown")
+    readonly_fields = fields
+    actions_detail = ("restore",)
+
+    class Media:
+        css = {"all": ("knowledgebase/editor.css",)}
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")
+
+    @display(description=_("article"))
+    def article_title(self, version: ArticleVersion) -> str:
+        url = reverse("admin:knowledgebase_article_change", args=[version.article_id])
+        return format_html('<a class="cc-link" href="{}">{}</a>', url, version.title)
+
+    @display(description=_("state"), label={"published": "success", "draft": "info", "earlier": "default"})
+    def state(self, version: ArticleVersion) -> tuple[str, str]:
+        if version.number == version.article.published_number:
+            return "published", _now("published")
+        if version.number == version.article.number:
+            return "draft", _now("draft")
+        return "earlier", _now("earlier")
+
+    @display(description=_("taken out"))
+    def removed_summary(self, version: ArticleVersion) -> str:
+        return removed_in_words(version.removed) or "–"
+
+    @display(description=_("as readers see it"))
+    def shown(self, version: ArticleVersion) -> str:
+        document = reader_page(version.title, version.content)
+        return format_html('<iframe class="reader" sandbox="allow-same-origin" srcdoc="{}"></iframe>', str(document))
+
+    @page_action(description=_("Restore"), url_path="restore", icon="restore", permissions=["restore"])
+    def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        version = self.get_object(request, object_id)
+        if version is None:
+            raise Http404
+        if not self.has_restore_permission(request):
+            raise PermissionDenied
+        if request.method == "POST":
+            version.article.restore(actor_of(request), version.number)
+            sentence = _now("Version %(number)s is the newest draft again.") % {"number": version.number}
+            self.message_user(request, sentence, messages.SUCCESS)
+            return redirect(reverse("admin:knowledgebase_article_change", args=[version.article_id]))
+        intro = _now("Title and content of this version become a new draft. Readers see it once it is published.")
+        return self.action_page(
+            request, title=_now("Restore"), submit=_now("Restore this version"), obj=version, intro=intro
+        )
+
+    def has_restore_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm("knowledgebase.change_article")

@@ -1,0 +1,97 @@
+import re
+from uuid import UUID
+
+from django.http import Http404, QueryDict
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.pagination import LimitOffset
+from callcentre.api.viewsets import ApiViewSet
+from callcentre.errors import ErrorCode, Fault, Invalid
+from knowledgebase.api.filters import ArticleFilterSet
+from knowledgebase.api.serializers import FeedbackInput, article_data, catalog_data, feedback_data, hit_data
+from knowledgebase.models import Article, ArticleVote, Catalog, SearchMiss
+from knowledgebase.search import find
+from knowledgebase.search.query import parse
+
+MAX_QUERY = 200
+_UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}", re.IGNORECASE)
+# What PostgreSQL has no text for parts words, as a blank does.
+_IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
+
+
+class CatalogViewSet(ApiViewSet):
+    """Bodies of articles, and what is in them."""
+
+    area = "knowledge_base"
+
+    def list(self, request: Request) -> Response:
+        return Response([catalog_data(catalog) for catalog in Catalog.objects.prefetch_related("categories")])
+
+    def articles(self, request: Request, catalog_id: str) -> Response:
+        catalog = Catalog.objects.filter(pk=uuid_or_404(catalog_id)).only("pk").first()
+        if catalog is None:
+            raise Http404
+        published = Article.objects.published().filter(catalog=catalog)
+        articles = ArticleFilterSet.filtered(request, published, LimitOffset.faults(request))
+        pages = LimitOffset()
+        keys = [pk for (pk,) in pages.paginate_queryset(articles, request, columns=["pk"])]
+        found = Article.objects.select_related("category", "author").in_bulk(keys)
+        base = address_of(request)
+        return pages.get_paginated_response([article_data(found[pk], base) for pk in keys if pk in found])
+
+    def search(self, request: Request, catalog_id: str) -> Response:
+        pk = uuid_or_404(catalog_id)
+        text, faults = query_of(request.query_params)
+        hits = find(pk, "" if faults else text)
+        if hits is None:
+            raise Http404
+        if faults:
+            raise Invalid(faults)
+        if not hits and parse(text).terms:
+            SearchMiss.objects.note(pk, text)
+        return Response({"articles": [hit_data(hit) for hit in hits]})
+
+
+class ArticleViewSet(ApiViewSet):
+    """What readers read."""
+
+    area = "knowledge_base"
+
+    def retrieve(self, request: Request, article_id: str) -> Response:
+        articles = Article.objects.published().select_related("category", "author")
+        article = articles.filter(pk=uuid_or_404(article_id)).first()
+        if article is None:
+            raise Http404
+        return Response(article_data(article, address_of(request)))
+
+    def feedback(self, request: Request, article_id: str) -> Response:
+        article = Article.objects.published().filter(pk=uuid_or_404(article_id)).only("pk").first()
+        if article is None:
+            raise Http404
+        values, faults = self.read(FeedbackInput)
+        if faults:
+            raise Invalid(faults)
+        key: str = values.get("user_key", "")
+        counted = ArticleVote.cast(article, self.principal.id, key, is_positive=values["is_positive"])
+        return Response(feedback_data(counted), status=201)
+
+
+def uuid_or_404(text: str) -> UUID:
+    if not _UUID.fullmatch(text):
+        raise Http404
+    return UUID(text)
+
+
+def query_of(params: QueryDict) -> tuple[str, list[Fault]]:
+    """What is searched for, and what is wrong with it. No character is: what cannot be stored parts words."""
+    text = params.get("query", "").strip()
+    if not text:
+        return "", [Fault(ErrorCode.EMPTY, "query")]
+    if len(text) > MAX_QUERY:
+        return "", [Fault(ErrorCode.TOO_LONG, "query", {"limit": MAX_QUERY})]
+    return _IMPOSSIBLE.sub(" ", text), []
+
+
+def address_of(request: Request) -> str:
+    return str(request._request.build_absolute_uri("/")).rstrip("/")

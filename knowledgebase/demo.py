@@ -1,0 +1,27 @@
+"""The knowledge base's part of the demonstration."""
+
+from pathlib import Path
+
+from django.db import transaction
+
+from callcentre.actor import SYSTEM
+from knowledgebase.exchange.importing import import_folder
+from knowledgebase.models import Catalog, Category, Term
+
+CATALOG = "Customer help"
+CATEGORIES = ("Orders", "Payments and invoices", "Account")
+FOLDER = Path(__file__).parent / "demonstration"
+
+
+@transaction.atomic
+def seed() -> None:
+    """A catalog with three categories, twelve published articles and a draft; once."""
+    catalog, is_new = Catalog.objects.get_or_create(name=CATALOG)
+    if not is_new:
+        return
+    for place, name in enumerate(CATEGORIES, start=1):
+        Category.objects.create(catalog=catalog, name=name, order=10 * place)
+    for outcome in import_folder(SYSTEM, catalog, FOLDER):
+        if outcome.problem:
+            raise ValueError(f"{outcome.path}: {outcome.problem}")
+    Term.objects.count_anew(catalog)

@@ -1,0 +1,1 @@
+"""Articles from folders of Markdown or HTML files, and back."""

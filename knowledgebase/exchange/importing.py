@@ -1,0 +1,136 @@
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape, unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from markdown_it import MarkdownIt
+
+from callcentre.actor import Actor
+from knowledgebase.exchange import front
+from knowledgebase.html import text_of
+from knowledgebase.models import Article, ArticleImage, Catalog, Category
+from telephony.models import Agent
+
+SUFFIXES = (".md", ".markdown", ".html", ".htm")
+_HEADING = re.compile(r"\A\s*<h1[^>]*>(.*?)</h1>", re.DOTALL | re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.DOTALL | re.IGNORECASE)
+_BODY = re.compile(r"<body[^>]*>(.*)</body>", re.DOTALL | re.IGNORECASE)
+_SOURCE = re.compile(r"""(<img\b[^>]*?\ssrc\s*=\s*)("([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one file."""
+
+    path: Path
+    article: Article | None = None
+    is_new: bool = False
+    removed: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+def import_folder(actor: Actor, catalog: Catalog, folder: Path, *, publish: bool = True) -> Iterator[Outcome]:
+    """Every Markdown and HTML file of the folder: its sub-folders are categories.
+
+    A file that names the id of an article of the catalog, as exported ones do, changes that article; so does one that
+    names none, where its category has an article of its title. Each file stands alone: one that cannot be read is
+    named, and stops no other. Nothing outside the folder is read.
+    """
+    folder = folder.resolve()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in SUFFIXES and path.is_file() and path.resolve().is_relative_to(folder):
+            outcome = Outcome(path.relative_to(folder))
+            try:
+                with transaction.atomic():
+                    _import(actor, catalog, folder, path, outcome, publish=publish)
+            except ValidationError as error:
+                outcome.problem = " ".join(error.messages)
+            except (OSError, UnicodeDecodeError) as error:
+                outcome.problem = str(error)
+            yield outcome
+
+
+def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: Outcome, *, publish: bool) -> None:
+    head, text = front.split(path.read_text(encoding="utf-8"))
+    is_markdown = path.suffix.lower() in (".md", ".markdown")
+    html = _MARKDOWN.render(text) if is_markdown else text
+    named = _TITLE.search(html)
+    if body := _BODY.search(html):
+        html = body[1]
+    title = head.get("title") or (text_of(named[1]) if named else "")
+    if heading := _HEADING.match(html):
+        # The heading is the title: a reader would see it twice.
+        html = html[heading.end() :] if text_of(heading[1]) == title or not title else html
+        title = title or text_of(heading[1])
+    title = title or path.stem.replace("-", " ").replace("_", " ")
+    html = _with_images(actor, html, folder, path)
+    category = _category(catalog, path.relative_to(folder))
+    pk = _uuid(head.get("id", ""))
+    known = _known(catalog, category, pk, title)
+    author = Agent.objects.filter(login=head["author"]).first() if head.get("author") else None
+    is_published = publish and head.get("published", "true").lower() not in ("false", "no", "0")
+    if known is None:
+        is_free = pk is not None and not Article.objects.filter(pk=pk).exists()
+        outcome.article, cleaned = Article.create(
+            actor,
+            category_id=category.pk,
+            title=title,
+            content=html,
+            author=author,
+            pk=pk if is_free else None,
+        )
+        outcome.is_new = True
+    else:
+        outcome.article = known
+        values: dict[str, Any] = {"author": author} if author else {}
+        cleaned = known.edit(actor, title=title, content=html, category_id=category.pk, **values)
+    if is_published:
+        outcome.article.publish(actor)
+    outcome.removed = cleaned.removed
+
+
+def _category(catalog: Catalog, path: Path) -> Category:
+    name = " / ".join(path.parts[:-1])[:200] or "General"
+    return Category.objects.get_or_create(catalog=catalog, name=name)[0]
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _known(catalog: Catalog, category: Category, pk: UUID | None, title: str) -> Article | None:
+    articles = Article.objects.filter(catalog=catalog)
+    if pk is not None:
+        found: Article | None = articles.filter(pk=pk).first()
+        return found
+    same: Article | None = articles.filter(category=category, title=title).order_by("id").first()
+    return same
+
+
+def _with_images(actor: Actor, html: str, folder: Path, path: Path) -> str:
+    """Images beside the file become attachments; what is not there, or is no image, the sanitiser takes out."""
+
+    def keep(source: re.Match[str]) -> str:
+        name = unquote(unescape(source[3] if source[3] is not None else source[4])).partition("?")[0]
+        if "://" in name or name.startswith(("/", "data:")):
+            return source[0]
+        file = (path.parent / name).resolve()
+        if not file.is_relative_to(folder) or not file.is_file():
+            return source[0]
+        try:
+            image = ArticleImage.create(actor, file.name, file.read_bytes())
+        except ValidationError:
+            return source[0]
+        return f'{source[1]}"{escape(image.path)}"'
+
+    return _SOURCE.sub(keep, html)

@@ -1,0 +1,70 @@
+"""Articles in bulk, for load tests: by COPY, with words as common and as rare as those of a language."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import accumulate
+from uuid import UUID
+
+from django.db import connection
+
+from knowledgebase.models import Catalog, Category, Term
+
+CATEGORIES = 10
+WORDS = 250
+TITLE_WORDS = 5
+VOCABULARY = 40_000
+COPY = """
+COPY knowledgebase_article (id, catalog_id, category_id, language, title, content, text, is_published, published_at,
+                            number, published_number, positive_count, negative_count, updated_at) FROM STDIN
+"""
+VERSIONS = """
+INSERT INTO knowledgebase_articleversion (article_id, number, title, content, removed, created_at, actor_kind,
+                                          actor_name)
+SELECT id, 1, title, content, '{}', now(), 'system', 'generated' FROM knowledgebase_article WHERE catalog_id = %s
+"""
+_CONSONANTS = [*"bcdfghjklłmnprstwz", "br", "st", "tr", "kl", "pr", "sz", "cz"]
+_VOWELS = "aeiouyóąę"
+
+
+def vocabulary(count: int = VOCABULARY) -> list[str]:
+    """Made-up words, the most common first; the same every time."""
+    chance = random.Random(1)  # noqa: S311  (nothing is secret here)
+    words: dict[str, None] = {}
+    while len(words) < count:
+        syllables = chance.choice((1, 2, 2, 3, 3, 4))
+        words["".join(chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(syllables))] = None
+    return list(words)
+
+
+def fill(name: str, count: int) -> Catalog:
+    """A catalog with so many published articles of 250 words, by Zipf's law; its terms counted."""
+    catalog = Catalog.objects.create(name=name)
+    categories = Category.objects.bulk_create(
+        Category(catalog=catalog, name=f"Category {number}") for number in range(1, CATEGORIES + 1)
+    )
+    with connection.cursor() as cursor:
+        with cursor.copy(COPY) as copy:
+            for number, (title, text) in enumerate(_texts(count)):
+                chosen = categories[number % CATEGORIES]
+                pk = UUID(int=random.getrandbits(128), version=4)
+                now = datetime.now(UTC)
+                html = f"<p>{text}</p>"
+                copy.write_row(
+                    (pk, catalog.pk, chosen.pk, "simple", title, html, text, True, now, 1, 1, number % 7, 0, now)
+                )
+        cursor.execute(VERSIONS, [catalog.pk])
+    Term.objects.count_anew(catalog)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE knowledgebase_article")
+        cursor.execute("ANALYZE knowledgebase_term")
+    return catalog
+
+
+def _texts(count: int) -> Iterator[tuple[str, str]]:
+    chance = random.Random(2)  # noqa: S311
+    words = vocabulary()
+    weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(words))))
+    for _ in range(count):
+        chosen = chance.choices(words, cum_weights=weights, k=TITLE_WORDS + WORDS)
+        yield " ".join(chosen[:TITLE_WORDS]).capitalize(), f"{' '.join(chosen[TITLE_WORDS:])}."

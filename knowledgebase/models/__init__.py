@@ -1,0 +1,18 @@
+from knowledgebase.models.article import Article, ArticleChange, ArticleVersion
+from knowledgebase.models.catalog import Catalog, Category
+from knowledgebase.models.feedback import ArticleVote
+from knowledgebase.models.image import ArticleImage
+from knowledgebase.models.miss import SearchMiss
+from knowledgebase.models.term import Term
+
+__all__ = [
+    "Article",
+    "ArticleChange",
+    "ArticleImage",
+    "ArticleVersion",
+    "ArticleVote",
+    "Catalog",
+    "Category",
+    "SearchMiss",
+    "Term",
+]

@@ -1,0 +1,114 @@
+from typing import Any
+from uuid import uuid4
+
+from django.db import models, transaction
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import TimestampedModel
+
+
+class Language(models.TextChoices):
+    """Languages whose inflections PostgreSQL knows; `simple` for all others: words as they are written."""
+
+    SIMPLE = "simple", _("any (words as they are written)")
+    DANISH = "danish", _("Danish")
+    DUTCH = "dutch", _("Dutch")
+    ENGLISH = "english", _("English")
+    FINNISH = "finnish", _("Finnish")
+    FRENCH = "french", _("French")
+    GERMAN = "german", _("German")
+    HUNGARIAN = "hungarian", _("Hungarian")
+    ITALIAN = "italian", _("Italian")
+    NORWEGIAN = "norwegian", _("Norwegian")
+    PORTUGUESE = "portuguese", _("Portuguese")
+    ROMANIAN = "romanian", _("Romanian")
+    RUSSIAN = "russian", _("Russian")
+    SPANISH = "spanish", _("Spanish")
+    SWEDISH = "swedish", _("Swedish")
+    TURKISH = "turkish", _("Turkish")
+
+
+class Catalog(TimestampedModel):
+    """A body of articles that is searched as one, in one language; its id is what clients know it by.
+
+    `counted_articles` and `counted_at` say of which state of it the terms are (models/term.py).
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    name = models.CharField(
+        _("name"), max_length=200, unique=True, error_messages={"unique": ErrorCode.CATALOG_NAME_TAKEN.text}
+    )
+    language = models.CharField(
+        _("language"),
+        max_length=20,
+        choices=Language,
+        default=Language.SIMPLE,
+        help_text=_("Words are also found in their other forms; Polish has no such rules here: choose “any”."),
+    )
+    counted_articles = models.PositiveIntegerField(default=0, editable=False)
+    counted_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        verbose_name = _("catalog")
+        verbose_name_plural = _("catalogs")
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(name="catalog_language_is_known", condition=models.Q(language__in=Language.values))
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def edit(self, actor: Actor, **values: Any) -> None:
+        """Change name or language. Another language makes the index of every article anew, in this transaction."""
+        with transaction.atomic():
+            locked = Catalog.objects.select_for_update().get(pk=self.pk)
+            for name, value in values.items():
+                setattr(locked, name, value)
+            locked.save(update_fields=[*values, "updated_at"])
+            if "language" in values:
+                self.articles.exclude(language=locked.language).update(language=locked.language)
+        self.refresh_from_db()
+
+
+class Category(TimestampedModel):
+    """A chapter of a catalog; every article is in one."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    catalog = models.ForeignKey(Catalog, models.PROTECT, related_name="categories", verbose_name=_("catalog"))
+    name = models.CharField(_("name"), max_length=200)
+    order = models.PositiveIntegerField(pgettext_lazy("place in a list", "order"), default=50)
+
+    class Meta:
+        verbose_name = _("category")
+        verbose_name_plural = _("categories")
+        ordering = ["order", "name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["catalog", "name"],
+                name="category_name_is_unique",
+                violation_error_message=_("The catalog already has a category of this name."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def remove(self, actor: Actor) -> None:
+        """Delete a category without articles. Raises Conflict where it has some."""
+        with transaction.atomic():
+            Category.objects.select_for_update().get(pk=self.pk)
+            if self.articles.exists():
+                raise Conflict(ErrorCode.CATEGORY_HAS_ARTICLES)
+            self.delete()
+
+
+def category_of(category_id: Any) -> Category:
+    """The category with its catalog, locked against its deletion. Raises Invalid."""
+    categories = Category.objects.select_related("catalog").select_for_update(of=("self",), no_key=True)
+    if (category := categories.filter(pk=category_id).first()) is None:
+        raise Invalid([Fault(ErrorCode.CATEGORY_NOT_FOUND, "category")])
+    return category

@@ -1,0 +1,137 @@
+"""The fragment of an article that shows why it was found: plain text, escaped, with the matches in <em>."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
+from html import escape
+from itertools import islice
+
+from knowledgebase.search.query import Term, fold
+
+LENGTH = 220
+# Of a long text with the word all over, these are enough to choose from.
+_LOOKED_AT = 24
+_BEFORE = 60
+
+
+class Highlighter:
+    """Marks the terms of one query, whatever accents and case the text has.
+
+    `forms` are words that are marked as well: other forms of the terms, in a language with inflections.
+    """
+
+    def __init__(self, terms: Iterable[Term], forms: Iterable[str] = ()) -> None:
+        words = dict.fromkeys(map(fold, forms), False)
+        for term in terms:
+            for position, word in enumerate(term.words):
+                is_prefix = term.is_prefix and position == len(term.words) - 1
+                words[fold(word)] = words.get(fold(word), False) or is_prefix
+        # One for each word, that begins with a set of letters and no condition: so a text is looked through in
+        # microseconds.
+        self._patterns = [
+            re.compile(_letters(word) + (r"\w*" if is_prefix else r"(?![^\W_])")) for word, is_prefix in words.items()
+        ]
+
+    def matches(self, text: str) -> bool:
+        return any(True for pattern in self._patterns for _ in _words_of(pattern, text))
+
+    def mark(self, title: str, text: str) -> str:
+        """The best fragment of the text; where only the title matches, the title, and how the text begins."""
+        if spans := self._spans(text):
+            return self._fragment(text, spans)
+        beginning = escape(_cut(text, 0, LENGTH))
+        if titled := self._spans(title):
+            marked = _marked(title, 0, len(title), titled)
+            return f"{marked} – {beginning}" if beginning else marked
+        return beginning or escape(title)
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the words are, in order; of those that overlap, the longest."""
+        found = [span for pattern in self._patterns for span in islice(_words_of(pattern, text), _LOOKED_AT)]
+        spans: list[tuple[int, int]] = []
+        for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
+            if not spans or start >= spans[-1][1]:
+                spans.append((start, end))
+        return spans
+
+    def _fragment(self, text: str, spans: list[tuple[int, int]]) -> str:
+        """Around the match with the most different words in reach, by their beginnings; the first of equal ones."""
+        best, best_score = spans[0][0], (0, 0)
+        for position, (start, _end) in enumerate(spans):
+            reach = [span for span in spans[position : position + 12] if span[1] <= start + LENGTH - _BEFORE]
+            score = (len({text[a:b].lower()[:4] for a, b in reach}), len(reach))
+            if score > best_score:
+                best, best_score = start, score
+        start = _word_boundary(text, max(best - _BEFORE, 0))
+        # A word longer than a fragment is no reason to lose the match.
+        start = min(start, best)
+        end = min(start + LENGTH, len(text))
+        if end < len(text) and (blank := text.rfind(" ", best, end)) > best:
+            end = blank
+        marked = _marked(text, start, end, [span for span in spans if span[0] >= start and span[0] < end])
+        return f"{'… ' if start else ''}{marked}{' …' if end < len(text) else ''}"
+
+
+def _words_of(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Where the pattern matches from the beginning of a word."""
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        if not (start and text[start - 1].isalnum()):
+            yield start, end
+
+
+def _marked(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str:
+    parts = []
+    at = start
+    for first, last in spans:
+        last = min(last, end)
+        parts += [escape(text[at:first]), "<em>", escape(text[first:last]), "</em>"]
+        at = last
+    return "".join([*parts, escape(text[at:end])])
+
+
+def _cut(text: str, start: int, end: int) -> str:
+    if end >= len(text):
+        return text[start:]
+    blank = text.rfind(" ", start, end)
+    return f"{text[start : blank if blank > start else end]} …"
+
+
+def _word_boundary(text: str, at: int) -> int:
+    """Where the next word begins, at or after this place."""
+    if at == 0:
+        return 0
+    blank = text.find(" ", at - 1)
+    return at if blank < 0 else blank + 1
+
+
+def like(stems: Iterable[str], text: str) -> set[str]:
+    """The text's words that begin as a stem does, or nearly: which of them are its forms, the database knows."""
+    found: set[str] = set()
+    for stem in stems:
+        pattern = re.compile(_letters(stem[:-1] if len(stem) > 3 else stem) + r"\w*")
+        found |= {text[start:end].lower() for start, end in islice(_words_of(pattern, text), _LOOKED_AT)}
+    return found
+
+
+@cache
+def _variants() -> dict[str, str]:
+    """Letter -> all letters that are the same without accents; only those that have such."""
+    found: dict[str, list[str]] = {}
+    for code in range(0xC0, 0x2000):
+        char = chr(code)
+        if unicodedata.category(char).startswith("L") and len(base := fold(char)) == 1:
+            found.setdefault(base, []).append(char)
+    return {base: "".join(chars) for base, chars in found.items()}
+
+
+@cache
+def _letter(char: str) -> str:
+    letters = {char, *(char.upper() if len(char.upper()) == 1 else ""), *_variants().get(char, "")}
+    return f"[{re.escape(''.join(sorted(letters)))}]"
+
+
+def _letters(word: str) -> str:
+    """A pattern of the word in any case and with any accents."""
+    return "".join(map(_letter, word))

@@ -1,0 +1,75 @@
+"""What somebody types into a search box, understood: words, quoted phrases, -words; nothing of it can be an error."""
+
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+
+# A phrase in quotation marks of any kind, or a run of anything but blanks and those; with a minus before it, or not.
+# A phrase that is never closed goes to the end.
+_PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s"“”„«»]+))')
+# Letters, digits and the marks that belong to letters, in any alphabet.
+_WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")
+# Letters that no decomposition takes apart.
+_LETTERS = str.maketrans(
+    {"ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ø": "o", "Ø": "O", "ı": "i", "ħ": "h", "Ħ": "H", "ŧ": "t", "Ŧ": "T"}
+)
+# More words than that narrow nothing down, and each costs.
+MAX_TERMS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, or the words of a phrase in their order. A prefix stands for all words that begin like its last one."""
+
+    words: tuple[str, ...]
+    is_negative: bool = False
+    is_prefix: bool = False
+
+    def tsquery(self) -> str:
+        """For to_tsquery. Words are letters and digits only: there is nothing to escape."""
+        *first, last = (f"'{word}'" for word in self.words)
+        phrase = " <-> ".join([*first, f"{last}:*" if self.is_prefix else last])
+        return f"!({phrase})" if self.is_negative else f"({phrase})"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    terms: tuple[Term, ...]
+
+    @property
+    def wanted(self) -> tuple[Term, ...]:
+        return tuple(term for term in self.terms if not term.is_negative)
+
+    def tsquery(self) -> str:
+        return " & ".join(term.tsquery() for term in self.terms)
+
+    def without_prefix(self) -> "Query":
+        return Query(tuple(replace(term, is_prefix=False) for term in self.terms))
+
+
+def parse(text: str) -> Query:
+    """The terms of a query; none where nothing is looked for: nothing but punctuation, or only what is not wanted.
+
+    Words that punctuation joins (`e-mail`, `os.path`) are a phrase. The last word that is looked for is a prefix,
+    unless it is in quotation marks: somebody may still be typing it.
+    """
+    terms: list[Term] = []
+    is_last_quoted = False
+    for part in _PART.finditer(unicodedata.normalize("NFC", text)):
+        is_quoted = part["phrase"] is not None
+        words = tuple(_WORD.findall(part["phrase"] if is_quoted else part["word"]))
+        if words:
+            terms.append(Term(words, is_negative=part["minus"] is not None))
+            is_last_quoted = is_quoted
+    terms = terms[:MAX_TERMS]
+    if not any(not term.is_negative for term in terms):
+        return Query(())
+    if not is_last_quoted and not terms[-1].is_negative:
+        terms[-1] = replace(terms[-1], is_prefix=True)
+    return Query(tuple(dict.fromkeys(terms)))
+
+
+def fold(word: str) -> str:
+    """Without accents and case, as the index has it."""
+    decomposed = unicodedata.normalize("NFD", word.translate(_LETTERS))
+    return "".join(char for char in decomposed if not unicodedata.combining(char)).lower()

@@ -1,0 +1,96 @@
+"""Which articles of those that match a common word to rank: docs/decisions/0012."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+# Matches that are ranked one by one: about a microsecond each.
+ALL_RANKED = 3000
+# Candidates where there are more: for a word, and for a beginning of up to three letters, which costs more to rank.
+CANDIDATES = 200
+CANDIDATES_OF_BEGINNING = 100
+# For several words together.
+CANDIDATES_TOGETHER = 2000
+# Titles that have all of several words are the best there are; so many of them fill a page, and so many are enough.
+TITLES, MOST_TITLES = 80, 1500
+
+
+@dataclass(slots=True)
+class Frequency:
+    """How common a word of a query is in the catalog, and where it stands out: level -> lexeme -> articles."""
+
+    articles: int = 0
+    peaks: dict[int, dict[str, int]] = field(default_factory=dict)
+    # '=' and the beginning of a word of four letters or more: one key for all the words that begin so.
+    beginning: str = ""
+
+    def add(self, term: str, articles: int, levels: Sequence[int], counts: Sequence[int]) -> None:
+        if any(term in terms for terms in self.peaks.values()):
+            return  # a word that is its own stem
+        self.articles += articles
+        for level, count in zip(levels, counts, strict=True):
+            self.peaks.setdefault(level, {})[term] = count
+
+    def best(self, wanted: float) -> str:
+        """A query of peaks that finds about so many articles, or some more: those where the word stands out most."""
+        chosen: list[int] = []
+        for level in sorted(self.peaks, reverse=True):
+            chosen = self._from(level)
+            if sum(sum(self.peaks[one].values()) for one in chosen) >= 0.7 * wanted:
+                break
+        return self._query(chosen)
+
+    @property
+    def is_beginning(self) -> bool:
+        return any(term.startswith("^") for terms in self.peaks.values() for term in terms)
+
+    @property
+    def title_levels(self) -> list[int]:
+        return [level for level in ((14,) if self.is_beginning else (10, 20, 30)) if level in self.peaks]
+
+    @property
+    def titles(self) -> int:
+        """How many articles have it in their title; of a beginning, or all over the text."""
+        return sum(sum(self.peaks[level].values()) for level in self.title_levels)
+
+    def in_titles(self) -> str:
+        return self._query(self.title_levels)
+
+    def _query(self, levels: Iterable[int]) -> str:
+        lexemes = dict.fromkeys(self._lexeme(level, term) for level in levels for term in self.peaks[level])
+        return f"({' | '.join(lexemes)})"
+
+    def _from(self, level: int) -> list[int]:
+        """The levels that together mean this one and all above it (knowledgebase_peaks says how they are numbered)."""
+        if self.is_beginning:
+            return [level]
+        return [level, *(title for title in (10, 20, 30) if title > level and title in self.peaks)]
+
+    def _lexeme(self, level: int, term: str) -> str:
+        if self.beginning and term.startswith(self.beginning):
+            return f"'{level:02}{self.beginning}':*"
+        return f"'{level:02}{term}'"
+
+
+def candidates(words: Sequence[Frequency], total: int) -> str:
+    """A query of peaks for the articles worth ranking; "" where all matches are, as they are few.
+
+    For several words: those with all of them in the title, if these are not too few or many; else those in which all of
+    them stand out, and those in which one of them does most.
+    """
+    if not words or not total:
+        return ""
+    shares = [min(word.articles / total, 1.0) for word in words]
+    if total * math.prod(shares) <= ALL_RANKED or not all(word.peaks for word in words):
+        return ""
+    if len(words) == 1:
+        return words[0].best(CANDIDATES_OF_BEGINNING if words[0].is_beginning else CANDIDATES)
+    titles = total * math.prod(word.titles / total for word in words)
+    if TITLES <= titles <= MOST_TITLES:
+        return " & ".join(word.in_titles() for word in words)
+    share = (CANDIDATES_TOGETHER / total) ** (1 / len(words))
+    groups = [" & ".join(word.best(share * total) for word in words)]
+    for position, word in enumerate(words):
+        of_others = math.prod(shares[:position] + shares[position + 1 :])
+        groups.append(word.best(CANDIDATES_TOGETHER / 3 / len(words) / of_others))
+    return " | ".join(f"({group})" for group in groups)

@@ -1,0 +1,35 @@
+"""Queues in a real Chromium: who waits is shown without anybody reloading the page."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from telephony.models import Queue
+from tests.browser.conftest import Visit
+from tests.telephony.factories import ConnectionFactory, QueueFactory
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+
+def test_a_caller_who_comes_and_goes_is_seen_on_the_page_of_his_queue(visit: Visit) -> None:
+    queue: Queue = QueueFactory(name="Hotline")
+    page = visit.open(reverse("admin:telephony_queue_change", args=[queue.pk]))
+    page.get_by_label("Name").fill("Hotline 2")
+    expect(page.get_by_text("Nobody.")).to_be_visible()
+
+    call = ConnectionFactory(waiting=True, queue=queue, src="+48225550107")
+    expect(page.get_by_role("cell", name="+48225550107")).to_be_visible()
+    call.delete()
+    expect(page.get_by_text("Nobody.")).to_be_visible()
+
+    # What somebody types meanwhile stays.
+    expect(page.get_by_label("Name")).to_have_value("Hotline 2")
+
+
+def test_the_list_of_queues_counts_by_itself(visit: Visit) -> None:
+    queue = QueueFactory(name="Hotline")
+    page = visit.open(reverse("admin:telephony_queue_changelist"))
+
+    ConnectionFactory.create_batch(7, waiting=True, queue=queue)
+
+    expect(page.get_by_role("cell", name="7", exact=True)).to_be_visible()

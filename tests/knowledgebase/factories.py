@@ -1,0 +1,138 @@
+"""Articles, where they are and what is kept about them as tests want them; a trait names a state."""
+
+from datetime import timedelta
+from typing import Any
+
+import factory
+from django.utils import timezone
+
+from callcentre.actor import SYSTEM
+from knowledgebase.models import (
+    Article,
+    ArticleChange,
+    ArticleImage,
+    ArticleVersion,
+    ArticleVote,
+    Catalog,
+    Category,
+    SearchMiss,
+    Term,
+)
+from tests.callcentre.factories import ApiUserFactory
+from tests.telephony.factories import AgentFactory
+
+# The smallest picture there is.
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000 1f15c4890000000d49444154789c63f8cfc0f01f00050001ff"
+    "56c72f0d0000000049454e44ae426082".replace(" ", "")
+)
+
+
+class CatalogFactory(factory.django.DjangoModelFactory[Catalog]):
+    class Meta:
+        model = Catalog
+
+    name = factory.Sequence(lambda n: f"Catalog {n}")
+
+
+class CategoryFactory(factory.django.DjangoModelFactory[Category]):
+    class Meta:
+        model = Category
+
+    catalog = factory.SubFactory(CatalogFactory)
+    name = factory.Sequence(lambda n: f"Category {n}")
+
+
+class ArticleFactory(factory.django.DjangoModelFactory[Article]):
+    """A published article, made by the verb."""
+
+    class Meta:
+        model = Article
+
+    category = factory.SubFactory(CategoryFactory)
+    title = factory.Sequence(lambda n: f"Article {n}")
+    content = "<p>Nothing in particular.</p>"
+    is_public = True
+
+    class Params:
+        draft = factory.Trait(is_public=False)
+        written = factory.Trait(author=factory.SubFactory(AgentFactory))
+
+    @classmethod
+    def _create(cls, model_class: type[Article], *args: Any, **kwargs: Any) -> Article:
+        category, is_public = kwargs.pop("category"), kwargs.pop("is_public")
+        return model_class.create(SYSTEM, category_id=category.pk, publish=is_public, **kwargs)[0]
+
+
+class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
+    class Meta:
+        model = ArticleVersion
+
+    article = factory.SubFactory(ArticleFactory)
+    number = factory.Sequence(lambda n: n + 2)
+    title = "Earlier"
+    content = "<p>As it was.</p>"
+    actor_kind = "user"
+    actor_name = "tester"
+
+
+class ArticleChangeFactory(factory.django.DjangoModelFactory[ArticleChange]):
+    class Meta:
+        model = ArticleChange
+
+    article = factory.SubFactory(ArticleFactory)
+    number = 1
+    action = "edit"
+    actor_kind = "user"
+    actor_name = "tester"
+
+
+class ArticleVoteFactory(factory.django.DjangoModelFactory[ArticleVote]):
+    """A vote that nobody has counted."""
+
+    class Meta:
+        model = ArticleVote
+
+    article = factory.SubFactory(ArticleFactory)
+    api_user = factory.SubFactory(ApiUserFactory)
+    is_positive = True
+
+
+class ArticleImageFactory(factory.django.DjangoModelFactory[ArticleImage]):
+    """A picture that no article has yet."""
+
+    class Meta:
+        model = ArticleImage
+
+    name = "picture.png"
+    content = PNG
+
+    class Params:
+        old = factory.Trait(created_at=factory.LazyFunction(lambda: timezone.now() - timedelta(days=2)))
+
+    @classmethod
+    def _create(cls, model_class: type[ArticleImage], *args: Any, **kwargs: Any) -> ArticleImage:
+        image = model_class.create(SYSTEM, kwargs.pop("name"), kwargs.pop("content"))
+        if kwargs:
+            model_class.objects.filter(pk=image.pk).update(**kwargs)
+        return image
+
+
+class SearchMissFactory(factory.django.DjangoModelFactory[SearchMiss]):
+    class Meta:
+        model = SearchMiss
+
+    catalog = factory.SubFactory(CatalogFactory)
+    query = factory.Sequence(lambda n: f"question {n}")
+
+    class Params:
+        old = factory.Trait(last_at=factory.LazyFunction(lambda: timezone.now() - timedelta(days=91)))
+
+
+class TermFactory(factory.django.DjangoModelFactory[Term]):
+    class Meta:
+        model = Term
+
+    catalog = factory.SubFactory(CatalogFactory)
+    term = factory.Sequence(lambda n: f"=word{n}")
+    articles = 1

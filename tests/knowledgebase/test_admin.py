@@ -1,0 +1,291 @@
+"""The knowledge base in the admin, as editors use it."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from knowledgebase.models import Article, ArticleImage, Catalog, Category, SearchMiss
+from tests.backoffice import BackOffice, messages_of, staff, superuser
+from tests.conftest import ACTOR
+from tests.knowledgebase.factories import (
+    PNG,
+    ArticleChangeFactory,
+    ArticleFactory,
+    CatalogFactory,
+    CategoryFactory,
+    SearchMissFactory,
+)
+from tests.telephony.factories import AgentFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+@pytest.fixture
+def office(db: None) -> BackOffice:
+    return superuser()
+
+
+def url(page: str, *args: Any, model: str = "article") -> str:
+    return reverse(f"admin:knowledgebase_{model}_{page}", args=args)
+
+
+def change_url(article: Article) -> str:
+    return url("change", article.pk)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [("article", 7), ("catalog", 5), ("searchmiss", 6), ("articleversion", 3), ("articlechange", 3)],
+)
+@pytest.mark.parametrize("size", [1, 20])
+def test_a_list_costs_the_same_statements_however_long_it_is(
+    model: str, expected: int, size: int, office: BackOffice, django_assert_num_queries: Any
+) -> None:
+    category = CategoryFactory()
+    ArticleFactory.create_batch(size, category=category, written=True)
+    SearchMissFactory.create_batch(size, catalog=category.catalog)
+    path = url("changelist", model=model)
+    office.page(path)
+
+    with django_assert_num_queries(expected):
+        office.page(path)
+
+
+# Writing
+
+
+def test_a_new_article_is_a_draft_unless_it_is_to_be_published(office: BackOffice) -> None:
+    category, agent = CategoryFactory(), AgentFactory()
+    values = {"category": category.pk, "author": agent.pk, "content": "<p>x</p>"}
+
+    office.submit(url("add"), title="One", **values)
+    office.submit(url("add"), title="Two", publish="on", **values)
+
+    assert list(Article.objects.values_list("title", "is_published", "author")) == [
+        ("One", False, agent.pk),
+        ("Two", True, agent.pk),
+    ]
+
+
+def test_what_the_sanitiser_takes_out_is_shown(office: BackOffice) -> None:
+    content = "<p onclick='x()'>a<script>b</script><script>c</script></p>"
+
+    response = office.submit(url("add"), title="One", category=CategoryFactory().pk, content=content)
+
+    assert "Taken out, as articles cannot have it: <script> (2), onclick <p>." in messages_of(response)
+    version = Article.objects.get().newest
+    assert "&lt;script&gt; (2), onclick &lt;p&gt;" in office.page(url("change", version.pk, model="articleversion"))
+
+
+def test_the_page_of_a_published_article_edits_its_newest_draft(office: BackOffice) -> None:
+    article = ArticleFactory(title="Before")
+    office.submit(change_url(article), title="Draft")
+
+    page = office.page(change_url(article))
+    office.submit(change_url(article), publish="on")
+
+    assert 'value="Draft"' in page
+    article.refresh_from_db()
+    assert (article.title, article.published_number) == ("Draft", 2)
+
+
+def test_an_editor_who_was_overtaken_keeps_what_he_wrote(office: BackOffice) -> None:
+    article = ArticleFactory(title="Before")
+    article.edit(ACTOR, title="Theirs")
+
+    response = office.submit(change_url(article), expected=200, title="Mine", began_with="1")
+
+    assert "Somebody else has changed the article meanwhile." in response.content.decode()
+    assert 'value="Mine"' in response.content.decode()
+    assert article.newest.title == "Theirs"
+
+
+def test_faults_are_shown_at_their_fields(office: BackOffice) -> None:
+    response = office.submit(url("add"), expected=200, title="", content="", category="")
+
+    assert not Article.objects.exists()
+    assert "This field is required." in response.content.decode()
+
+
+def test_an_article_moves_to_another_category_of_another_language(office: BackOffice) -> None:
+    article = ArticleFactory()
+    category = CategoryFactory(catalog__language="english")
+
+    office.submit(change_url(article), category=category.pk)
+
+    article.refresh_from_db()
+    assert (article.catalog, article.language) == (category.catalog, "english")
+    assert "moved" in office.page(change_url(article))
+
+
+# Publishing, versions, preview
+
+
+def test_articles_are_published_and_withdrawn_on_their_pages_and_in_the_list(office: BackOffice) -> None:
+    article = ArticleFactory(draft=True)
+
+    office.post(url("publish", article.pk))
+    article.refresh_from_db()
+    published = article.is_published
+    office.post(url("unpublish", article.pk))
+    article.refresh_from_db()
+
+    assert (published, article.is_published) == (True, False)
+    assert messages_of(office.act(url("changelist"), "publish_selected", article))[-1] == "1 article published."
+    assert messages_of(office.act(url("changelist"), "unpublish_selected", article))[-1] == "1 article withdrawn."
+
+
+def test_an_earlier_version_is_restored_from_its_page(office: BackOffice) -> None:
+    article = ArticleFactory(title="First")
+    article.edit(ACTOR, title="Second")
+    listed = office.get(url("versions", article.pk))
+    assert str(article.pk) in listed["Location"]
+    assert "First" in office.page(listed["Location"])
+    version = article.versions.get(number=1)
+
+    assert "Restore this version" in office.page(url("restore", version.pk, model="articleversion"))
+    office.post(url("restore", version.pk, model="articleversion"))
+
+    article.refresh_from_db()
+    assert (article.number, article.newest.title) == (3, "First")
+
+
+def test_the_preview_is_a_frame_of_its_own_without_scripts(office: BackOffice) -> None:
+    article = ArticleFactory(title="A & B", content="<p>x &lt; y</p>")
+
+    page = office.page(url("preview", article.pk))
+
+    frame = re.search(r'<iframe class="reader" sandbox="allow-same-origin" title="Preview" srcdoc="([^"]*)"', page)
+    assert frame
+    document = unescape(frame[1])
+    assert "<h1>A &amp; B</h1>" in document
+    assert "<p>x &lt; y</p>" in document
+    assert "default-src 'none'" in document
+
+
+# Images
+
+
+def upload(office: BackOffice, content: bytes) -> Any:
+    return office.post(url("images"), {"image[0]": SimpleUploadedFile("a.png", content, "image/png")})
+
+
+def test_the_editor_uploads_pictures(office: BackOffice) -> None:
+    answer = upload(office, PNG).json()
+
+    image = ArticleImage.objects.get()
+    assert answer == {"files": [f"/knowledge-base/images/{image.pk}"]}
+    shown: Any = office.get(image.path)
+    assert b"".join(shown.streaming_content) == PNG
+    assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
+
+
+def test_what_is_no_picture_is_refused_with_its_reason(office: BackOffice) -> None:
+    response = upload(office, b"<svg/>")
+
+    assert (response.status_code, response.json()) == (400, {"error": "An image is PNG, JPEG, GIF or WebP."})
+    assert office.post(url("images")).status_code == 400
+    assert not ArticleImage.objects.exists()
+
+
+def test_only_editors_upload_pictures(office: BackOffice) -> None:
+    assert upload(staff("view_article"), PNG).status_code == 403
+
+
+# Catalogs
+
+
+def test_a_catalog_is_made_with_its_categories(office: BackOffice) -> None:
+    office.submit(
+        url("add", model="catalog"),
+        name="Help",
+        language="english",
+        **{"categories-TOTAL_FORMS": "1", "categories-0-name": "Orders", "categories-0-order": "10"},
+    )
+
+    catalog = Catalog.objects.get()
+    assert (catalog.name, catalog.language) == ("Help", "english")
+    assert list(Category.objects.values_list("catalog", "name")) == [(catalog.pk, "Orders")]
+
+
+def test_another_language_of_a_catalog_reaches_its_articles(office: BackOffice) -> None:
+    article = ArticleFactory()
+
+    office.submit(url("change", article.catalog.pk, model="catalog"), language="german")
+
+    article.refresh_from_db()
+    assert article.language == "german"
+
+
+def test_a_catalog_with_articles_stays(office: BackOffice) -> None:
+    catalog = ArticleFactory().catalog
+
+    response = office.post(url("delete", catalog.pk, model="catalog"), {"post": "yes"})
+
+    assert response.status_code in (200, 302)
+    assert Catalog.objects.filter(pk=catalog.pk).exists()
+    empty = CatalogFactory()
+    office.post(url("delete", empty.pk, model="catalog"), {"post": "yes"})
+    assert not Catalog.objects.filter(pk=empty.pk).exists()
+
+
+# Reports
+
+
+def test_the_front_page_shows_what_readers_miss_and_what_did_not_help(office: BackOffice) -> None:
+    SearchMissFactory(query="gift cards", count=7)
+    article = ArticleFactory(title="Useless")
+    Article.objects.filter(pk=article.pk).update(negative_count=3)
+    ArticleFactory(title="A draft", draft=True)
+
+    page = office.page(reverse("admin:index"))
+
+    assert "gift cards" in page
+    assert "Useless" in page
+    assert "1 published article" in page
+
+
+def test_articles_that_were_voted_down_are_a_list(office: BackOffice) -> None:
+    article = ArticleFactory(title="Useless")
+    Article.objects.filter(pk=article.pk).update(negative_count=3)
+    ArticleFactory(title="Helpful")
+
+    page = office.page(url("changelist"), state="down")
+
+    assert "Useless" in page
+    assert ">Helpful<" not in page
+
+
+def test_searches_without_result_are_dismissed(office: BackOffice) -> None:
+    miss = SearchMissFactory()
+
+    response = office.act(url("changelist", model="searchmiss"), "dismiss", miss)
+
+    assert messages_of(response) == ["1 search dismissed."]
+    assert not SearchMiss.objects.exists()
+
+
+# Who only looks
+
+
+def test_whoever_only_looks_changes_nothing() -> None:
+    article = ArticleFactory(draft=True)
+    ArticleChangeFactory(article=article)
+    reader = staff("view_article", "view_articlechange", "view_articleversion", "view_searchmiss")
+
+    assert "Nothing in particular." in reader.page(change_url(article))
+    reader.page(url("preview", article.pk))
+    assert reader.post(url("publish", article.pk)).status_code == 403
+    assert reader.post(url("restore", article.newest.pk, model="articleversion")).status_code == 403
+    article.refresh_from_db()
+    assert not article.is_published
+
+
+def test_the_front_page_is_without_the_knowledge_base_for_others() -> None:
+    SearchMissFactory(query="gift cards")
+
+    assert "gift cards" not in staff("view_campaign").page(reverse("admin:index"))

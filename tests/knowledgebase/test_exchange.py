@@ -1,0 +1,182 @@
+"""Folders of Markdown and HTML files become articles, and articles such folders."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from knowledgebase.models import Article, ArticleImage, Catalog
+from tests.conftest import ACTOR
+from tests.knowledgebase.factories import PNG, ArticleFactory, ArticleImageFactory, CategoryFactory
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def import_(folder: Path, *options: str) -> str:
+    out = StringIO()
+    call_command("import_articles", "Help", str(folder), *options, stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def write(folder: Path, name: str, text: str | bytes) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def test_markdown_and_html_become_published_articles_in_their_categories(tmp_path: Path) -> None:
+    AgentFactory(login="anna")
+    write(
+        tmp_path, "Orders/track.md", "---\ntitle: Track it\nauthor: anna\n---\n# Track it\n\nUse **this**:\n\n- one\n"
+    )
+    write(tmp_path, "plain_note.md", "| A | B |\n|---|---|\n| 1 | ~~2~~ |\n")
+    write(tmp_path, "Orders/Late/x.html", "<html><head><title>Late</title></head><body><p>Wait.</p></body></html>")
+    write(tmp_path, "headed.md", "# A heading\n\ntext")
+    write(tmp_path, "ignored.txt", "nothing")
+
+    assert import_(tmp_path) == "4 added, 0 changed, 0 failed\n"
+
+    articles = {article.title: article for article in Article.objects.published().select_related("category", "author")}
+    assert {title: article.category.name for title, article in articles.items()} == {
+        "Track it": "Orders",
+        "plain note": "General",
+        "Late": "Orders / Late",
+        "A heading": "General",
+    }
+    track = articles["Track it"]
+    assert track.content == "<p>Use <strong>this</strong>:</p>\n<ul>\n<li>one</li>\n</ul>"
+    assert str(track.author) == "anna (Anna Nowak)"
+    assert articles["A heading"].content == "<p>text</p>"
+    assert "<table>" in articles["plain note"].content
+    assert articles["Late"].content == "<p>Wait.</p>"
+
+
+def test_what_is_taken_out_is_named_and_files_that_cannot_be_read_stop_no_other(tmp_path: Path) -> None:
+    write(tmp_path, "a.html", "<p>a<script>b</script></p>")
+    write(tmp_path, "b.md", b"\xff\xfe\x00")
+    write(tmp_path, "c.md", "---\ntitle: " + "x" * 300 + "\n---\ntext")
+    out = StringIO()
+
+    with pytest.raises(CommandError):
+        call_command("import_articles", "Help", str(tmp_path), stdout=out, stderr=out)
+
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "a.html: taken out: <script>"
+    assert lines[1].startswith("b.md: ")
+    assert lines[2].startswith("c.md: ")
+    assert lines[3] == "1 added, 0 changed, 2 failed"
+
+
+def test_the_same_folder_again_changes_its_articles_and_makes_none(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "# A\n\nold")
+    import_(tmp_path)
+    write(tmp_path, "a.md", "# A\n\nnew")
+
+    assert import_(tmp_path) == "0 added, 1 changed, 0 failed\n"
+
+    article = Article.objects.get()
+    assert (article.text, article.number) == ("new", 2)
+
+
+def test_drafts_stay_drafts(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "---\npublished: false\n---\n# A")
+    write(tmp_path, "b.md", "# B")
+    import_(tmp_path)
+    assert list(Article.objects.published().values_list("title", flat=True)) == ["B"]
+
+    write(tmp_path, "c.md", "# C")
+    import_(tmp_path, "--drafts")
+    assert not Article.objects.get(title="C").is_published
+
+
+def test_images_beside_a_file_become_attachments_and_no_other_file_is_read(tmp_path: Path) -> None:
+    write(tmp_path, "secret.png", PNG)
+    folder = tmp_path / "help"
+    write(folder, "images/a b.png", PNG)
+    write(folder, "no.png", b"no picture")
+    write(
+        folder,
+        "a.md",
+        "# A\n\n![one](images/a%20b.png) ![two](../secret.png) ![three](no.png) ![four](https://x.example/y.png)\n",
+    )
+
+    import_(folder)
+
+    image = ArticleImage.objects.get()
+    article = Article.objects.get()
+    assert image.article == article
+    assert article.content == f'<p><img src="{image.path}" alt="one">   </p>'
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="no folder"):
+        import_(tmp_path / "missing")
+    assert not Catalog.objects.exists()
+
+
+def test_a_language_is_that_of_the_catalog(tmp_path: Path) -> None:
+    import_(tmp_path, "--language", "english")
+
+    assert Catalog.objects.get().language == "english"
+    with pytest.raises(CommandError, match="english"):
+        import_(tmp_path, "--language", "german")
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_what_is_exported_is_imported_as_it_was(kind: str, tmp_path: Path) -> None:
+    image = ArticleImageFactory()
+    category = CategoryFactory(name="Orders / Late")
+    article = ArticleFactory(
+        category=category,
+        title="What --> now: a/b?",
+        content=f'<p>Text &lt;x&gt; <strong>bold</strong></p><p><img src="{image.path}" alt="p"></p>',
+        written=True,
+    )
+    draft = ArticleFactory(category=category, title="Draft", draft=True)
+    article.edit(ACTOR, title="Newer: a/b?")
+    before = (article.newest.title, article.author, article.category.name)
+    out = StringIO()
+
+    call_command("export_articles", category.catalog.name, str(tmp_path), "--format", kind, stdout=out)
+    ids = {article.pk, draft.pk}
+    contents = _contents()
+    _forget_everything()
+    import_(tmp_path)
+
+    assert out.getvalue() == f"2 articles in {tmp_path}\n"
+    assert {one.pk for one in Article.objects.all()} == ids
+    again = Article.objects.select_related("author", "category").get(pk=article.pk)
+    assert (again.newest.title, again.author, again.category.name) == before
+    assert again.images.count() == 1
+    assert not Article.objects.get(pk=draft.pk).is_published
+    if kind == "html":
+        assert [text.split("<img")[0] for text in contents] == [text.split("<img")[0] for text in _contents()]
+
+
+def _contents() -> list[str]:
+    return [article.newest.content for article in Article.objects.order_by("id")]
+
+
+def _forget_everything() -> None:
+    Article.objects.all().delete()
+    Catalog.objects.all().update(name="Before")
+
+
+def test_an_unknown_catalog_is_not_exported(tmp_path: Path) -> None:
+    with pytest.raises(CommandError):
+        call_command("export_articles", "Nowhere", str(tmp_path))
+
+
+def test_the_demonstration_has_twelve_articles_and_a_draft(tmp_path: Path, settings: Any) -> None:
+    from knowledgebase import demo
+
+    demo.seed()
+    demo.seed()
+
+    catalog = Catalog.objects.get(name="Customer help")
+    assert catalog.categories.count() == 3
+    assert Article.objects.published().count() == 12
+    assert Article.objects.count() == 13

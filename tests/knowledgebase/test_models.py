@@ -1,0 +1,228 @@
+"""Versions, publishing, images and what is forgotten."""
+
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db.models import ProtectedError
+
+from callcentre.errors import Conflict, ErrorCode, Invalid
+from knowledgebase import tasks
+from knowledgebase.models import Article, ArticleImage, ArticleVersion, SearchMiss, Term
+from tests.conftest import ACTOR
+from tests.knowledgebase.factories import (
+    ArticleFactory,
+    ArticleImageFactory,
+    CategoryFactory,
+    SearchMissFactory,
+)
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def history(article: Article) -> list[tuple[str, int]]:
+    return list(article.changes.order_by("id").values_list("action", "number"))
+
+
+def faults(caught: Any) -> list[tuple[ErrorCode, str]]:
+    return [(fault.code, fault.field) for fault in caught.value.faults]
+
+
+def test_a_new_article_is_a_draft_with_one_version() -> None:
+    article, cleaned = Article.create(
+        ACTOR, category_id=CategoryFactory().pk, title="  New\n one ", content="<p>a<script>b</script></p>"
+    )
+
+    assert (article.title, article.content, article.text) == ("New one", "<p>a</p>", "a")
+    assert (article.is_published, article.has_draft) == (False, True)
+    assert (article.newest.number, article.newest.removed) == (1, {"<script>": 1} if cleaned.removed else None)
+    assert history(article) == [("create", 1)]
+
+
+def test_an_edit_of_a_published_article_is_a_draft_until_it_is_published() -> None:
+    article = ArticleFactory(title="Before")
+
+    article.edit(ACTOR, title="After")
+    seen = (article.title, article.has_draft)
+    article.publish(ACTOR)
+
+    assert seen == ("Before", True)
+    assert (article.title, article.has_draft) == ("After", False)
+    assert history(article) == [("create", 1), ("publish", 1), ("edit", 2), ("publish", 2)]
+
+
+def test_an_edit_of_a_draft_shows_at_once_to_editors() -> None:
+    article = ArticleFactory(draft=True)
+
+    article.edit(ACTOR, content="<p>later</p>")
+
+    assert (article.text, article.number) == ("later", 2)
+
+
+def test_an_edit_that_changes_nothing_makes_no_version() -> None:
+    article = ArticleFactory()
+
+    article.edit(ACTOR, title=article.title, content=article.content)
+
+    assert (article.number, history(article)) == (1, [("create", 1), ("publish", 1)])
+
+
+def test_an_earlier_version_is_restored_as_a_new_draft() -> None:
+    article = ArticleFactory(title="First", content="<p>1</p>")
+    article.edit(ACTOR, title="Second", content="<p>2</p>")
+    article.publish(ACTOR)
+
+    article.restore(ACTOR, 1)
+
+    assert (article.title, article.number, article.published_number) == ("Second", 3, 2)
+    assert (article.newest.title, article.newest.content) == ("First", "<p>1</p>")
+    with pytest.raises(ArticleVersion.DoesNotExist):
+        article.restore(ACTOR, 9)
+
+
+def test_a_withdrawn_article_is_a_draft_again() -> None:
+    article = ArticleFactory(title="Before")
+    article.edit(ACTOR, title="After")
+
+    article.unpublish(ACTOR)
+
+    assert (article.is_published, article.title, article.published_number) == (False, "After", None)
+
+
+def test_an_editor_who_was_overtaken_is_told() -> None:
+    article = ArticleFactory()
+    article.edit(ACTOR, title="Somebody else's", number=1)
+
+    with pytest.raises(Conflict):
+        article.edit(ACTOR, title="Mine", number=1)
+
+    assert article.newest.title == "Somebody else's"
+
+
+def test_every_fault_is_named_at_once() -> None:
+    with pytest.raises(Invalid) as caught:
+        Article.create(ACTOR, category_id=CategoryFactory().pk, title=" ", content="x" * 1_000_001)
+    assert faults(caught) == [(ErrorCode.EMPTY, "title"), (ErrorCode.TOO_LONG, "content")]
+
+    with pytest.raises(Invalid) as caught:
+        Article.create(ACTOR, category_id=AgentFactory.build().pk, title="x" * 256, content="")
+    assert faults(caught) == [(ErrorCode.TOO_LONG, "title")]
+    assert not Article.objects.exists()
+
+
+def test_an_article_that_moves_takes_the_language_of_its_catalog() -> None:
+    article = ArticleFactory()
+    category = CategoryFactory(catalog__language="english")
+
+    article.edit(ACTOR, category_id=category.pk, author=AgentFactory(login="anna"))
+
+    assert (article.catalog, article.language) == (category.catalog, "english")
+    assert article.changes.first().changes["author"] == ["", "anna (Anna Nowak)"]
+
+
+def test_a_text_of_a_million_characters_is_kept_and_found_by_its_beginning() -> None:
+    words = " ".join(f"word{number}" for number in range(90_000))
+
+    article = ArticleFactory(content=f"<p>{words}</p>")
+
+    found = Article.objects.extra(where=["search @@ to_tsquery('knowledgebase_simple', 'word7')"])
+    assert found.get() == article
+
+
+def test_a_category_with_articles_stays() -> None:
+    article = ArticleFactory()
+
+    with pytest.raises(Conflict):
+        article.category.remove(ACTOR)
+    with pytest.raises(ProtectedError):
+        article.category.delete()
+    CategoryFactory(catalog=article.catalog).remove(ACTOR)
+
+
+def test_words_of_an_article_are_learnt_when_it_is_published() -> None:
+    article = ArticleFactory(title="Password", draft=True)
+    assert not Term.objects.exists()
+
+    article.publish(ACTOR)
+
+    assert "=password" in Term.objects.values_list("term", flat=True)
+
+
+# Images
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", ErrorCode.IMAGE_KIND),
+        (b"", ErrorCode.IMAGE_KIND),
+        (b"\xff\xd8\xff" + b"0" * (5 * 1024 * 1024), ErrorCode.IMAGE_TOO_LARGE),
+    ],
+)
+def test_what_is_no_picture_is_refused(content: bytes, code: ErrorCode) -> None:
+    with pytest.raises(Invalid) as caught:
+        ArticleImage.create(ACTOR, "x.png", content)
+
+    assert faults(caught) == [(code, "image")]
+
+
+def test_an_image_belongs_to_the_article_that_was_saved_with_it_first() -> None:
+    image = ArticleImageFactory()
+    article = ArticleFactory(content=f'<img src="{image.path}">')
+    ArticleFactory(content=f'<img src="{image.path}">')
+
+    image.refresh_from_db()
+
+    assert image.article == article
+
+
+def test_pictures_go_with_their_article(django_capture_on_commit_callbacks: Any) -> None:
+    image = ArticleImageFactory()
+    article = ArticleFactory(content=f'<img src="{image.path}">')
+    assert default_storage.exists(image.file.name)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        article.remove(ACTOR)
+
+    assert not ArticleImage.objects.exists()
+    assert not default_storage.exists(image.file.name)
+
+
+def test_images_that_no_article_took_are_forgotten_after_a_day() -> None:
+    old, new, used = ArticleImageFactory(old=True), ArticleImageFactory(), ArticleImageFactory(old=True)
+    ArticleFactory(content=f'<img src="{used.path}">')
+
+    tasks.prune()
+
+    assert set(ArticleImage.objects.all()) == {new, used}
+    assert not default_storage.exists(old.file.name)
+
+
+def test_searches_that_nobody_asks_any_more_are_forgotten() -> None:
+    SearchMissFactory(old=True)
+    kept = SearchMissFactory()
+
+    tasks.prune()
+
+    assert list(SearchMiss.objects.all()) == [kept]
+
+
+# Adjectives
+
+
+def test_articles_that_more_readers_found_useless_are_voted_down_worst_first() -> None:
+    liked, bad, worst = ArticleFactory(), ArticleFactory(), ArticleFactory()
+    for article, positive, negative in ((liked, 2, 1), (bad, 1, 2), (worst, 0, 5)):
+        Article.objects.filter(pk=article.pk).update(positive_count=positive, negative_count=negative)
+
+    assert list(Article.objects.voted_down()) == [worst, bad]
+
+
+def test_drafts_are_new_articles_and_newer_versions() -> None:
+    ArticleFactory()
+    draft = ArticleFactory(title="A", draft=True)
+    changed = ArticleFactory(title="B")
+    changed.edit(ACTOR, title="C")
+
+    assert list(Article.objects.with_drafts()) == [draft, changed]

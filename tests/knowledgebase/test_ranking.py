@@ -1,0 +1,125 @@
+"""Common words: only the articles in which they stand out are ranked, and the best of all are among them."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from knowledgebase import tasks
+from knowledgebase.generating import fill, vocabulary
+from knowledgebase.models import Article, Catalog, Term
+from knowledgebase.search import find, ranking
+from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def common(monkeypatch: pytest.MonkeyPatch, db: None) -> Catalog:
+    """A small catalog in which what is common elsewhere by thousands is common by dozens."""
+    monkeypatch.setattr("knowledgebase.models.term.COMMON_FROM", 20)
+    monkeypatch.setattr("knowledgebase.search.finding.COMMON_FROM", 20)
+    monkeypatch.setattr(ranking, "ALL_RANKED", 50)
+    monkeypatch.setattr(ranking, "CANDIDATES", 100)
+    monkeypatch.setattr(ranking, "CANDIDATES_TOGETHER", 100)
+    return fill("Common", 300)
+
+
+def naive(catalog: Catalog, query: str) -> list[float]:
+    ranks = (
+        "SELECT ts_rank(search, q) FROM knowledgebase_article, to_tsquery('knowledgebase_simple', %s) q"
+        " WHERE catalog_id = %s AND search @@ q ORDER BY 1 DESC LIMIT 10"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(ranks, [query, catalog.pk])
+        return [rank for (rank,) in cursor.fetchall()]
+
+
+def ours(catalog: Catalog, text: str, query: str) -> list[float]:
+    hits = find(catalog.pk, text)
+    assert hits is not None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT ts_rank(search, to_tsquery('knowledgebase_simple', %s)) FROM unnest(%s::uuid[]) WITH ORDINALITY"
+            " AS hits(id, place) JOIN knowledgebase_article USING (id) ORDER BY place LIMIT 10",
+            [query, [hit.id for hit in hits]],
+        )
+        return [rank for (rank,) in cursor.fetchall()]
+
+
+def is_narrowed(catalog: Catalog, text: str, capture: Any) -> list[bool]:
+    """Of each statement: whether it ranks candidates only. The first one finds what has no common word."""
+    with capture() as captured:
+        find(catalog.pk, text)
+    return ["peaks @@" in query["sql"] for query in captured.captured_queries]
+
+
+@pytest.fixture
+def capture() -> Any:
+    from django.test.utils import CaptureQueriesContext
+
+    return lambda: CaptureQueriesContext(connection)
+
+
+@pytest.mark.parametrize("place", [0, 1, 4, 8])
+def test_the_best_of_a_common_word_are_those_of_ranking_all(common: Catalog, place: int, capture: Any) -> None:
+    word = vocabulary()[place]
+
+    assert ours(common, f'"{word}"', f"'{word}'") == naive(common, f"'{word}'")
+    assert is_narrowed(common, word, capture) == [False, True]
+
+
+def test_a_rare_word_is_ranked_as_a_whole(common: Catalog, capture: Any) -> None:
+    assert is_narrowed(common, vocabulary()[2000], capture) == [False]
+
+
+def test_two_common_words_are_narrowed_too(common: Catalog, capture: Any) -> None:
+    first, second = vocabulary()[:2]
+
+    assert is_narrowed(common, f"{first} {second}", capture)[1]
+    assert len(ours(common, f"{first} {second}", f"'{first}' & '{second}':*")) == 10
+
+
+def test_a_word_that_is_not_wanted_makes_no_page_shorter_than_it_must_be(common: Catalog) -> None:
+    first, second = vocabulary()[0], vocabulary()[30]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM knowledgebase_article WHERE search @@ to_tsquery('knowledgebase_simple', %s)",
+            [f"'{first}' & !'{second}'"],
+        )
+        (count,) = cursor.fetchone()
+
+    hits = find(common.pk, f"{first} -{second}")
+
+    assert hits is not None
+    assert len(hits) == min(count, 50)
+
+
+# Counting
+
+
+def test_words_are_counted_where_articles_have_changed(django_capture_on_commit_callbacks: Any) -> None:
+    category = CategoryFactory()
+    ArticleFactory(category=category, title="Password", content="<p>reset reset</p>")
+
+    tasks.count_terms()
+
+    counted = dict(Term.objects.filter(catalog=category.catalog).values_list("term", "articles"))
+    assert counted == {"=password": 1, "=reset": 1}
+    category.catalog.refresh_from_db()
+    assert category.catalog.counted_articles == 1
+
+
+def test_words_of_withdrawn_articles_go(db: None) -> None:
+    article = ArticleFactory(title="Password")
+    Article.objects.get(pk=article.pk).unpublish(actor=_actor())
+
+    tasks.count_terms()
+
+    assert not Term.objects.exists()
+
+
+def _actor() -> Any:
+    from tests.conftest import ACTOR
+
+    return ACTOR
