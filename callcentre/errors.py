@@ -186,6 +186,11 @@ class ErrorCode(enum.Enum):
     ARTICLE_CHANGED = 160004, _("Somebody else has changed the article meanwhile.")
     IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
     IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
+    # Reports
+    AGENTS_REQUIRED = 170001, _("Either agent_logins or agent_group_ids is required.")
+    AGENT_GROUPS_NOT_FOUND = 170002, _("Agent groups not found: %(ids)s.")
+    REPORT_ENDS_BEFORE_START = 170003, _("date_to cannot be before date_from.")
+    TOO_MANY_PERIODS = 170004, _("The span has more than %(limit)s periods: shorten it, or aggregate by longer ones.")
 
     @property
     def slug(self) -> str:

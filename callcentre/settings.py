@@ -147,6 +147,7 @@ INSTALLED_APPS = [
     "tickets",
     "knowledgebase",
     "campaigns",
+    "reports",
 ]
 
 MIDDLEWARE = [

@@ -21,6 +21,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("tickets.api.urls")),
     path("", include("knowledgebase.api.urls")),
     path("", include("campaigns.api.urls")),
+    path("", include("reports.api.urls")),
     re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),
 ]
 

@@ -23,6 +23,7 @@ from telephony.models import (
     Pause,
     Queue,
     Transfer,
+    change_log,
 )
 from telephony.numbers import comparable
 
@@ -280,6 +281,7 @@ class Month:
         Transfer.objects.bulk_create(self.transfers)
         AgentSession.objects.bulk_create(self.sessions)
         AgentState.objects.bulk_create(sorted(self.states, key=lambda state: state.started_at), batch_size=1000)
+        change_log.note_everything(self.sessions[0].started_at, timezone.now())
 
 
 def days() -> Iterator[date]:

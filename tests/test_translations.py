@@ -21,7 +21,7 @@ from tests.campaigns.factories import RecordFactory
 from tests.conftest import ApiClient
 
 FILE = settings.BASE_DIR / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
-APPS = ("callcentre", "campaigns", "knowledgebase", "telephony", "tickets", "webhooks")
+APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 # Name of a function, as Django has it or as we import it -> the places of context, singular and plural in its call.
 FUNCTIONS: dict[str, tuple[int | None, int, int | None]] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop"), (None, 0, None)),

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from telephony import events
 from telephony.calls import offers, orders
-from telephony.models import Agent, Connection, Leg
+from telephony.models import Agent, Connection, Leg, change_log
 
 NORMAL = 16
 
@@ -141,6 +141,8 @@ def end(
             *("ring_seconds", "wait_seconds"),
         ]
     )
+    if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
+        change_log.note(connection.agent_id, connection.created_at, at)
     for leg in connection.open_legs:
         hang_up(leg, at)
         if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at:

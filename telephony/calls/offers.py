@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from telephony.models import Agent, Connection, Offer
+from telephony.models import Agent, Connection, Offer, change_log
 
 Outcome = Offer.Outcome
 
@@ -47,6 +47,7 @@ def close(offer: Offer, at: datetime, outcome: str = "", *, is_transferred: bool
     offer.transferred_at = offer.ended_at if is_transferred else None
     offer.outcome = offer.outcome if offer.answered_at else outcome
     offer.save(update_fields=["ended_at", "transferred_at", "outcome"])
+    change_log.note(offer.agent_id, offer.offered_at, offer.ended_at)
 
 
 def count_wait(connection: Connection, at: datetime) -> None:

@@ -1,4 +1,5 @@
 from telephony.models.agent import Agent, AgentGroup
+from telephony.models.change_log import LedgerChange
 from telephony.models.connection import CallCommand, Connection, Leg, Offer, Transfer
 from telephony.models.ledger import AgentSession, AgentState
 from telephony.models.pause import Pause
@@ -18,6 +19,7 @@ __all__ = [
     "Connection",
     "ConnectionTopic",
     "EvaluationCriterion",
+    "LedgerChange",
     "Leg",
     "Offer",
     "OpeningHours",

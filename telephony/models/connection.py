@@ -8,7 +8,8 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, Value
+from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -20,6 +21,15 @@ from callcentre.wake import wake
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
 from telephony.numbers import comparable
+
+
+# Calls are looked for by their start. Few last longer than this, and have an index of their own: what still went on at
+# some time began within so long before it, or is one of them.
+LONG = timedelta(hours=6)
+
+
+def _is_long(start: str) -> Q:
+    return Q(GreaterThan(F("ended_at") - F(start), Value(LONG)))
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):
@@ -138,6 +148,7 @@ class Connection(models.Model):
             models.Index(
                 fields=["state", "queue", "waiting_since"], condition=~Q(state="ended"), name="connection_open"
             ),
+            models.Index(fields=["agent"], condition=_is_long("created_at"), name="connection_long"),
         ]
 
     def __str__(self) -> str:
@@ -313,7 +324,10 @@ class Offer(models.Model):
                 fields=["agent"], condition=Q(ended_at__isnull=True), name="offer_one_open_of_agent"
             ),
         ]
-        indexes = [models.Index(fields=["agent", "offered_at"], name="offer_of_agent")]
+        indexes = [
+            models.Index(fields=["agent", "offered_at"], name="offer_of_agent"),
+            models.Index(fields=["agent"], condition=_is_long("offered_at"), name="offer_long"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.connection_id} → {self.agent}"

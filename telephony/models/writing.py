@@ -107,15 +107,30 @@ WHERE agent_id = %s AND ended_at IS NULL AND hangup_asked_at IS NULL AND connect
 ORDER BY asked_at LIMIT 1
 """
 _COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
+# What has ended, for those who keep sums of it: telephony.models.change_log. To ring or to talk is in none of them.
+_NOTED = """noted AS (
+  INSERT INTO telephony_ledgerchange (agent_id, since, until)
+  SELECT agent_id, started_at, ended_at FROM ended WHERE kind NOT IN ('ringing', 'talking')
+)"""
+_ENDED = f"""WITH ended AS (
+  UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s
+  RETURNING id, agent_id, kind, started_at, ended_at
+), {_NOTED}"""  # noqa: S608
 # The new row comes after the end of the old one: the constraint looks at both.
 _TURN = f"""
-WITH ended AS (UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s RETURNING id)
+{_ENDED}
 INSERT INTO telephony_agentstate (agent_id, started_at, {_COLUMNS})
 SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
   %(resumes_pause_id)s
 FROM (SELECT count(*) FROM ended) AS done
 """  # noqa: S608
-_END = "UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s"
+_END = f"{_ENDED} SELECT count(*) FROM ended"  # noqa: S608
+_CLOSE_SESSION = """
+WITH ended AS (
+  UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s RETURNING agent_id, started_at, ended_at
+)
+INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, started_at, ended_at FROM ended
+"""
 
 # A pause outside a session is forgotten as a session is; a call ends by itself.
 _OVERDUE = """
@@ -134,16 +149,16 @@ WHERE id IN (
 )
 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 """
-_END_WRAP_UPS = """
+_END_WRAP_UPS = f"""
 WITH ended AS (
   UPDATE telephony_agentstate SET ended_at = ends_at
   WHERE agent_id = ANY(%s) AND kind = 'wrap_up' AND ended_at IS NULL AND ends_at <= %s
-  RETURNING agent_id, ends_at, resumes_as, resumes_pause_id
-)
+  RETURNING agent_id, kind, started_at, ended_at, ends_at, resumes_as, resumes_pause_id
+), {_NOTED}
 INSERT INTO telephony_agentstate (agent_id, started_at, kind, pause_id, resumes_as)
 SELECT agent_id, ends_at, resumes_as, resumes_pause_id, '' FROM ended WHERE resumes_as <> ''
 RETURNING agent_id, kind, pause_id
-"""
+"""  # noqa: S608
 
 
 def lock(agent_id: int) -> Standing:
@@ -201,10 +216,7 @@ def close_session(standing: Standing, at: datetime, ended_by: str) -> None:
     turn(standing, at, None)
     if standing.session_id:
         with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s",
-                [at, ended_by, standing.session_id],
-            )
+            cursor.execute(_CLOSE_SESSION, [at, ended_by, standing.session_id])
     events.agent_logged_out(standing.agent_id, standing.login)
     nudge("calls")  # one that rings him goes on to the next
 

@@ -1,0 +1,108 @@
+"""The question that a request asks: every parameter read and checked, all faults at once."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import QueryDict
+from django.utils import timezone
+
+from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer, parse_text
+from callcentre.api.filters import query_list
+from callcentre.errors import ErrorCode, Fault, Invalid
+from reports.builder import Question
+from reports.periods import FIRST, LAST, Aggregation
+from telephony.models import Agent, AgentGroup
+
+MOST_PERIODS = 20_000
+SECOND = timedelta(seconds=1)
+
+
+def read_question(params: QueryDict, faults: list[Fault]) -> tuple[Question, Mapping[int, dict[str, str]]]:
+    """What is asked, and the agents as the answer names them. Raises Invalid with these faults and its own."""
+    agents = _agents(params, faults)
+    begin, end = _instant(params, "date_from", faults), _instant(params, "date_to", faults, is_upper_bound=True)
+    aggregation = _aggregation(params, faults)
+    if begin and end and begin >= end:
+        faults.append(Fault(ErrorCode.REPORT_ENDS_BEFORE_START, "date_to"))
+    elif begin and end and aggregation and aggregation.periods_in(begin, end) > MOST_PERIODS:
+        faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregate_by", {"limit": MOST_PERIODS}))
+    queues = _ids(params, "queues_ids", faults)
+    threshold = _integer(params, "outbound_threshold", faults)
+    if faults or begin is None or end is None or aggregation is None:
+        raise Invalid(faults)
+    question = Question(
+        agents=list(agents),
+        begin=min(max(begin, FIRST), LAST),
+        end=max(min(end, LAST), FIRST),
+        aggregation=aggregation,
+        now=timezone.now().replace(microsecond=0),
+        threshold=threshold,
+        queues=queues or None,
+    )
+    return question, agents
+
+
+def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]:
+    """Those who are named and those of the groups, by login."""
+    groups = _ids(params, "agent_group_ids", faults)
+    try:
+        logins = [parse_text(login) for login in query_list(params, "agent_logins")]
+    except Reject as reject:
+        faults.append(Fault(reject.fault.code, "agent_logins"))
+        return {}
+    if not logins and not query_list(params, "agent_group_ids"):
+        faults.append(Fault(ErrorCode.AGENTS_REQUIRED, "agent_logins"))
+        return {}
+    found: Any = Agent.objects.order_by("login").values_list("pk", "login", "name", "surname", "group_id")
+    known = {row[1]: row for row in found.filter(login__in=logins)} if logins else {}
+    if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
+        faults.append(Fault(ErrorCode.AGENTS_NOT_FOUND, "agent_logins", {"logins": ", ".join(unknown)}))
+    if groups:
+        there = set(AgentGroup.objects.filter(pk__in=groups).values_list("pk", flat=True))
+        if missing := [group for group in groups if group not in there]:
+            ids = ", ".join(map(str, missing))
+            faults.append(Fault(ErrorCode.AGENT_GROUPS_NOT_FOUND, "agent_group_ids", {"ids": ids}))
+        # Together, in the order in which the database has logins.
+        known = {row[1]: row for row in (found.filter(login__in=logins) | found.filter(group__in=groups))}
+    return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname, _ in known.values()}
+
+
+def _instant(params: QueryDict, name: str, faults: list[Fault], *, is_upper_bound: bool = False) -> datetime | None:
+    """A bound of the span. What is named in the upper one is in the span: the day, the minute, the second."""
+    if not (text := params.get(name, "").strip()):
+        faults.append(Fault(ErrorCode.EMPTY, name))
+        return None
+    try:
+        instant = parse_instant(text, is_upper_bound=is_upper_bound)
+        return instant.replace(microsecond=0) + SECOND if is_upper_bound else instant
+    except (Reject, OverflowError):
+        faults.append(Fault(ErrorCode.NOT_INSTANT, name))
+        return None
+
+
+def _aggregation(params: QueryDict, faults: list[Fault]) -> Aggregation | None:
+    text = params.get("aggregate_by", "").strip() or Aggregation.MONTH
+    try:
+        return Aggregation(text)
+    except ValueError:
+        faults.append(Fault(ErrorCode.NOT_CHOICE, "aggregate_by", {"choices": ", ".join(Aggregation)}))
+        return None
+
+
+def _integer(params: QueryDict, name: str, faults: list[Fault]) -> int:
+    try:
+        return parse_integer(text, 0, INT32) if (text := params.get(name, "").strip()) else 0
+    except Reject as reject:
+        faults.append(Fault(reject.fault.code, name, reject.fault.params))
+        return 0
+
+
+def _ids(params: QueryDict, name: str, faults: list[Fault]) -> list[int]:
+    found = []
+    for text in query_list(params, name):
+        try:
+            found.append(parse_integer(text))
+        except Reject as reject:
+            faults.append(Fault(reject.fault.code, name, reject.fault.params))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,94 @@
+"""Summing days, weeks, months and years from what is shorter, once they are over and nothing in them is stale."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from reports import ledgers
+from reports.builder import snapshot
+from reports.ledgers import Slots, Stretch
+from reports.measures import SUMS, WRITTEN, Measures
+from reports.periods import Level, end_of
+from reports.rollup import FINER, MOST_MARKS, REST, Sums, replace
+
+_MARKS = """
+SELECT agent_id, started_at FROM reports_stalerollup WHERE level = %s AND started_at < %s ORDER BY started_at, agent_id
+LIMIT %s
+"""
+# Those in which a shorter period is stale come later.
+_UNSETTLED = """
+SELECT DISTINCT t.agent_id, t.a
+FROM unnest(%(agents)s::bigint[], %(begins)s::timestamptz[], %(ends)s::timestamptz[]) AS t(agent_id, a, b)
+WHERE EXISTS (
+  SELECT 1 FROM telephony_ledgerchange c WHERE c.agent_id = t.agent_id AND c.since < t.b AND c.until >= t.a
+) OR EXISTS (
+  SELECT 1 FROM reports_stalerollup s
+  WHERE s.agent_id = t.agent_id AND s.level = ANY(%(finer)s::int[]) AND s.started_at >= t.a AND s.started_at < t.b
+)
+"""
+_COLUMNS = [name for name in (*SUMS, *WRITTEN) if name != "not_answered"]
+_FINER_ROWS = f"""
+SELECT r.queue_id, r.agent_id, t.a, r.has_time, r.first_login_at, r.last_logout_at, r.pause_ids, r.pause_counts,
+  r.pause_seconds, r.call_lengths, r.call_counts, r.call_seconds, {", ".join(f"r.{name}" for name in _COLUMNS)}
+FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) AS t(agent_id, a, b)
+JOIN reports_rollup r ON r.level = %s AND r.agent_id = t.agent_id AND r.started_at >= t.a AND r.started_at < t.b
+"""  # noqa: S608  (names of columns)
+_DONE = """
+DELETE FROM reports_stalerollup s USING unnest(%s::bigint[], %s::timestamptz[]) AS t(agent_id, a)
+WHERE s.level = %s AND s.agent_id = t.agent_id AND s.started_at = t.a
+"""
+
+
+def settle(level: Level, now: datetime) -> int:
+    """Sum anew stale periods of this length that are over. How many they were; 0 when none is left that can be."""
+    with snapshot(), connection.cursor() as cursor:
+        cursor.execute(_MARKS, [level.value, now, MOST_MARKS])
+        marked = [(agent_id, start, end_of(level, start)) for agent_id, start in cursor.fetchall()]
+        over = [stretch for stretch in marked if stretch[2] <= now - REST]
+        if not over:
+            return 0
+        agents, begins, ends = map(list, zip(*over, strict=True))
+        finer = [one.value for one in FINER[level]]
+        cursor.execute(_UNSETTLED, {"agents": agents, "begins": begins, "ends": ends, "finer": finer})
+        unsettled = set(cursor.fetchall())
+        stretches = [stretch for stretch in over if stretch[:2] not in unsettled]
+        if not stretches:
+            return 0
+        replace(level, stretches, _sums(level, stretches))
+        cursor.execute(_DONE, [[one[0] for one in stretches], [one[1] for one in stretches], level.value])
+    return len(stretches)
+
+
+def _sums(level: Level, stretches: Sequence[Stretch]) -> Sums:
+    found: Sums = defaultdict(Measures)
+    with connection.cursor() as cursor:
+        parameters: list[Any] = [*(list(column) for column in zip(*stretches, strict=True)), FINER[level][-1].value]
+        cursor.execute(_FINER_ROWS, parameters)
+        for queue_id, agent_id, start, *row in cursor:
+            found[queue_id, agent_id, start].merge(_finer(row))
+    borders = sorted({border for _, a, b in stretches for border in (a, b)})
+    slots = Slots(borders, range(len(borders)))
+    for grain in ledgers.written(stretches, slots):
+        start = borders[grain.period]
+        found[0, grain.agent_id, start].add(grain)
+        if grain.queue_id is not None:
+            found[grain.queue_id, grain.agent_id, start].add(grain)
+    return found
+
+
+def _finer(row: Sequence[Any]) -> Measures:
+    has_time, first_login_at, last_logout_at, *arrays = row[:9]
+    measures = Measures(first_login_at=first_login_at, last_logout_at=last_logout_at, has_time=has_time)
+    for name, value in zip(_COLUMNS, row[9:], strict=True):
+        setattr(measures, name, value)
+    measures.not_answered = measures.offered - measures.answered
+    for pause_id, count, seconds in zip(*arrays[:3], strict=True):
+        measures.add_pause(pause_id, count, seconds)
+    counted = talked = 0
+    for length, counts, seconds in zip(*arrays[3:], strict=True):
+        measures.add_call(length, counts - counted, seconds - talked)
+        counted, talked = counts, seconds
+    return measures

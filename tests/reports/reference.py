@@ -1,0 +1,231 @@
+"""The report in plain Python, straight from its definitions: every interval of the ledgers held against every period.
+
+Slow, and written without a look at how the service does it: what it says is right.
+"""
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from telephony.models import Agent, AgentSession, AgentState, Connection, Offer
+from tickets.models import Chat, ChatMessage, Message, Ticket
+
+LABELS = {
+    "minute": "%Y-%m-%d %H:%M",
+    "hour": "%Y-%m-%d %H",
+    "day": "%Y-%m-%d",
+    "week": "%G-W%V",
+    "month": "%Y-%m",
+    "year": "%Y",
+    "hour_of_day": "%H",
+}
+Pieces = list[tuple[datetime, datetime]]
+
+
+def periods(begin: datetime, end: datetime, aggregation: str, zone: ZoneInfo) -> dict[str, Pieces]:
+    """Label -> the stretches of time that are called so, within the span."""
+    found: dict[str, Pieces] = defaultdict(list)
+    step = timedelta(minutes=1 if aggregation == "minute" else 60)
+    piece = begin
+    while piece < end:
+        # Of Warsaw every border is a whole hour.
+        following = min(piece + step - timedelta(seconds=piece.timestamp() % step.total_seconds()), end)
+        pieces = found[piece.astimezone(zone).strftime(LABELS[aggregation])]
+        if pieces and pieces[-1][1] == piece:
+            pieces[-1] = (pieces[-1][0], following)
+        else:
+            pieces.append((piece, following))
+        piece = following
+    return found
+
+
+def holds(instant: datetime | None, pieces: Pieces) -> bool:
+    return instant is not None and any(a <= instant < b for a, b in pieces)
+
+
+def seconds(start: datetime | None, end: datetime, pieces: Pieces) -> int:
+    if start is None:
+        return 0
+    return sum(max(int((min(end, b) - max(start, a)).total_seconds()), 0) for a, b in pieces)
+
+
+def touches(start: datetime | None, end: datetime, pieces: Pieces) -> bool:
+    return holds(start, pieces) or seconds(start, end, pieces) > 0
+
+
+def hms(total: int) -> str:
+    return f"{total // 3600:02}:{total % 3600 // 60:02}:{total % 60:02}"
+
+
+def mean(total: int, count: int) -> str:
+    return hms(int(total / count + 0.5)) if count else "00:00:00"
+
+
+class Reference:
+    """The ledgers as they are now, and reports of them."""
+
+    def __init__(self, zone: ZoneInfo, now: datetime) -> None:
+        self.zone, self.now = zone, now
+        self.near: dict[int, tuple[datetime, datetime]] = {}
+        self.sessions = list(AgentSession.objects.order_by("started_at", "id"))
+        self.states = list(AgentState.objects.all())
+        self.offers = list(Offer.objects.filter(connection__direction="INBOUND"))
+        self.calls = list(Connection.objects.filter(direction="OUTBOUND", agent__isnull=False))
+        self.chats = list(Chat.objects.all())
+        self.chat_messages = list(ChatMessage.objects.select_related("chat").filter(agent__isnull=False))
+        self.tickets = list(Ticket.objects.all())
+        self.replies = list(Message.objects.select_related("ticket").filter(type="REPLY", agent__isnull=False))
+
+    def end(self, row: Any, start: datetime) -> datetime:
+        """What goes on lasts until now."""
+        return row.ended_at or max(self.now, start)
+
+    def is_about(self, agent: Agent, pieces: Pieces) -> bool:
+        """Whether anything of him is anywhere near: only to be quick."""
+        if agent.pk not in self.near:
+            rows: list[Any] = [*self.sessions, *self.states, *self.offers, *self.calls]
+            of_agent = [one for one in rows if one.agent_id == agent.pk]
+            starts = [
+                getattr(one, "started_at", None) or getattr(one, "offered_at", None) or one.created_at
+                for one in of_agent
+            ]
+            ends = [self.end(one, start) for one, start in zip(of_agent, starts, strict=True)]
+            instants = [*starts, *ends, *(m.created_at for m in (*self.chat_messages, *self.replies))]
+            instants += [one.closed_at for one in (*self.chats, *self.tickets) if one.closed_at]
+            self.near[agent.pk] = (min(instants, default=self.now), max(instants, default=self.now))
+        first, last = self.near[agent.pk]
+        return pieces[0][0] <= last and pieces[-1][1] >= first
+
+    def report(
+        self,
+        agents: list[Agent],
+        span: tuple[datetime, datetime],
+        aggregation: str,
+        *,
+        queues: list[int] | None = None,
+        threshold: int = 0,
+    ) -> list[dict[str, Any]]:
+        cut = periods(*span, aggregation, self.zone)
+        rows = [
+            self.row(agent, label, cut[label], queues, threshold)
+            for agent in sorted(agents, key=lambda agent: agent.login)
+            for label in sorted(cut)
+            if self.is_about(agent, cut[label])
+        ]
+        return [row for row in rows if row]
+
+    def row(
+        self, agent: Agent, label: str, pieces: Pieces, queues: list[int] | None, threshold: int
+    ) -> dict[str, Any] | None:
+        def of_queue(queue_id: int | None) -> bool:
+            return queues is None or queue_id in queues
+
+        sessions = [
+            one
+            for one in self.sessions
+            if one.agent_id == agent.pk and touches(one.started_at, self.end(one, one.started_at), pieces)
+        ]
+        states = [
+            one
+            for one in self.states
+            if one.agent_id == agent.pk
+            and one.kind in ("free", "paused", "wrap_up")
+            and touches(one.started_at, self.end(one, one.started_at), pieces)
+        ]
+        offers = [
+            one
+            for one in self.offers
+            if one.agent_id == agent.pk
+            and of_queue(one.queue_id)
+            and touches(one.offered_at, self.end(one, one.offered_at), pieces)
+        ]
+        calls = [
+            one
+            for one in self.calls
+            if one.agent_id == agent.pk
+            and of_queue(one.queue_id)
+            and (holds(one.created_at, pieces) or seconds(one.answered_at, one.ended_at or self.now, pieces))
+        ]
+        chats = [
+            c for c in self.chats if c.agent_id == agent.pk and of_queue(c.queue_id) and holds(c.closed_at, pieces)
+        ]
+        written = [
+            m
+            for m in self.chat_messages
+            if m.agent_id == agent.pk and of_queue(m.chat.queue_id) and holds(m.created_at, pieces)
+        ]
+        tickets = [
+            t
+            for t in self.tickets
+            if t.closed_by_id == agent.pk and of_queue(t.queue_id) and holds(t.closed_at, pieces)
+        ]
+        replies = [
+            m
+            for m in self.replies
+            if m.agent_id == agent.pk and of_queue(m.ticket.queue_id) and holds(m.created_at, pieces)
+        ]
+        if not (sessions or states or offers or calls or chats or written or tickets or replies):
+            return None
+
+        here = [one for one in offers if holds(one.offered_at, pieces)]
+        answered = sum(1 for one in here if one.answered_at)
+        talk = sum(seconds(one.answered_at, self.end(one, one.offered_at), pieces) for one in offers)
+        wait = sum(seconds(one.offered_at, one.answered_at or self.end(one, one.offered_at), pieces) for one in offers)
+        login = sum(seconds(one.started_at, self.end(one, one.started_at), pieces) for one in sessions)
+        return {
+            "agent": {"login": agent.login, "name": agent.name, "surname": agent.surname},
+            "period": label,
+            "inbound": {
+                "count": len(here),
+                "answered_count": answered,
+                "not_answered_count": sum(1 for one in here if one.ended_at and not one.answered_at),
+                "transferred_count": sum(1 for one in here if one.transferred_at),
+                "sum": hms(talk),
+                "average": mean(talk, answered),
+                "wait_sum": wait,
+                "wait_average": mean(wait, len(here)),
+                "calls_per_hour": int(answered * 360_000 / login + 0.5) / 100 if login else 0,
+            },
+            "chat": {"closed": len(chats), "responded": len({m.chat_id for m in written})},
+            "ticket": {
+                "closed": len(tickets),
+                "responded": len({m.ticket_id for m in replies}),
+                "total_responded": len(replies),
+            },
+            "outbound_above_threshold": self._calls(calls, pieces, lambda length: length > threshold),
+            "outbound_below_threshold": self._calls(calls, pieces, lambda length: length <= threshold),
+            "login_date": self._wall(sessions[0].started_at) if sessions else "",
+            "logout_date": self._wall(sessions[-1].ended_at) if sessions else "",
+            "login_sum": hms(login),
+            "pauses": self._pauses(states, pieces),
+        }
+
+    def _calls(self, calls: list[Connection], pieces: Pieces, is_wanted: Any) -> dict[str, Any]:
+        count = total = 0
+        for call in calls:
+            end = call.ended_at or self.now
+            length = max(int((end - call.answered_at).total_seconds()), 0) if call.answered_at else 0
+            if is_wanted(length):
+                count += holds(call.created_at, pieces)
+                total += seconds(call.answered_at, end, pieces)
+        return {"count": count, "sum": hms(total), "average": mean(total, count)}
+
+    def _wall(self, instant: datetime | None) -> str:
+        return instant.astimezone(self.zone).strftime("%Y-%m-%d %H:%M:%S") if instant else ""
+
+    def _pauses(self, states: list[AgentState], pieces: Pieces) -> list[dict[str, Any]]:
+        def entry(key: Any, some: list[AgentState]) -> dict[str, Any]:
+            count = sum(1 for one in some if holds(one.started_at, pieces))
+            total = sum(seconds(one.started_at, self.end(one, one.started_at), pieces) for one in some)
+            return {"id": key, "count": count, "sum": hms(total), "average": mean(total, count)}
+
+        pauses = [one for one in states if one.kind == "paused"]
+        free = entry("free", [one for one in states if one.kind == "free"])
+        del free["average"]
+        reasons: list[int] = sorted({one.pause_id for one in pauses if one.pause_id})
+        return [
+            entry("all", pauses),
+            free,
+            *(entry(reason, [one for one in pauses if one.pause_id == reason]) for reason in reasons),
+        ]

@@ -1,0 +1,60 @@
+"""What the report says, held against its definitions in plain Python: in every column, whatever the rollups have."""
+
+import os
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+
+from callcentre.api.fields import zone
+from telephony.models import LedgerChange, change_log
+from tests.reports.asking import AGGREGATIONS, ask, refresh, settle
+from tests.reports.reference import Reference
+from tests.reports.scenes import Cast, Scene, cast, scenes
+
+pytestmark = pytest.mark.django_db
+
+# More of them: REPORT_EXAMPLES=2000 pytest tests/reports
+EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "40"))
+EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
+
+
+@pytest.fixture
+def actors() -> Cast:
+    return cast()
+
+
+def agree(scene: Scene, now: datetime) -> None:
+    """All aggregations, of spans that chance decides, with and without queues and thresholds."""
+    reference = Reference(zone(), now)
+    agents = scene.cast.agents
+    queues = [scene.cast.queues[0].pk, scene.cast.ticket_queues[1].pk]
+    for aggregation in AGGREGATIONS:
+        span = scene.span(aggregation)
+        narrowed = scene.chance.choice([None, queues])
+        threshold = scene.chance.choice([0, 0, 29, 30, 600])
+        expected = reference.report(agents, span, aggregation, queues=narrowed, threshold=threshold)
+        size = scene.chance.choice([1000, 3, 7])
+        rows = ask(agents, span, aggregation, now, queues=narrowed, threshold=threshold, page=size)
+        assert rows == expected, aggregation
+
+
+@given(scene=scenes())
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_report_is_what_its_definitions_say(actors: Cast, scene: tuple[datetime, int]) -> None:
+    with transaction.atomic():
+        drawn = Scene(actors, *scene)
+        drawn.play()
+        now = drawn.now
+        change_log.note_everything(*EVER)
+
+        agree(drawn, now)  # out of the ledgers
+        refresh()
+        assert not LedgerChange.objects.exists()
+        agree(drawn, now)  # out of hours
+        settle(now + timedelta(days=1))
+        agree(drawn, now)  # out of what is over
+        settle(now + timedelta(days=800))
+        agree(drawn, now)  # out of rows of every length
+        transaction.set_rollback(True)
