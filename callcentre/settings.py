@@ -467,6 +467,8 @@ CELERY_BEAT_SCHEDULE = {
     "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
+    # every 5 seconds: sum anew what has changed of agents' hours, and of longer periods that are over
+    "reports.refresh": {"task": "reports.refresh", "schedule": 5.0, "options": {"expires": 5}},
     # once an hour: count the words of catalogs whose articles have changed, for searches
     "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
     # at 3:41 every night: forget searches that nobody asks any more, and images that no article took

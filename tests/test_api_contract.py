@@ -53,7 +53,7 @@ class Each:
 
 
 # Shapes: a type; a set of them, for one or the other; a dict for exactly these keys; [shape] for an array of at least
-# one; Each; None for an empty answer.
+# one; a tuple for any of some shapes; Each; None for an empty answer.
 INTEGER_OR_NULL = frozenset({int, type(None)})
 CAMPAIGN = {
     "id": str,
@@ -150,6 +150,31 @@ CONNECTION = {
     "customer_id": INTEGER_OR_NULL,
     "filename": str,
     "transcription_status": str,
+}
+CALLS = {"count": int, "sum": str, "average": str}
+PAUSE_ID = frozenset({str, int})
+REPORT_ROW = {
+    "agent": {"login": str, "name": str, "surname": str},
+    "period": str,
+    "inbound": {
+        "count": int,
+        "answered_count": int,
+        "not_answered_count": int,
+        "transferred_count": int,
+        "sum": str,
+        "average": str,
+        "wait_sum": int,
+        "wait_average": str,
+        "calls_per_hour": NUMBER,
+    },
+    "chat": {"closed": int, "responded": int},
+    "ticket": {"closed": int, "responded": int, "total_responded": int},
+    "outbound_above_threshold": CALLS,
+    "outbound_below_threshold": CALLS,
+    "login_date": str,
+    "logout_date": str,
+    "login_sum": str,
+    "pauses": [({"id": PAUSE_ID, **CALLS}, {"id": str, "count": int, "sum": str})],
 }
 CALLER = {"phone_number": str, "started_at": str, "customer_id": INTEGER_OR_NULL, "customer_label": str}
 EVENT = {"id": int, "event_id": str, "action": str, "date": str, "payload": Each(PAYLOAD_VALUE)}
@@ -297,6 +322,15 @@ OPERATIONS = [
     Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
     Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
     Operation("DELETE", "/webhooks/77001", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999"),
+    # INTERFACE 4.7
+    Operation(
+        "GET",
+        "/agents_work_report?agent_logins[]=working&date_from=2026-01-01&date_to=2099-12-31&aggregate_by=year",
+        "reports:read",
+        200,
+        [REPORT_ROW],
+        9,
+    ),
     # DECISIONS 9: knowledge base
     ours("GET", "/knowledge_base/catalogs", KNOWLEDGE, 200, [CATALOG_SHAPE], 3),
     ours(
@@ -533,6 +567,8 @@ def world(db: None) -> Callable[[int], None]:
 def has_shape(value: Any, shape: Any) -> bool:
     if isinstance(shape, Each):
         return isinstance(value, dict) and bool(value) and all(has_shape(one, shape.shape) for one in value.values())
+    if isinstance(shape, tuple):
+        return any(has_shape(value, one) for one in shape)
     if isinstance(shape, dict):
         return (
             isinstance(value, dict)

@@ -22,7 +22,6 @@ from telephony.models.agent import Agent
 from telephony.models.queue import Queue
 from telephony.numbers import comparable
 
-
 # Calls are looked for by their start. Few last longer than this, and have an index of their own: what still went on at
 # some time began within so long before it, or is one of them.
 LONG = timedelta(hours=6)

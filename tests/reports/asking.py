@@ -6,11 +6,10 @@ from typing import Any
 from reports import builder, rollup, settling
 from reports.api.serializers import row_data
 from reports.builder import Question
-from reports.periods import Aggregation, Level
+from reports.periods import Aggregation
 from telephony.models import Agent
 
 AGGREGATIONS = [one.value for one in Aggregation]
-LONG = [Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR]
 
 
 def ask(
@@ -41,6 +40,4 @@ def refresh() -> None:
 
 
 def settle(now: datetime) -> None:
-    for level in LONG:
-        while settling.settle(level, now):
-            pass
+    settling.settle_all(now)

@@ -67,7 +67,6 @@ class Reference:
 
     def __init__(self, zone: ZoneInfo, now: datetime) -> None:
         self.zone, self.now = zone, now
-        self.near: dict[int, tuple[datetime, datetime]] = {}
         self.sessions = list(AgentSession.objects.order_by("started_at", "id"))
         self.states = list(AgentState.objects.all())
         self.offers = list(Offer.objects.filter(connection__direction="INBOUND"))
@@ -76,25 +75,21 @@ class Reference:
         self.chat_messages = list(ChatMessage.objects.select_related("chat").filter(agent__isnull=False))
         self.tickets = list(Ticket.objects.all())
         self.replies = list(Message.objects.select_related("ticket").filter(type="REPLY", agent__isnull=False))
+        instants: list[datetime] = []
+        rows: list[Any] = [*self.sessions, *self.states, *self.offers, *self.calls]
+        rows += [*self.chats, *self.chat_messages, *self.tickets, *self.replies]
+        for row in rows:
+            names = ("started_at", "offered_at", "created_at", "closed_at", "ended_at")
+            instants += [at for name in names if (at := getattr(row, name, now))]
+        self.near = (min(instants, default=now), max(instants, default=now))
 
     def end(self, row: Any, start: datetime) -> datetime:
         """What goes on lasts until now."""
         return row.ended_at or max(self.now, start)
 
-    def is_about(self, agent: Agent, pieces: Pieces) -> bool:
-        """Whether anything of him is anywhere near: only to be quick."""
-        if agent.pk not in self.near:
-            rows: list[Any] = [*self.sessions, *self.states, *self.offers, *self.calls]
-            of_agent = [one for one in rows if one.agent_id == agent.pk]
-            starts = [
-                getattr(one, "started_at", None) or getattr(one, "offered_at", None) or one.created_at
-                for one in of_agent
-            ]
-            ends = [self.end(one, start) for one, start in zip(of_agent, starts, strict=True)]
-            instants = [*starts, *ends, *(m.created_at for m in (*self.chat_messages, *self.replies))]
-            instants += [one.closed_at for one in (*self.chats, *self.tickets) if one.closed_at]
-            self.near[agent.pk] = (min(instants, default=self.now), max(instants, default=self.now))
-        first, last = self.near[agent.pk]
+    def is_about(self, pieces: Pieces) -> bool:
+        """Whether anything of anybody is anywhere near: only to be quick."""
+        first, last = self.near
         return pieces[0][0] <= last and pieces[-1][1] >= first
 
     def report(
@@ -111,7 +106,7 @@ class Reference:
             self.row(agent, label, cut[label], queues, threshold)
             for agent in sorted(agents, key=lambda agent: agent.login)
             for label in sorted(cut)
-            if self.is_about(agent, cut[label])
+            if self.is_about(cut[label])
         ]
         return [row for row in rows if row]
 

@@ -16,7 +16,7 @@ from tests.reports.scenes import Cast, Scene, cast, scenes
 pytestmark = pytest.mark.django_db
 
 # More of them: REPORT_EXAMPLES=2000 pytest tests/reports
-EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "15"))
 EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
 
 

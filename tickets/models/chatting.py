@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
-from telephony.models import Agent, Queue
+from telephony.models import Agent, Queue, change_log
 from tickets import events
 from tickets.models.chat import Chat, ChatMessage
 
@@ -65,6 +65,8 @@ def write(
             chat.agent, chat.assigned_at = agent, now
             chat.save(update_fields=["agent", "assigned_at"])
             events.chat_assigned(str(chat.pk), agent.login, chat.queue_id)
+        if agent:
+            change_log.note(agent.pk, now, now)
         return chat.messages.create(agent=agent, body=body, created_at=now)
 
 
@@ -75,6 +77,8 @@ def close(actor: Actor, chat: Chat) -> None:
         if chat.closed_at is None:
             chat.closed_at = timezone.now()
             chat.save(update_fields=["closed_at"])
+            if chat.agent_id:
+                change_log.note(chat.agent_id, chat.closed_at, chat.closed_at)
             events.chat_closed(str(chat.pk), chat.queue_id)
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.wake import wake
-from telephony.models import Agent
+from telephony.models import Agent, change_log
 from tickets import events, html
 from tickets.mail_ids import new_header_id
 from tickets.models.attaching import attach, find_unused
@@ -88,6 +88,8 @@ def reply(
             created_at=at or now,
             is_automatic=is_automatic,
         )
+        if agent:
+            change_log.note(agent.pk, message.created_at, message.created_at)
         dispatch = Dispatch.objects.create(
             message=message,
             recipients=to,

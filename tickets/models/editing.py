@@ -15,6 +15,7 @@ from tickets.models.conversing import lock
 from tickets.models.custom_field import CustomField
 from tickets.models.message import Message
 from tickets.models.moving import Kind, changed, full_name, move, status_of_kind, targets
+from tickets.models.noting import note_end, note_replies
 from tickets.models.rules import Choice, choose
 from tickets.models.ticket import Ticket, TicketChange
 
@@ -56,6 +57,8 @@ def edit(
                 history[name] = [getattr(ticket, name), value]
                 columns[name] = value
         if choice.queue != before.queue:
+            note_replies(ticket)
+            note_end(ticket)
             columns |= targets(choice.queue, ticket.created_at)
         for name, value in columns.items():
             setattr(ticket, name, value)
@@ -82,12 +85,14 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
         for ticket in (source, target):
             if ticket.merged_into_id is not None:
                 raise Invalid([Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})])
+        note_replies(source)
         source.messages.update(ticket=target)
         source.merged.update(merged_into=target)
         status = status_of_kind(Kind.MERGED)
         note = changed(full_name(source.status, source.substatus), status.name)
         closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
         _save(source, {"status": status, "substatus": None, "merged_into": target, **closing}, now)
+        note_end(source)
         _note(source, note, now)
         _save(target, {}, now)
         _log(actor, source, "merge", {"merged_into": [None, target.pk]})
@@ -119,6 +124,7 @@ def split(actor: Actor, ticket: Ticket, messages: Sequence[int], subject: str) -
             **targets(ticket.queue, moved[0].created_at),
         )
         Message.objects.filter(pk__in=[message.pk for message in moved]).update(ticket=other)
+        note_replies(other)
         _save(ticket, {"connected_ids": [*ticket.connected_ids, other.pk]}, now)
         _log(actor, ticket, "split", {"split": [None, other.pk]})
         _log(actor, other, "create", {"split_from": [None, ticket.pk]})

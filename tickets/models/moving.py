@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from callcentre.api.fields import zone
+from telephony.models import change_log
+from tickets.models.noting import note_end
 from tickets.models.status import TicketStatus, TicketSubstatus
 from tickets.models.targets import due
 from tickets.models.ticket import Ticket
@@ -35,7 +37,10 @@ def move(
     columns: dict[str, Any] = {"status": status, "substatus": substatus}
     if status.kind == Kind.CLOSED and ticket.closed_at is None:
         columns |= {"closed_at": now, "closed_by": ticket.agent}
+        if ticket.agent_id:
+            change_log.note(ticket.agent_id, now, now)
     elif not status.is_over and ticket.closed_at is not None:
+        note_end(ticket)
         columns |= {"closed_at": None, "closed_by": None}
     return columns, changed(before, after)
 

@@ -18,6 +18,7 @@ from tickets.models.customer import Customer
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, status_of_kind, targets
+from tickets.models.noting import note_end
 from tickets.models.rules import Choice, choose
 from tickets.models.ticket import Source, Ticket, TicketChange
 from tickets.models.ticket_queue import TicketQueue
@@ -81,6 +82,7 @@ def open_ticket(
             closed_by=choice.agent if is_closed else None,
             **targets(queue, created_at),
         )
+        note_end(ticket)
         message = Message.objects.create(
             ticket=ticket,
             type=Message.Type.MAIL,

@@ -1,0 +1,242 @@
+"""GET /agents_work_report: what it wants, what it says when it does not get it, and its pages."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+
+from callcentre.api.fields import zone
+from telephony.models import Agent
+from tests.conftest import ACTOR, ApiClient
+from tests.reports.asking import refresh
+from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, PauseFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db
+
+DAY = datetime(2026, 6, 10, 8, tzinfo=zone())
+PATH = "/api/agents_work_report"
+
+
+def at(hour: float) -> datetime:
+    return DAY + timedelta(hours=hour - 8)
+
+
+@pytest.fixture
+def anna() -> Agent:
+    """Logged in from 8:00 to 16:00, an hour of it on a pause."""
+    agent: Agent = AgentFactory(login="anna", name="Anna", surname="Nowak", grouped=True)
+    agent.log_in(ACTOR, at(8))
+    agent.pause(ACTOR, PauseFactory(pk=66_001).pk, at=at(11.5))
+    agent.free(ACTOR, at(12.5))
+    agent.log_out(ACTOR, at(16))
+    return agent
+
+
+def ask(api: ApiClient, **parameters: Any) -> Any:
+    query = {"agent_logins[]": "anna", "date_from": "2026-06-10", "date_to": "2026-06-10", **parameters}
+    return api.get(PATH, {name: value for name, value in query.items() if value is not None})
+
+
+def faults(response: Any) -> set[tuple[int, str]]:
+    assert response.status_code == 400
+    return {(error["code"], error["field"]) for error in response.json()["errors"]}
+
+
+def test_a_day_is_a_row_of_the_month(api: ApiClient, anna: Agent) -> None:
+    rows = ask(api).json()
+
+    assert rows == [
+        {
+            "agent": {"login": "anna", "name": "Anna", "surname": "Nowak"},
+            "period": "2026-06",
+            "inbound": {
+                "count": 0,
+                "answered_count": 0,
+                "not_answered_count": 0,
+                "transferred_count": 0,
+                "sum": "00:00:00",
+                "average": "00:00:00",
+                "wait_sum": 0,
+                "wait_average": "00:00:00",
+                "calls_per_hour": 0,
+            },
+            "chat": {"closed": 0, "responded": 0},
+            "ticket": {"closed": 0, "responded": 0, "total_responded": 0},
+            "outbound_above_threshold": {"count": 0, "sum": "00:00:00", "average": "00:00:00"},
+            "outbound_below_threshold": {"count": 0, "sum": "00:00:00", "average": "00:00:00"},
+            "login_date": "2026-06-10 08:00:00",
+            "logout_date": "2026-06-10 16:00:00",
+            "login_sum": "08:00:00",
+            "pauses": [
+                {"id": "all", "count": 1, "sum": "01:00:00", "average": "01:00:00"},
+                {"id": "free", "count": 2, "sum": "07:00:00"},
+                {"id": 66_001, "count": 1, "sum": "01:00:00", "average": "01:00:00"},
+            ],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "periods"),
+    [
+        ("year", ["2026"]),
+        ("month", ["2026-06"]),
+        ("week", ["2026-W24"]),
+        ("day", ["2026-06-10"]),
+        ("hour", [f"2026-06-10 {hour:02}" for hour in range(8, 16)]),
+        ("hour_of_day", [f"{hour:02}" for hour in range(8, 16)]),
+    ],
+)
+def test_each_aggregation_spells_its_periods(aggregation: str, periods: list[str], api: ApiClient, anna: Agent) -> None:
+    rows = ask(api, aggregate_by=aggregation).json()
+
+    assert [row["period"] for row in rows] == periods
+
+
+def test_minutes_are_spelled_too(api: ApiClient, anna: Agent) -> None:
+    bounds = {"date_from": "2026-06-10 15:58", "date_to": "2026-06-10 16:05"}
+    rows = ask(api, aggregate_by="minute", **bounds).json()
+
+    assert [row["period"] for row in rows] == ["2026-06-10 15:58", "2026-06-10 15:59"]
+
+
+def test_the_repeated_hour_of_autumn_is_one_row_of_two_hours(api: ApiClient) -> None:
+    agent = AgentFactory(login="anna")
+    night = datetime(2026, 10, 25, tzinfo=zone())
+    agent.log_in(ACTOR, night)
+    agent.log_out(ACTOR, datetime(2026, 10, 25, 4, tzinfo=zone()))
+
+    rows = ask(api, date_from="2026-10-25", date_to="2026-10-25", aggregate_by="hour").json()
+
+    assert [(row["period"], row["login_sum"]) for row in rows] == [
+        ("2026-10-25 00", "01:00:00"),
+        ("2026-10-25 01", "01:00:00"),
+        ("2026-10-25 02", "02:00:00"),
+        ("2026-10-25 03", "01:00:00"),
+    ]
+
+
+def test_what_is_wrong_is_said_all_at_once(api: ApiClient) -> None:
+    response = api.get(
+        f"{PATH}?date_from=yesterday&aggregate_by=decade&queues_ids[]=x&outbound_threshold=-1&limit=0&offset=z"
+    )
+
+    assert faults(response) == {
+        (170001, "agent_logins"),
+        (100010, "date_from"),
+        (100001, "date_to"),
+        (100011, "aggregate_by"),
+        (100004, "queues_ids"),
+        (100006, "outbound_threshold"),
+        (100006, "limit"),
+        (100004, "offset"),
+    }
+
+
+def test_agents_and_groups_that_do_not_exist_are_named(api: ApiClient, anna: Agent) -> None:
+    response = api.get(
+        f"{PATH}?agent_logins[]=anna&agent_logins[]=nobody&agent_group_ids[]=999999&date_from=2026-06-10&date_to=2026-06-10"
+    )
+
+    assert faults(response) == {(110002, "agent_logins"), (170002, "agent_group_ids")}
+    assert [error["message"] for error in response.json()["errors"]] == [
+        "Agents not found: nobody.",
+        "Agent groups not found: 999999.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        ({"date_from": "2026-06-11"}, (170003, "date_to")),
+        ({"date_to": "2026-06-24", "aggregate_by": "minute"}, (170004, "aggregate_by")),
+        ({"date_from": "1971-01-01", "aggregate_by": "day"}, (170004, "aggregate_by")),
+        ({"agent_group_ids[]": "many"}, (100004, "agent_group_ids")),
+        ({"outbound_threshold": "half"}, (100004, "outbound_threshold")),
+        ({"agent_logins[]": "an\0na"}, (100016, "agent_logins")),
+    ],
+)
+def test_one_thing_that_is_wrong_is_refused(
+    parameters: dict[str, str], fault: tuple[int, str], api: ApiClient, anna: Agent
+) -> None:
+    assert faults(ask(api, **parameters)) == {fault}
+
+
+def test_twenty_thousand_periods_are_not_too_many(api: ApiClient, anna: Agent) -> None:
+    almost = ask(api, date_from="2026-06-01 00:00", date_to="2026-06-14 21:19", aggregate_by="minute")
+    far = ask(api, date_from="0001-01-01", date_to="9999-12-31", aggregate_by="year")
+
+    assert (almost.status_code, far.status_code) == (200, 200)
+    assert [row["period"] for row in far.json()] == ["2026"]
+
+
+def test_an_upper_bound_includes_the_day_the_minute_or_the_second_that_it_names(api: ApiClient, anna: Agent) -> None:
+    def login(bound: str) -> Any:
+        return ask(api, date_to=bound).json()[0]["login_sum"]
+
+    assert login("2026-06-10 23:59:59") == "08:00:00"
+    assert login("2026-06-10 08:59") == "01:00:00"
+    assert login("2026-06-10 08:59:59") == "01:00:00"
+    assert login("2026-06-10 08:00:00") == "00:00:01"
+
+
+def test_logins_and_groups_together_are_their_union_in_the_order_of_logins(api: ApiClient, anna: Agent) -> None:
+    group = AgentGroupFactory()
+    for login in ("zofia", "adam"):
+        agent = AgentFactory(login=login, group=group)
+        agent.log_in(ACTOR, at(9))
+        agent.log_out(ACTOR, at(10))
+
+    rows = ask(api, **{"agent_group_ids[]": str(group.pk)}).json()
+
+    assert [row["agent"]["login"] for row in rows] == ["adam", "anna", "zofia"]
+
+
+def test_an_agent_who_did_nothing_has_no_row(api: ApiClient) -> None:
+    AgentFactory(login="anna")
+
+    assert ask(api).json() == []
+
+
+def test_pages_follow_one_another_and_end(api: ApiClient, anna: Agent) -> None:
+    rows = ask(api, aggregate_by="hour").json()
+    pages = [ask(api, aggregate_by="hour", limit="3", offset=str(offset)).json() for offset in (0, 3, 6, 9)]
+
+    assert [row for page in pages for row in page] == rows
+    assert [len(page) for page in pages] == [3, 3, 2, 0]
+
+
+def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> None:
+    agent = AgentFactory(login="anna")
+    queue = QueueFactory()
+    for seconds, values in ((10, {}), (20, {"queue": queue}), (40, {})):
+        ConnectionFactory(
+            agent=agent, created_at=at(9), answered_at=at(9), ended_at=at(9) + timedelta(seconds=seconds), **values
+        )
+
+    def parts(**parameters: str) -> Any:
+        row = ask(api, **parameters).json()[0]
+        return tuple(row[f"outbound_{side}_threshold"]["count"] for side in ("above", "below"))
+
+    # Filled in without a verb: nobody has noted it, so it is looked for where nothing is rolled up.
+    from telephony.models import change_log
+
+    change_log.note_everything(at(0), at(24))
+    assert parts() == (3, 0)
+    assert parts(outbound_threshold="20") == (1, 2)
+    refresh()
+    assert parts(outbound_threshold="20") == (1, 2)
+    assert parts(outbound_threshold="20", **{"queues_ids[]": str(queue.pk)}) == (0, 1)
+
+
+def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callable[..., ApiClient]) -> None:
+    api = api_client("reports:read")
+    agent = AgentFactory(login="anna")
+    agent.log_in(ACTOR, at(8))
+
+    with time_machine.travel(at(10.5), tick=False):
+        (row,) = ask(api).json()
+
+    assert (row["login_date"], row["logout_date"], row["login_sum"]) == ("2026-06-10 08:00:00", "", "02:30:00")

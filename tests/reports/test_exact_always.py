@@ -1,0 +1,232 @@
+"""The report is exact at any moment: whatever people do, and whether its worker runs, lags behind or dies."""
+
+import os
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import DatabaseError, connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from callcentre.api.fields import zone
+from callcentre.errors import Conflict, Invalid
+from reports import builder, rollup, settling
+from reports.models import Rollup
+from telephony.calls import legs, offers
+from telephony.models import Connection, LedgerChange, Offer
+from tests.conftest import ACTOR
+from tests.reports.asking import AGGREGATIONS, ask, refresh
+from tests.reports.reference import Reference
+from tests.reports.scenes import Cast, Scene, cast
+from tickets.models import Chat, Ticket, chatting, conversing, editing
+
+EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "12"))
+BEGIN = datetime(2026, 10, 24, 20, 40, tzinfo=UTC)
+WEEK = (BEGIN - timedelta(days=3), BEGIN + timedelta(days=4))
+
+
+class Play:
+    """Verbs, and what calls do, at an instant that only grows."""
+
+    def __init__(self, people: Cast, seed: int) -> None:
+        self.scene = Scene(people, BEGIN, seed)
+        self.people, self.chance, self.now = people, self.scene.chance, BEGIN
+
+    def agree(self) -> None:
+        """Now, or a little later, in any aggregation."""
+        now = self.now + timedelta(seconds=self.chance.choice([0, 1, 4000]))
+        aggregation = self.chance.choice([one for one in AGGREGATIONS if one != "minute"])
+        queues = self.chance.choice([None, [self.people.queues[0].pk, self.people.ticket_queues[0].pk]])
+        threshold = self.chance.choice([0, 30])
+        span = self.chance.choice([WEEK, (BEGIN, self.now + timedelta(seconds=1))])
+        with builder.snapshot():
+            expected = Reference(zone(), now).report(
+                self.people.agents, span, aggregation, queues=queues, threshold=threshold
+            )
+            rows = ask(self.people.agents, span, aggregation, now, queues=queues, threshold=threshold)
+        assert rows == expected
+
+    def step(self, verb: str) -> None:
+        self.now += timedelta(seconds=self.chance.choice([0, 1, 59, 600, 3600, 20_000]))
+        agent = self.chance.choice(self.people.agents)
+        try:
+            with time_machine.travel(self.now, tick=False), transaction.atomic():
+                match verb:
+                    case "log_in" | "log_out" | "free":
+                        getattr(agent, verb)(ACTOR, self.now)
+                    case "pause":
+                        agent.pause(ACTOR, self.chance.choice(self.people.pauses).pk, at=self.now)
+                    case "limit":
+                        type(agent).objects.close_long_sessions(self.now, timedelta(hours=3))
+                    case _:
+                        getattr(self, f"do_{verb}")(agent)
+        except (Invalid, Conflict):
+            pass
+
+    def do_ring(self, agent: Any) -> None:
+        if not Offer.objects.filter(agent=agent, ended_at=None).exists():
+            call = self.scene.connection(None, "INBOUND", self.now)
+            Offer.objects.create(connection=call, agent=agent, queue=self.scene._queue(), offered_at=self.now)
+
+    def do_answer(self, agent: Any) -> None:
+        if offer := Offer.objects.filter(agent=agent, ended_at=None, answered_at=None).first():
+            offers.answer(offer, self.now)
+
+    def do_end_offer(self, agent: Any) -> None:
+        if offer := Offer.objects.filter(agent=agent, ended_at=None).first():
+            offers.close(offer, self.now, "not_answered", is_transferred=self.chance.random() < 0.3)
+
+    def do_call(self, agent: Any) -> None:
+        answered_at = self.chance.choice([self.now, None])
+        self.scene.connection(agent, "OUTBOUND", self.now, answered_at=answered_at, queue=self.scene._queue())
+
+    def do_end_call(self, agent: Any) -> None:
+        if call := Connection.objects.filter(agent=agent, direction="OUTBOUND", ended_at=None).first():
+            legs.end(call, self.now, "ANSWERED", cause=16, hung_up_by="agent")
+
+    def do_chat(self, agent: Any) -> None:
+        chatting.start(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)
+
+    def do_write(self, agent: Any) -> None:
+        for chat in Chat.objects.filter(closed_at=None).order_by("id")[:2]:
+            chatting.write(ACTOR, chat, body="?", agent_login=agent.login)
+
+    def do_close_chat(self, agent: Any) -> None:
+        if chat := Chat.objects.filter(closed_at=None).order_by("id").first():
+            chatting.close(ACTOR, chat)
+
+    def _ticket(self) -> Ticket:
+        ticket: Ticket = self.chance.choice(self.people.tickets)
+        return ticket
+
+    def do_reply(self, agent: Any) -> None:
+        body = {"body": "Yes.", "body_type": "PLAIN", "agent_login": agent.login}
+        conversing.reply(ACTOR, self._ticket(), **body)
+
+    def do_move(self, agent: Any) -> None:
+        queue = self.chance.choice(self.people.ticket_queues)
+        editing.edit(ACTOR, self._ticket(), queue_id=queue.pk, agent_login=agent.login)
+
+    def do_close(self, agent: Any) -> None:
+        status = self.chance.choice(list(type(self._ticket().status).objects.exclude(kind="merged")))
+        editing.edit(ACTOR, self._ticket(), agent_login=agent.login, status_id=status.pk)
+
+    def do_merge(self, agent: Any) -> None:
+        editing.merge(ACTOR, self._ticket(), self._ticket())
+
+    def do_split(self, agent: Any) -> None:
+        ticket = self._ticket()
+        editing.split(ACTOR, ticket, [message.pk for message in ticket.messages.all()[:1]], "")
+
+
+VERBS = [name.removeprefix("do_") for name in dir(Play) if name.startswith("do_")]
+VERBS += ["log_in", "log_out", "free", "pause", "limit"]
+WORK: dict[str, Callable[[Play], object]] = {
+    "refresh": lambda play: refresh(),
+    "a little": lambda play: rollup.refresh(),
+    "settle": lambda play: settling.settle_all(play.now),
+    "settle later": lambda play: settling.settle_all(play.now + timedelta(days=500)),
+}
+
+
+def die(play: Play, what: str) -> None:
+    """The worker has done all, and is gone before it commits."""
+    with transaction.atomic():
+        WORK[what](play)
+        transaction.set_rollback(True)
+
+
+@pytest.mark.django_db
+@given(
+    seed=st.integers(0, 10**9),
+    steps=st.lists(st.sampled_from([*VERBS, *VERBS, *WORK, *(f"die: {what}" for what in WORK)]), max_size=60),
+)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_right(
+    people: Cast, seed: int, steps: list[str]
+) -> None:
+    with transaction.atomic():
+        play = Play(people, seed)
+        for step in steps:
+            if step in WORK:
+                WORK[step](play)
+            elif step.startswith("die: "):
+                die(play, step.removeprefix("die: "))
+            else:
+                play.step(step)
+            play.agree()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def people(db: None) -> Cast:
+    return cast()
+
+
+def test_while_others_work_and_the_worker_sums_every_snapshot_is_right(committed_db: None) -> None:
+    people = cast()
+    is_over = threading.Event()
+    failures: list[BaseException] = []
+
+    def repeat(act: Callable[[], object]) -> None:
+        try:
+            while not is_over.is_set():
+                act()
+        except BaseException as error:  # noqa: BLE001  (told by the test)
+            failures.append(error)
+        finally:
+            connection.close()
+
+    def work() -> None:
+        with rollup.alone() as is_alone:
+            if is_alone:
+                rollup.refresh()
+                settling.settle_all(BEGIN + timedelta(days=900))
+
+    play = Play(people, 7)
+    threads = [threading.Thread(target=repeat, args=(work,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(60):
+            play.step(play.chance.choice(VERBS))
+            play.agree()
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+
+    assert failures == []
+    assert Rollup.objects.exists()
+
+
+def test_a_worker_whose_connection_dies_leaves_what_it_was_to_do(
+    committed_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = cast()
+    play = Play(people, 11)
+    for verb in ("log_in", "pause", "call", "end_call", "log_out") * 3:
+        play.step(verb)
+    entries = LedgerChange.objects.count()
+
+    def die_with_it(*_: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rollup, "_mark", die_with_it)
+        with pytest.raises(DatabaseError):
+            rollup.refresh()
+    connection.close()
+
+    assert entries > 0
+    assert LedgerChange.objects.count() == entries
+    assert not Rollup.objects.exists()
+    play.agree()
+    refresh()
+    assert not LedgerChange.objects.exists()
+    play.agree()
