@@ -329,7 +329,7 @@ OPERATIONS = [
         "reports:read",
         200,
         [REPORT_ROW],
-        9,
+        12,
     ),
     # DECISIONS 9: knowledge base
     ours("GET", "/knowledge_base/catalogs", KNOWLEDGE, 200, [CATALOG_SHAPE], 3),

@@ -166,7 +166,7 @@ def test_one_thing_that_is_wrong_is_refused(
 
 def test_twenty_thousand_periods_are_not_too_many(api: ApiClient, anna: Agent) -> None:
     almost = ask(api, date_from="2026-06-01 00:00", date_to="2026-06-14 21:19", aggregate_by="minute")
-    far = ask(api, date_from="0001-01-01", date_to="9999-12-31", aggregate_by="year")
+    far = ask(api, date_from="1000-01-01", date_to="9999-12-31", aggregate_by="year")
 
     assert (almost.status_code, far.status_code) == (200, 200)
     assert [row["period"] for row in far.json()] == ["2026"]

@@ -15,6 +15,7 @@ from telephony.models import (
     Connection,
     ConnectionTopic,
     EvaluationCriterion,
+    LedgerChange,
     Leg,
     Offer,
     OpeningHours,
@@ -309,3 +310,12 @@ class SwitchCommandFactory(factory.django.DjangoModelFactory[SwitchCommand]):
         model = SwitchCommand
 
     name = "channels"
+
+
+class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
+    class Meta:
+        model = LedgerChange
+
+    agent = factory.SubFactory(AgentFactory)
+    since = factory.LazyFunction(timezone.now)
+    until = factory.LazyAttribute(lambda change: change.since)

@@ -1,0 +1,43 @@
+"""Rollups as rows of their own, for tests of rows; what they say is summed by reports.rollup."""
+
+from datetime import UTC, datetime
+
+import factory
+
+from reports.models import Rollup, StaleRollup
+from tests.telephony.factories import AgentFactory
+
+_HOUR = datetime(2026, 11, 20, 8, tzinfo=UTC)
+
+
+class RollupFactory(factory.django.DjangoModelFactory[Rollup]):
+    """An hour in which nothing is counted."""
+
+    class Meta:
+        model = Rollup
+
+    level = 1
+    queue_id = 0
+    agent = factory.SubFactory(AgentFactory)
+    started_at = _HOUR
+    hour = 9
+    has_time = False
+    offered = answered = transferred = talk_seconds = wait_seconds = 0
+    chats_closed = chats_answered = tickets_closed = tickets_answered = replies = 0
+    login_seconds = free_count = free_seconds = wrap_up_seconds = 0
+    talked_count = talked_seconds = silent_count = 0
+    pause_ids: list[int] = []
+    pause_counts: list[int] = []
+    pause_seconds: list[int] = []
+    call_lengths: list[int] = []
+    call_counts: list[int] = []
+    call_seconds: list[int] = []
+
+
+class StaleRollupFactory(factory.django.DjangoModelFactory[StaleRollup]):
+    class Meta:
+        model = StaleRollup
+
+    level = 2
+    agent_id = 1
+    started_at = _HOUR
