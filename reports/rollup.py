@@ -40,6 +40,10 @@ FINER = {
 _ENTRIES = """
 SELECT id, agent_id, GREATEST(since, %s), LEAST(until, %s) FROM telephony_ledgerchange ORDER BY id LIMIT %s
 """
+_HOURS_LEFT = """
+SELECT COALESCE(sum(1 + extract(epoch FROM LEAST(until, %s) - GREATEST(since, %s)) / 3600), 0)::bigint
+FROM telephony_ledgerchange
+"""
 _MARK = """
 INSERT INTO reports_stalerollup (level, agent_id, started_at)
 SELECT * FROM unnest(%s::int[], %s::bigint[], %s::timestamptz[]) ON CONFLICT DO NOTHING
@@ -177,3 +181,19 @@ def _mark(stretches: Iterable[Stretch]) -> None:
     if marks:
         with connection.cursor() as cursor:
             cursor.execute(_MARK, [list(column) for column in zip(*marks, strict=True)])
+
+
+def hours_left() -> int:
+    """How many hours of agents the log names; one that several entries name counts as often."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOURS_LEFT, [LAST, FIRST])
+        left: int = cursor.fetchone()[0]
+    return left
+
+
+def is_rebuilding() -> bool:
+    """Whether entries are left that are longer than anything that anybody does."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM telephony_ledgerchange WHERE until - since > interval '31 days')")
+        found: bool = cursor.fetchone()[0]
+    return found

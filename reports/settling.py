@@ -94,10 +94,18 @@ def _finer(row: Sequence[Any]) -> Measures:
     return measures
 
 
-def settle_all(now: datetime) -> int:
-    """All that can be, the shorter ones first. How many they were."""
-    settled = 0
+def settle_all(now: datetime, most: int | None = None) -> int:
+    """All that can be, the shorter ones first; or that of so many transactions. How many they were."""
+    settled = runs = 0
     for level in FINER:
-        while count := settle(level, now):
-            settled += count
+        while (most is None or runs < most) and (count := settle(level, now)):
+            settled, runs = settled + count, runs + 1
     return settled
+
+
+def left(now: datetime) -> int:
+    """How many stale periods there are that began."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM reports_stalerollup WHERE started_at < %s", [now])
+        count: int = cursor.fetchone()[0]
+    return count

@@ -1,0 +1,250 @@
+"""The agents work report over years: pages over HTTP against ready rows, and what it costs to keep it current.
+
+python -m benchmarks.reports [CONNECTIONS of the month]
+
+200 agents; a month of so many connections, half of them in, and before it 35 months with a fiftieth of them. Sessions,
+states, chats and replies besides.
+"""
+
+import sys
+import time
+from datetime import datetime
+from typing import Any
+
+import orjson
+import psycopg
+
+from benchmarks.harness import Client, Service, Table, manage, medians, service, timed
+
+AGENTS, QUEUES, MONTHS = 200, 8, 36
+MONTH = datetime(2026, 10, 1)  # noqa: DTZ001  (the zone's wall clock)
+ZONE = "Europe/Warsaw"
+
+# What the report does not read by, and what would take most of the time to fill in.
+_LIGHTER = """
+ALTER TABLE telephony_agentstate DROP CONSTRAINT agentstate_no_two_at_once;
+ALTER TABLE telephony_agentsession DROP CONSTRAINT agentsession_no_two_at_once;
+DROP INDEX connection_newest, connection_of_queue, connection_src, connection_dst, connection_of_result;
+"""
+_PEOPLE = f"""
+INSERT INTO telephony_agent (login, name, surname, email, is_active, number, outbound_mode, created_at, updated_at)
+SELECT 'bench' || lpad(n::text, 3, '0'), 'Bench', 'Mark', '', true, 'bench' || n, true, now(), now()
+FROM generate_series(1, {AGENTS}) n;
+INSERT INTO telephony_queue (name, is_active, number, priority, wrap_up_seconds, ring_seconds, longest_wait_seconds,
+  overflow_number, music_class, created_at, updated_at)
+SELECT 'Bench ' || n, true, '', 50, 10, 20, 600, '', 'default', now(), now() FROM generate_series(1, {QUEUES}) n;
+INSERT INTO telephony_pause (name, is_active, "order", created_at, updated_at)
+SELECT 'Bench ' || n, true, 50, now(), now() FROM generate_series(1, 3) n;
+"""
+# A shift of every agent on every working day: 8 to 16 of the zone's clock.
+_SHIFTS = f"""
+CREATE TEMP TABLE shift AS
+SELECT a.id AS agent_id, row_number() OVER (ORDER BY a.id) - 1 AS place,
+  (d + interval '8 hours') AT TIME ZONE '{ZONE}' AS begins, d >= timestamp '{MONTH}' AS is_last
+FROM telephony_agent a, generate_series(
+  timestamp '{MONTH}' - interval '{MONTHS - 1} months', timestamp '{MONTH}' + interval '30 days', interval '1 day'
+) d
+WHERE extract(isodow FROM d) < 6;
+CREATE TEMP TABLE queue AS SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM telephony_queue;
+CREATE TEMP TABLE pause AS SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM telephony_pause;
+INSERT INTO telephony_agentsession (agent_id, started_at, ended_at, ended_by)
+SELECT agent_id, begins, begins + interval '8 hours', 'logout' FROM shift;
+INSERT INTO telephony_agentstate (agent_id, kind, pause_id, started_at, ended_at, resumes_as)
+SELECT agent_id, CASE WHEN n % 4 = 3 THEN 'paused' ELSE 'free' END,
+  CASE WHEN n % 4 = 3 THEN (SELECT id FROM pause WHERE place = n / 4 % 3) END,
+  begins + n * interval '30 minutes', begins + (n + 1) * interval '30 minutes', ''
+FROM shift, generate_series(0, 15) n;
+"""
+# So many calls of each shift, every second one out, a third of those in vain; lengths of 5 to 400 seconds.
+_CALLS = """
+WITH call AS (
+  SELECT agent_id, begins + (n * 28000.0 / %(count)s + place) * interval '1 second' AS start, n %% 2 = 0 AS is_out,
+    n %% 3 > 0 AS is_answered,
+    (5 + (n * 7919 + place * 104729 + extract(day FROM begins)::int * 31) %% 396)::int AS talk,
+    (n / 2 + place) %% %(queues)s AS queue
+  FROM shift, generate_series(0, %(count)s - 1) n WHERE is_last = %(is_last)s
+)
+INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, queue_id, agent_id, caller_id,
+  created_at, waiting_since, answered_at, ended_at, disposition, hung_up_by, ring_seconds, wait_seconds, is_on_hold,
+  join_count, request_id)
+SELECT CASE WHEN is_out THEN 'OUTBOUND' ELSE 'INBOUND' END, 'ended', '1', '2', '1', '2',
+  CASE WHEN NOT is_out OR talk %% 2 = 0 THEN queue.id END, agent_id, '', date_trunc('second', start), NULL,
+  CASE WHEN is_answered THEN date_trunc('second', start) + interval '9 seconds' END,
+  date_trunc('second', start) + (9 + CASE WHEN is_answered THEN talk ELSE 0 END) * interval '1 second',
+  CASE WHEN is_answered THEN 'ANSWERED' ELSE 'NO ANSWER' END, 'agent', 5, 5, false, 1, ''
+FROM call JOIN queue ON queue.place = call.queue ORDER BY start
+"""
+_REST = """
+INSERT INTO telephony_offer (connection_id, queue_id, agent_id, offered_at, answered_at, ended_at, outcome)
+SELECT id, queue_id, agent_id, created_at, answered_at, ended_at,
+  CASE WHEN answered_at IS NULL THEN 'not_answered' ELSE 'answered' END
+FROM telephony_connection WHERE direction = 'INBOUND' ORDER BY created_at;
+INSERT INTO tickets_chat (id, client_name, client_email, queue_id, agent_id, created_at, closed_at)
+SELECT gen_random_uuid(), 'C', '', queue.id, agent_id, begins, begins + n * interval '1 hour'
+FROM shift, generate_series(1, 4) n JOIN queue ON queue.place = n;
+INSERT INTO tickets_chatmessage (chat_id, agent_id, body, created_at)
+SELECT id, agent_id, '?', created_at + n * interval '40 minutes' FROM tickets_chat, generate_series(1, 4) n;
+"""
+_TABLES = ("connection", "offer", "agentsession", "agentstate")
+
+
+def fill(running: Service, month: int) -> None:
+    with running.connect() as connection:
+        for statement in (_LIGHTER, _PEOPLE, _SHIFTS):
+            connection.execute(statement)
+        row = connection.execute("SELECT count(*) FROM shift WHERE is_last").fetchone()
+        assert row is not None
+        for is_last, count in ((False, max(month // row[0] // 50, 2)), (True, month // row[0])):
+            connection.execute(_CALLS, {"count": count, "is_last": is_last, "queues": QUEUES})
+        connection.execute(_REST)
+        for name in _TABLES:
+            connection.execute(f"VACUUM ANALYZE telephony_{name}")
+        for name in ("chat", "chatmessage"):
+            connection.execute(f"VACUUM ANALYZE tickets_{name}")
+        connection.execute("CHECKPOINT")
+
+
+# Rows ready to be read: the answer of the service itself, kept a row a period.
+_READY = """
+CREATE TABLE ready_{name} (place bigint PRIMARY KEY, login text, name text, surname text, period text,
+  numbers bigint[], texts text[], pauses jsonb)
+"""
+
+
+def _columns(row: dict[str, Any]) -> tuple[list[int], list[str]]:
+    parts = [
+        row[name] for name in ("inbound", "chat", "ticket", "outbound_above_threshold", "outbound_below_threshold")
+    ]
+    values = [value for part in parts for value in part.values()]
+    numbers = [int(value) for value in values if not isinstance(value, str)]
+    texts = [value for value in values if isinstance(value, str)]
+    return numbers, [*texts, row["login_date"], row["logout_date"], row["login_sum"]]
+
+
+class Ready:
+    """The same rows, out of a table that has them as they are answered; a statement and orjson a page, and a ping."""
+
+    def __init__(self, connection: psycopg.Connection[Any], client: Client, name: str, query: str) -> None:
+        self.connection, self.client, self.name, self.query = connection, client, name, query
+        self.pages = 0
+        connection.execute(_READY.format(name=name))
+        place = 0
+        while rows := orjson.loads(self.page(self.pages)):
+            for row in rows:
+                numbers, texts = _columns(row)
+                agent = row["agent"]
+                connection.execute(
+                    f"INSERT INTO ready_{name} VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+                    [place, *agent.values(), row["period"], numbers, texts, orjson.dumps(row["pauses"]).decode()],
+                )
+                place += 1
+            self.pages += 1
+        connection.execute(f"VACUUM ANALYZE ready_{name}")
+        print(f"{name}: {place:,} rows, {self.pages} pages", file=sys.stderr)
+
+    def page(self, number: int) -> bytes:
+        return self.client.send("GET", f"/api/agents_work_report?{self.query}&offset={100 * number}", expect=200)
+
+    def ours(self) -> None:
+        for number in range(self.pages):
+            self.page(number)
+
+    def bound(self) -> None:
+        for number in range(self.pages):
+            found = self.connection.execute(
+                f"SELECT * FROM ready_{self.name} WHERE place >= %s ORDER BY place LIMIT 100", [100 * number]
+            ).fetchall()
+            orjson.dumps(
+                [
+                    {
+                        "agent": {"login": login, "name": name, "surname": surname},
+                        "period": period,
+                        "inbound": numbers,
+                        "texts": texts,
+                        "pauses": pauses,
+                    }
+                    for _, login, name, surname, period, numbers, texts, pauses in found
+                ]
+            )
+            self.client.send("GET", "/api/ping", expect=204)
+
+
+def measure(running: Service, turns: int) -> None:
+    table = Table("The agents work report")
+    table.head()
+    client = running.client()
+    with running.connect() as connection:
+        everybody = "&".join(f"agent_logins[]=bench{n:03}" for n in range(1, AGENTS + 1))
+        month = "date_from=2026-10-01&date_to=2026-10-31"
+        cases = {
+            "month_by_day": ("a month by day, 200 agents, all pages", f"{everybody}&{month}&aggregate_by=day", 3),
+            "month_by_hour": (
+                "a month by hour, one agent, all pages",
+                f"agent_logins[]=bench100&{month}&aggregate_by=hour",
+                3,
+            ),
+            "year_by_month": (
+                "a year by month, 200 agents, threshold 30, all pages",
+                f"{everybody}&date_from=2025-11-01&date_to=2026-10-31&aggregate_by=month&outbound_threshold=30",
+                4,
+            ),
+        }
+        for name, (what, query, goal) in cases.items():
+            ready = Ready(connection, client, name, query)
+            bound, ours = medians(turns, ready.bound, ready.ours, warm_up=2)
+            table.add(f"{what}; bound: ready rows, orjson, a ping a page", bound, ours, goal)
+    _keeping(running, table)
+
+
+def _keeping(running: Service, table: Table) -> None:
+    """Calls that end, one after the other, with the workers looking and without."""
+    with running.connect() as connection:
+        offers = connection.execute(
+            "SELECT id, agent_id, offered_at, ended_at FROM telephony_offer ORDER BY offered_at DESC LIMIT 4000"
+        ).fetchall()
+        turn = iter(range(10**9))
+
+        def end(*, is_noted: bool) -> None:
+            for offer_id, agent_id, since, until in offers[(start := next(turn) * 20 % 4000) : start + 20]:
+                with connection.transaction():
+                    connection.execute(
+                        "UPDATE telephony_offer SET outcome = 'answered', ended_at = %s WHERE id = %s",
+                        [until, offer_id],
+                    )
+                    connection.execute(
+                        "UPDATE telephony_connection SET wait_seconds = wait_seconds + 1 WHERE id = ("
+                        "SELECT connection_id FROM telephony_offer WHERE id = %s)",
+                        [offer_id],
+                    )
+                    connection.execute(
+                        "UPDATE telephony_agentstate SET ended_at = ended_at WHERE id = ("
+                        "SELECT id FROM telephony_agentstate WHERE agent_id = %s ORDER BY started_at DESC LIMIT 1)",
+                        [agent_id],
+                    )
+                    if is_noted:
+                        connection.execute(
+                            "INSERT INTO telephony_ledgerchange (agent_id, since, until) VALUES (%s, %s, %s)",
+                            [agent_id, since, until],
+                        )
+
+        quiet, noted = medians(100, lambda: end(is_noted=False), lambda: end(is_noted=True), warm_up=5)
+        table.add("20 calls end; bound: the same, and nobody looks", quiet, noted, 1.15)
+
+
+def main() -> None:
+    month = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
+    with service(0) as running:
+        print(f"filling in {month:,} connections of a month, and three years …", file=sys.stderr)
+        print(f"{timed(lambda: fill(running, month)):.0f} s", file=sys.stderr)
+        started = time.perf_counter()
+        manage(running.environment, "rebuild_rollups")
+        print(f"rebuilt in {time.perf_counter() - started:.0f} s", file=sys.stderr)
+        with running.connect() as connection:
+            connection.execute("VACUUM ANALYZE reports_rollup")
+            connection.execute("VACUUM ANALYZE telephony_ledgerchange")
+            connection.execute("CHECKPOINT")
+        measure(running, turns=11)
+
+
+if __name__ == "__main__":
+    main()

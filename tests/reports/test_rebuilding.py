@@ -1,0 +1,97 @@
+"""manage.py rebuild_rollups: from nothing, again, and after it was interrupted."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.core.management import call_command
+
+from callcentre.api.fields import zone
+from reports import rollup
+from reports.models import Rollup, StaleRollup
+from telephony.models import LedgerChange
+from tests.reports.asking import AGGREGATIONS, ask
+from tests.reports.reference import Reference
+from tests.reports.scenes import Cast, Scene, cast
+
+pytestmark = pytest.mark.django_db
+
+BASE = datetime(2026, 3, 28, 20, tzinfo=UTC)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """Rows that no verb has written."""
+    people: Cast = cast()
+    scene = Scene(people, BASE, 5)
+    scene.play()
+    return scene
+
+
+def assert_right(scene: Scene) -> None:
+    now = scene.now
+    for aggregation in AGGREGATIONS:
+        span = scene.span(aggregation)
+        expected = Reference(zone(), now).report(scene.cast.agents, span, aggregation)
+        assert ask(scene.cast.agents, span, aggregation, now) == expected
+
+
+def test_from_nothing_every_row_is_summed(scene: Scene) -> None:
+    call_command("rebuild_rollups")
+
+    assert set(Rollup.objects.values_list("level", flat=True)) >= {1, 2}
+    assert not LedgerChange.objects.exists()
+    assert_right(scene)
+
+
+def test_wrong_rows_do_not_outlive_it(scene: Scene) -> None:
+    call_command("rebuild_rollups")
+    right = list(Rollup.objects.order_by("level", "queue_id", "agent", "started_at").values_list("login_seconds"))
+    Rollup.objects.update(login_seconds=1, offered=77)
+
+    call_command("rebuild_rollups")
+
+    again = list(Rollup.objects.order_by("level", "queue_id", "agent", "started_at").values_list("login_seconds"))
+    assert again == right
+    assert_right(scene)
+
+
+def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    runs = 0
+    refresh = rollup.refresh
+
+    def refresh_twice() -> int:
+        nonlocal runs
+        runs += 1
+        if runs == 3:
+            raise Killed
+        return refresh()
+
+    # Agents of a year, a month at a time.
+    monkeypatch.setattr(rollup, "MOST_HOURS", 800)
+    from telephony.models import change_log
+
+    change_log.note_everything(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC))
+    before = rollup.hours_left()
+    with monkeypatch.context() as patch:
+        patch.setattr(rollup, "refresh", refresh_twice)
+        with pytest.raises(Killed):
+            call_command("rebuild_rollups")
+
+    between = rollup.hours_left()
+    assert 0 < between < before
+    assert_right(scene)
+
+    call_command("rebuild_rollups")
+
+    assert rollup.hours_left() == 0
+    assert not StaleRollup.objects.filter(level__in=[2, 3, 4]).exists()
+    assert_right(scene)
+
+
+def test_an_empty_service_has_nothing_to_sum(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("rebuild_rollups")
+
+    assert "nothing" in capsys.readouterr().out
