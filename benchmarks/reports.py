@@ -3,7 +3,7 @@
 python -m benchmarks.reports [CONNECTIONS of the month]
 
 200 agents; a month of so many connections, half of them in, and before it 35 months with a fiftieth of them. Sessions,
-states, chats and replies besides.
+states and chats besides. Where there is less time: a smaller month.
 """
 
 import sys
@@ -52,8 +52,9 @@ SELECT agent_id, begins, begins + interval '8 hours', 'logout' FROM shift;
 INSERT INTO telephony_agentstate (agent_id, kind, pause_id, started_at, ended_at, resumes_as)
 SELECT agent_id, CASE WHEN n % 4 = 3 THEN 'paused' ELSE 'free' END,
   CASE WHEN n % 4 = 3 THEN (SELECT id FROM pause WHERE place = n / 4 % 3) END,
-  begins + n * interval '30 minutes', begins + (n + 1) * interval '30 minutes', ''
-FROM shift, generate_series(0, 15) n;
+  begins + n * length, begins + (n + 1) * length, ''
+FROM (SELECT *, CASE WHEN is_last THEN 16 ELSE 4 END AS states FROM shift) s, generate_series(0, states - 1) n,
+  LATERAL (SELECT interval '8 hours' / states AS length) l;
 """
 # So many calls of each shift, every second one out, a third of those in vain; lengths of 5 to 400 seconds.
 _CALLS = """
