@@ -1,8 +1,8 @@
 """The agents work report over years: pages over HTTP against ready rows, and what it costs to keep it current.
 
-python -m benchmarks.reports [CONNECTIONS of the month]
+python -m benchmarks.reports [CONNECTIONS of the month [MONTHS]]
 
-200 agents; a month of so many connections, half of them in, and before it 35 months with a fiftieth of them. Sessions,
+200 agents; a month of so many connections, half of them in, and before it 35 with a fiftieth of them. Sessions,
 states and chats besides. Where there is less time: a smaller month.
 """
 
@@ -42,7 +42,7 @@ CREATE TEMP TABLE shift AS
 SELECT a.id AS agent_id, row_number() OVER (ORDER BY a.id) - 1 AS place,
   (d + interval '8 hours') AT TIME ZONE '{ZONE}' AS begins, d >= timestamp '{MONTH}' AS is_last
 FROM telephony_agent a, generate_series(
-  timestamp '{MONTH}' - interval '{MONTHS - 1} months', timestamp '{MONTH}' + interval '30 days', interval '1 day'
+  timestamp '{MONTH}' - interval '1 month' * %(earlier)s, timestamp '{MONTH}' + interval '30 days', interval '1 day'
 ) d
 WHERE extract(isodow FROM d) < 6;
 CREATE TEMP TABLE queue AS SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM telephony_queue;
@@ -82,16 +82,16 @@ SELECT id, queue_id, agent_id, created_at, answered_at, ended_at,
 FROM telephony_connection WHERE direction = 'INBOUND' ORDER BY created_at;
 INSERT INTO tickets_chat (id, client_name, client_email, queue_id, agent_id, created_at, closed_at)
 SELECT gen_random_uuid(), 'C', '', queue.id, agent_id, begins, begins + n * interval '1 hour'
-FROM shift, generate_series(1, 4) n JOIN queue ON queue.place = n;
+FROM shift, generate_series(1, 2) n JOIN queue ON queue.place = n;
 INSERT INTO tickets_chatmessage (chat_id, agent_id, body, created_at)
-SELECT id, agent_id, '?', created_at + n * interval '40 minutes' FROM tickets_chat, generate_series(1, 4) n;
+SELECT id, agent_id, '?', created_at + n * interval '40 minutes' FROM tickets_chat, generate_series(1, 2) n;
 """
 _TABLES = ("connection", "offer", "agentsession", "agentstate")
 
 
-def fill(running: Service, month: int) -> None:
+def fill(running: Service, month: int, months: int) -> None:
     with running.connect() as connection:
-        for statement in (_LIGHTER, _PEOPLE, _SHIFTS):
+        for statement in (_LIGHTER, _PEOPLE, _SHIFTS.replace("%(earlier)s", str(months - 1))):
             connection.execute(statement)
         row = connection.execute("SELECT count(*) FROM shift WHERE is_last").fetchone()
         assert row is not None
@@ -234,9 +234,10 @@ def _keeping(running: Service, table: Table) -> None:
 
 def main() -> None:
     month = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
+    months = int(sys.argv[2]) if len(sys.argv) > 2 else MONTHS
     with service(0) as running:
-        print(f"filling in {month:,} connections of a month, and three years …", file=sys.stderr)
-        print(f"{timed(lambda: fill(running, month)):.0f} s", file=sys.stderr)
+        print(f"filling in {month:,} connections of a month, {months} months …", file=sys.stderr)
+        print(f"{timed(lambda: fill(running, month, months)):.0f} s", file=sys.stderr)
         started = time.perf_counter()
         manage(running.environment, "rebuild_rollups")
         print(f"rebuilt in {time.perf_counter() - started:.0f} s", file=sys.stderr)

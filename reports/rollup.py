@@ -48,10 +48,15 @@ _MARK = """
 INSERT INTO reports_stalerollup (level, agent_id, started_at)
 SELECT * FROM unnest(%s::int[], %s::bigint[], %s::timestamptz[]) ON CONFLICT DO NOTHING
 """
-_DELETE = """
-DELETE FROM reports_rollup r USING unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) AS t(agent_id, a, b)
-WHERE r.level = %s AND r.agent_id = t.agent_id AND r.started_at >= t.a AND r.started_at < t.b
-"""
+# Named one by one, because the index of the rollups has them before the agent.
+EVERY_QUEUE = """(
+  SELECT 0::bigint AS id UNION ALL SELECT id FROM telephony_queue UNION ALL SELECT id FROM tickets_ticketqueue
+) queue"""
+_DELETE = f"""
+DELETE FROM reports_rollup r
+USING unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) AS t(agent_id, a, b), {EVERY_QUEUE}
+WHERE r.level = %s AND r.queue_id = queue.id AND r.agent_id = t.agent_id AND r.started_at >= t.a AND r.started_at < t.b
+"""  # noqa: S608
 _COLUMNS = column_names(Rollup)
 _OF_SUMS = [name for name in (*SUMS, *WRITTEN) if name != "not_answered"]
 

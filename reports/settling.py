@@ -12,7 +12,7 @@ from reports.builder import snapshot
 from reports.ledgers import Slots, Stretch
 from reports.measures import SUMS, WRITTEN, Measures
 from reports.periods import Level, end_of
-from reports.rollup import FINER, MOST_MARKS, REST, Sums, replace
+from reports.rollup import EVERY_QUEUE, FINER, MOST_MARKS, REST, Sums, replace
 
 _MARKS = """
 SELECT agent_id, started_at FROM reports_stalerollup WHERE level = %s AND started_at < %s ORDER BY started_at, agent_id
@@ -34,7 +34,9 @@ _FINER_ROWS = f"""
 SELECT r.queue_id, r.agent_id, t.a, r.has_time, r.first_login_at, r.last_logout_at, r.pause_ids, r.pause_counts,
   r.pause_seconds, r.call_lengths, r.call_counts, r.call_seconds, {", ".join(f"r.{name}" for name in _COLUMNS)}
 FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) AS t(agent_id, a, b)
-JOIN reports_rollup r ON r.level = %s AND r.agent_id = t.agent_id AND r.started_at >= t.a AND r.started_at < t.b
+CROSS JOIN {EVERY_QUEUE}
+JOIN reports_rollup r ON r.level = %s AND r.queue_id = queue.id AND r.agent_id = t.agent_id
+  AND r.started_at >= t.a AND r.started_at < t.b
 """  # noqa: S608  (names of columns)
 _DONE = """
 DELETE FROM reports_stalerollup s USING unnest(%s::bigint[], %s::timestamptz[]) AS t(agent_id, a)
