@@ -40,6 +40,10 @@ class Row(NamedTuple):
     measures: Measures
 
 
+# A plan for any arrays would be made for few agents and short stretches, and be kept for many and long ones.
+_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL plan_cache_mode = force_custom_plan"
+
+
 @contextmanager
 def snapshot() -> Iterator[None]:
     """All that is read in it is of one instant. Whoever has begun a transaction has decided what he sees."""
@@ -48,7 +52,7 @@ def snapshot() -> Iterator[None]:
         return
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            cursor.execute(_SNAPSHOT)
         yield
 
 
