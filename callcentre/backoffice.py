@@ -25,6 +25,14 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
         ],
     ),
     (
+        _("Tickets"),
+        [
+            (_("Tickets"), "confirmation_number", "tickets", "ticket"),
+            (_("Statuses of tickets"), "label", "tickets", "ticketstatus"),
+            (_("Categories"), "category", "tickets", "ticketcategory"),
+        ],
+    ),
+    (
         _("Telephony"),
         [
             (_("Agents"), "support_agent", "telephony", "agent"),
