@@ -162,6 +162,7 @@ class ErrorCode(enum.Enum):
     MERGE_WITH_ITSELF = 150011, _("A ticket cannot be merged into itself.")
     ADDRESS_MALFORMED = 150012, _("This is no e-mail address.")
     SPLIT_NEEDS_SOME = 150013, _("Some of the messages, and not all of them, can become a ticket of their own.")
+    NOT_FAILED = 150051, _("The message has not failed: it is on its way, or it was sent.")
     # Customers
     CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")
     COMPANY_NOT_FOUND = 151002, _("Company not found.")
@@ -169,6 +170,9 @@ class ErrorCode(enum.Enum):
     CUSTOM_FIELD_UNKNOWN = 151004, _('There is no custom field "%(name)s".')
     CUSTOM_FIELD_OPTION = 151005, _('Custom field "%(name)s" must be one of: %(choices)s.')
     CUSTOMER_MERGED = 151006, _("The customer was merged into another one.")
+    CUSTOMER_MERGED_WITH_ITSELF = 151007, _("A customer cannot be merged with himself.")
+    CUSTOMER_BUSY = 151008, _("Somebody is working with the customer right now: try again in a moment.")
+    CUSTOM_FIELD_IN_USE = 151009, _("%(count)s values of the field do not fit: %(values)s.")
     # Files
     FILE_NOT_FOUND = 152001, _("There is no unused file with this token.")
     FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")

@@ -1,11 +1,25 @@
+from collections.abc import Iterable
 from uuid import uuid4
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from telephony.models import Agent, Queue
+
+
+class ChatQuerySet(models.QuerySet["Chat"]):
+    def open(self) -> "ChatQuerySet":
+        return self.filter(closed_at=None)
+
+    def of_emails(self, emails: Iterable[str]) -> "ChatQuerySet":
+        """Those of clients with one of these addresses."""
+        ours = Q(pk__in=[])
+        for email in emails:
+            ours |= Q(client_email__iexact=email)
+        return self.filter(ours).exclude(client_email="")
 
 
 class Chat(models.Model):
@@ -25,6 +39,8 @@ class Chat(models.Model):
     answered_at = models.DateTimeField(_("answered"), null=True)
     closed_at = models.DateTimeField(_("closed"), null=True)
 
+    objects = ChatQuerySet.as_manager()
+
     class Meta:
         verbose_name = _("chat")
         verbose_name_plural = _("chats")
@@ -33,6 +49,7 @@ class Chat(models.Model):
             models.Index(fields=["-created_at", "-id"], name="chat_newest"),
             models.Index(fields=["agent", "closed_at"], condition=Q(closed_at__isnull=False), name="chat_closed"),
             models.Index(fields=["queue", "created_at"], condition=Q(closed_at=None), name="chat_open"),
+            models.Index(Upper("client_email"), condition=~Q(client_email=""), name="chat_client_email"),
         ]
 
     def __str__(self) -> str:
