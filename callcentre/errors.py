@@ -172,7 +172,7 @@ class ErrorCode(enum.Enum):
     CUSTOMER_MERGED = 151006, _("The customer was merged into another one.")
     CUSTOMER_MERGED_WITH_ITSELF = 151007, _("A customer cannot be merged with himself.")
     CUSTOMER_BUSY = 151008, _("Somebody is working with the customer right now: try again in a moment.")
-    CUSTOM_FIELD_IN_USE = 151009, _("%(count)s values of the field do not fit: %(values)s.")
+    CUSTOM_FIELD_IN_USE = 151009, _("The field has values: its type stays. Add another field instead.")
     # Files
     FILE_NOT_FOUND = 152001, _("There is no unused file with this token.")
     FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")

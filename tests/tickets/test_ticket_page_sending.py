@@ -114,7 +114,7 @@ def test_a_comment_is_no_reply(client, agent):
     message = ticket.messages.get()
     ticket.refresh_from_db()
     assert messages == ["The comment is there."]
-    assert (message.type, message.comment, message.agent, ticket.agent) == ("COMMENT", "He is cross", agent, agent)
+    assert (message.type, message.comment, message.agent, ticket.agent) == ("COMMENT", "He is cross", agent, None)
     assert (Dispatch.objects.count(), ticket.status.kind) == (0, "new")
 
 

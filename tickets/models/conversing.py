@@ -29,9 +29,13 @@ REPLYING = (Source.EMAIL, *MARKETPLACES)
 
 
 def lock(ticket: Ticket) -> Ticket:
-    """The ticket as it is now, ours until the transaction ends."""
-    related = ("status", "substatus", "queue", "agent", "customer")
-    return Ticket.objects.select_for_update(no_key=True, of=("self",)).select_related(*related).get(pk=ticket.pk)
+    """The ticket as it is now, ours until the transaction ends.
+
+    Its row alone is locked first: of two at once, the second would find no row at all where the first has changed what
+    was joined to it, such as the status.
+    """
+    Ticket.objects.select_for_update(no_key=True).only("pk").get(pk=ticket.pk)
+    return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
 
 
 def reply(
@@ -172,7 +176,7 @@ def comment(
             files,
             type=Message.Type.COMMENT,
             agent=agent,
-            author_name=agent.full_name if agent else "",
+            author_name=agent.full_name if agent else actor.name,
             comment=text,
             body_type=text_type,
             created_at=now,
