@@ -33,7 +33,14 @@ def test_a_conversation_is_shown_with_who_said_what_and_when():
 
     page = superuser().page(page_of(ticket))
 
-    for text in ("Broken kettle", "It does not boil", "Is it plugged in?", "He is cross", "Anna Nowak", "internal comment"):
+    for text in (
+        "Broken kettle",
+        "It does not boil",
+        "Is it plugged in?",
+        "He is cross",
+        "Anna Nowak",
+        "internal comment",
+    ):
         assert text in page
     assert "New → <strong>Waiting for customer" in page
     assert page.index("He is cross") < page.index("It does not boil")
@@ -217,18 +224,21 @@ def test_without_redis_nobody_is_named_and_nothing_fails(monkeypatch):
 
 
 def test_a_page_that_is_open_hears_of_what_is_new():
-    ticket = TicketFactory()
-    client = superuser()
-    seen = client.get(page_of(ticket)).context["seen"]
-    told = [client.post(page_of(ticket, "presence"), {"version": seen.version, "seen": seen.message}).json()["news"]]
+    ticket, client = TicketFactory(), superuser()
 
+    def told(seen):
+        return client.post(page_of(ticket, "presence"), {"version": seen.version, "seen": seen.message}).json()["news"]
+
+    first = client.get(page_of(ticket)).context["seen"]
+    unchanged = told(first)
     conversing.receive(ACTOR, ticket, body="<p>And?</p>")
-    told.append(client.post(page_of(ticket, "presence"), {"version": seen.version, "seen": seen.message}).json()["news"])
-    seen = client.get(page_of(ticket)).context["seen"]
+    written = told(first)
+    second = client.get(page_of(ticket)).context["seen"]
     editing.edit(ACTOR, ticket, tags=["a"])
-    told.append(client.post(page_of(ticket, "presence"), {"version": seen.version, "seen": seen.message}).json()["news"])
+    edited = told(second)
 
-    assert told == ["", "1 new entry in the conversation.", "Somebody has changed the ticket."]
+    expected = ("", "1 new entry in the conversation.", "Somebody has changed the ticket.")
+    assert (unchanged, written, edited) == expected
 
 
 def test_statuses_have_a_colour():

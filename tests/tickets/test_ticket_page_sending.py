@@ -285,7 +285,12 @@ def test_a_failed_message_is_sent_again_by_a_person(client, values):
     second = client.post(page_of(ticket), {"do": "send_again", "dispatch": dispatch.pk})
 
     dispatch.refresh_from_db()
-    assert (dispatch.state, dispatch.begun_at, dispatch.is_unknown, dispatch.attempt_count) == ("queued", None, False, 0)
+    assert (dispatch.state, dispatch.begun_at, dispatch.is_unknown, dispatch.attempt_count) == (
+        "queued",
+        None,
+        False,
+        0,
+    )
     assert messages_of(first)[0] == "The message is sent again."
     assert messages_of(second)[-1] == "The message has not failed: it is on its way, or it was sent."
     assert ticket.history.filter(action="send_again").count() == 1

@@ -102,7 +102,7 @@ class ComposerForm(forms.Form):
         body = self.fields["body"].widget.attrs
         body["aria-label"] = str(self.fields["body"].label)
         if is_html:
-            body |= {"data-editor": "1", "data-height": "220"}
+            body |= {"data-editor": "1", "data-height": "150"}
 
     def clean_body(self) -> str:
         body: str = self.cleaned_data["body"].replace("\r\n", "\n")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db.models import Q
 from django.utils.html import conditional_escape, format_html
@@ -139,32 +140,34 @@ _DOCUMENT = """<!DOCTYPE html><html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src {images}; style-src 'unsafe-inline'">
 <meta name="referrer" content="no-referrer"><base target="_blank">
 <style>
-html {{ background: #fff; color: #1f2937; overflow: hidden; }}
+html {{ background: transparent; color: #1f2937; overflow: hidden; }}
 body {{ font: 14px/1.55 Inter, system-ui, sans-serif; margin: 0; overflow-wrap: anywhere; }}
 body > :first-child {{ margin-top: 0; }} body > :last-child {{ margin-bottom: 0; }}
 p {{ margin: 0 0 .75em; }} img {{ height: auto; max-width: 100%; }} table {{ max-width: 100%; }} a {{ color: #2563eb; }}
 blockquote {{ border-left: 3px solid #d1d5db; margin: .5em 0; padding-left: .75em; }}
 pre {{ white-space: pre-wrap; }} .scroll {{ overflow-x: auto; }}
 summary {{ color: #6b7280; cursor: pointer; margin-top: .75em; }}
-.dark {{ background: transparent; color: #d1d5db; }} .dark a {{ color: #60a5fa; }}
+.dark {{ color: #d1d5db; }} .dark a {{ color: #60a5fa; }}
 .dark font {{ color: inherit; }} .dark summary {{ color: #9ca3af; }} .dark blockquote {{ border-color: #4b5563; }}
-</style></head><body><div class="scroll">{body}{quoted}</div></body></html>"""
+{hidden}</style></head><body><div class="scroll">{body}{quoted}</div></body></html>"""
 
 
 def document_of(message: Message, body: str, pictures: str, *, with_images: bool) -> str:
     """What was sanitised when it came, in a page that could do nothing were it not."""
+    folder = urlsplit(pictures).path
     by_id = {file.content_id: file.token for file in message.files.all() if file.content_id}
 
     def picture(found: re.Match[str]) -> str:
         token = by_id.get(found[2])
-        return f"{found[1]}{pictures}{token}?inline=1" if token else f"{found[1]}about:blank"
+        return f"{found[1]}{folder}{token}?inline=1" if token else f"{found[1]}about:blank"
 
     quoted = ""
     if message.quoted:
         label = conditional_escape(_now("Show quoted text"))
         quoted = f"<details><summary>{label}</summary>{_CID.sub(picture, message.quoted)}</details>"
     images = f"{pictures} https: http:" if with_images else pictures
-    return _DOCUMENT.format(images=images, body=_CID.sub(picture, body), quoted=quoted)
+    hidden = "" if with_images else "img[src^='http'], img[src^='//'] { display: none; }"
+    return _DOCUMENT.format(images=images, hidden=hidden, body=_CID.sub(picture, body), quoted=quoted)
 
 
 def sending_of(message: Message) -> Sending | None:

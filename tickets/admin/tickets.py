@@ -10,7 +10,7 @@ from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Least
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
@@ -127,9 +127,7 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketPage, UncountedMixin, 
     list_select_related = ("status", "substatus", "queue", "agent", "customer")
     list_before_template = "admin/tickets/ticket_views.html"
     search_fields = ("id",)
-    search_help_text = _(
-        "Number; e-mail, phone, name or identifier of the customer; value of a custom field; words of the subject"
-    )
+    search_help_text = _("Number, e-mail, phone, name, custom field, words of the subject")
     sentences = {
         ErrorCode.EMPTY: _("This field cannot be empty."),
         ErrorCode.NOT_NUMBER: _("This is no number."),
@@ -178,8 +176,8 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketPage, UncountedMixin, 
 
     @display(description=_("subject"))
     def title(self, ticket: Ticket) -> str:
-        tags = "".join(format_html(' <span class="tk-label">{}</span>', tag) for tag in ticket.tags[:3])
-        return format_html('<span class="tk-title">{}</span>', ticket.subject) + tags
+        tags = format_html_join("", ' <span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3]))
+        return format_html('<span class="tk-title">{}</span>{}', ticket.subject, tags)
 
     @display(description=_("customer"))
     def from_whom(self, ticket: Ticket) -> str:
