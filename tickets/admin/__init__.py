@@ -1,5 +1,29 @@
 """The tickets' part of the admin."""
 
-from tickets.admin import statuses, tickets
+from tickets.admin import (
+    chats,
+    companies,
+    custom_fields,
+    customer_history,
+    customers,
+    files,
+    ratings,
+    replies,
+    statuses,
+    ticket_queues,
+    tickets,
+)
 
-__all__ = ["statuses", "tickets"]
+__all__ = [
+    "chats",
+    "companies",
+    "custom_fields",
+    "customer_history",
+    "customers",
+    "files",
+    "ratings",
+    "replies",
+    "statuses",
+    "ticket_queues",
+    "tickets",
+]

@@ -29,6 +29,12 @@ class TicketStatusAdmin(Admin):
         """Tickets have moved by it: closed ones have a time of closing, merged ones lead to another."""
         return ("kind",) if obj else ()
 
+    def has_delete_permission(self, request: HttpRequest, obj: TicketStatus | None = None) -> bool:
+        """Of each kind there is always one: tickets move to it by themselves."""
+        if obj is not None and not TicketStatus.objects.filter(kind=obj.kind).exclude(pk=obj.pk).exists():
+            return False
+        return bool(super().has_delete_permission(request, obj))
+
 
 @admin.register(TicketCategory)
 class TicketCategoryAdmin(Admin):

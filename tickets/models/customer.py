@@ -29,6 +29,10 @@ class Company(TimestampedModel):
         verbose_name = _("company")
         verbose_name_plural = _("companies")
         ordering = ["name", "id"]
+        indexes = [
+            models.Index(fields=["name", "id"], name="company_names"),
+            GinIndex(OpClass(Upper("name"), name="gin_trgm_ops"), name="company_search"),
+        ]
 
     def __str__(self) -> str:
         return self.name
