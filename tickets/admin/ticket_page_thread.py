@@ -142,10 +142,10 @@ _DOCUMENT = """<!DOCTYPE html><html><head><meta charset="utf-8">
 <style>
 html {{ background: transparent; color: #1f2937; overflow: hidden; }}
 body {{ font: 14px/1.55 Inter, system-ui, sans-serif; margin: 0; overflow-wrap: anywhere; }}
-body > :first-child {{ margin-top: 0; }} body > :last-child {{ margin-bottom: 0; }}
 p {{ margin: 0 0 .75em; }} img {{ height: auto; max-width: 100%; }} table {{ max-width: 100%; }} a {{ color: #2563eb; }}
 blockquote {{ border-left: 3px solid #d1d5db; margin: .5em 0; padding-left: .75em; }}
-pre {{ white-space: pre-wrap; }} .scroll {{ overflow-x: auto; }}
+pre {{ white-space: pre-wrap; }} .scroll > :first-child {{ margin-top: 0; }} .scroll > :last-child {{ margin-bottom: 0; }}
+.scroll {{ overflow-x: auto; }}
 summary {{ color: #6b7280; cursor: pointer; margin-top: .75em; }}
 .dark {{ color: #d1d5db; }} .dark a {{ color: #60a5fa; }}
 .dark font {{ color: inherit; }} .dark summary {{ color: #9ca3af; }} .dark blockquote {{ border-color: #4b5563; }}
