@@ -63,8 +63,11 @@ def ids_found(text: str) -> list[int]:
     text = text.strip().replace("\0", "")
     if not text:
         return []
-    found = [*_by_number(text), *_by_custom_field(text), *_of_customers(_customers(text))]
-    found += _by_sender(text) if "@" in text else _by_subject(text)
+    found = [*_by_number(text), *_by_custom_field(text)]
+    # Few digits are a ticket's number: no name, no phone number, and in half of all subjects.
+    if not re.fullmatch(r"\[?#?[0-9]{1,5}\]?", text):
+        found += _of_customers(customer_search.ids_found(text))
+        found += _by_sender(text) if "@" in text else _by_subject(text)
     return list(dict.fromkeys(found))[:MAX_FOUND]
 
 
@@ -83,11 +86,6 @@ def _by_custom_field(text: str) -> list[int]:
             continue
         wanted |= Q(custom_fields__contains={str(field.pk): value})
     return _last_changed(Ticket.objects.filter(wanted)) if wanted else []
-
-
-def _customers(text: str) -> list[int]:
-    """Few digits are a ticket's number, and no customer's."""
-    return [] if text.isdecimal() and len(text) < 6 else customer_search.ids_found(text)
 
 
 def _of_customers(customer_ids: Iterable[int]) -> list[int]:
