@@ -7,6 +7,10 @@ class CustomFieldQuerySet(models.QuerySet["CustomField"]):
     def of(self, owner: str) -> "CustomFieldQuerySet":
         return self.filter(owner=owner, is_active=True)
 
+    def keys_of(self, owner: str) -> dict[str, str]:
+        """Name of each -> the key under which values are kept, in order."""
+        return {name: str(pk) for name, pk in self.of(owner).values_list("name", "pk")}
+
 
 class CustomField(models.Model):
     """A field that this company wants on tickets or on customers beside those that all have.
