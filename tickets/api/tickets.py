@@ -1,12 +1,13 @@
 from typing import Any
 
 from django.db import connection
+from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.fields import Reject, parse_boolean
-from callcentre.api.pagination import LimitOffset
+from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import Fault
 from tickets.api.filters import TicketFilterSet
@@ -30,7 +31,18 @@ from tickets.models.reading import read_tickets
 
 
 class TicketPages(LimitOffset):
-    """All tickets are counted as they come and go; those of a filter when they are asked for."""
+    """All tickets are counted as they come and go; those of a filter when they are asked for, and fill a page."""
+
+    def page(self, queryset: QuerySet[Ticket], request: Request, *, with_custom_fields: bool) -> list[dict[str, Any]]:
+        limit, offset = limit_and_offset(request.query_params, [])
+        if queryset.query.is_empty():
+            self.count = 0
+            return []
+        keys = self.keys_of_page(queryset, request) if offset else queryset.values("pk")[:limit]
+        result = [] if keys is None else read_tickets(keys, with_custom_fields=with_custom_fields)
+        if not offset:
+            self.count = len(result) if len(result) < limit else self.count_of(queryset)
+        return result
 
     def count_of(self, queryset: Any) -> int:
         if queryset.query.where:
@@ -51,10 +63,8 @@ class TicketViewSet(ApiViewSet):
         faults = paginator.faults(request)
         include = _flag(request, "include_custom_fields", faults)
         tickets = TicketFilterSet.filtered(request, Ticket.objects.all(), faults)
-        keys = paginator.keys_of_page(tickets, request)
-        return paginator.get_paginated_response(
-            read_tickets(keys, with_custom_fields=include) if keys is not None else []
-        )
+        page = paginator.page(tickets, request, with_custom_fields=include)
+        return paginator.get_paginated_response(page)
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(TicketInput)
@@ -93,10 +103,10 @@ def ticket_or_404(ticket_id: str) -> Ticket:
     """Only the key of it: the verbs lock the ticket, and read it then."""
     if not (ticket_id.isascii() and ticket_id.isdecimal() and len(ticket_id) < 19):
         raise Http404
-    ticket = Ticket.objects.only("pk").filter(pk=int(ticket_id)).first()
-    if ticket is None:
-        raise Http404
-    return ticket
+    try:
+        return Ticket.objects.only("pk").get(pk=int(ticket_id))
+    except Ticket.DoesNotExist as error:
+        raise Http404 from error
 
 
 def _flag(request: Request, name: str, faults: list[Fault]) -> bool:

@@ -1,6 +1,8 @@
 from django.contrib.postgres.fields import ArrayField
-from django.db import models
+from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
+
+_KEYS = 'SELECT name, id::text FROM tickets_customfield WHERE owner = %s AND is_active ORDER BY "order", id'
 
 
 class CustomFieldQuerySet(models.QuerySet["CustomField"]):
@@ -9,7 +11,9 @@ class CustomFieldQuerySet(models.QuerySet["CustomField"]):
 
     def keys_of(self, owner: str) -> dict[str, str]:
         """Name of each -> the key under which values are kept, in order."""
-        return {name: str(pk) for name, pk in self.of(owner).values_list("name", "pk")}
+        with connection.cursor() as cursor:
+            cursor.execute(_KEYS, [owner])
+            return dict(cursor.fetchall())
 
 
 class CustomField(models.Model):
