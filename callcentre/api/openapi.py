@@ -15,6 +15,7 @@ from callcentre.api.serializers import Input
 from callcentre.errors import ErrorCode
 
 Schema = dict[str, Any]
+JSON = "application/json"
 MINUTE_PATTERN = r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2})?$"
 INSTANT = "`YYYY-MM-DD`, `YYYY-MM-DD hh:mm` or `YYYY-MM-DD hh:mm:ss`"
 
@@ -271,9 +272,11 @@ class Operation:
     body: type[Input] | Schema | None = None
     is_partial: bool = False
     request_example: Any = None
+    request_type: str = JSON
     # None: an empty answer.
     answer: Schema | None = None
     answer_description: str = ""
+    answer_type: str = JSON
     status: int = 0
     answer_example: Any = None
     filter_set: type[filters.FilterSet] | None = None

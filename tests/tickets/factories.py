@@ -1,8 +1,11 @@
 """Factories of the tickets app: each makes a row that is right by itself; traits name states."""
 
 from datetime import time, timedelta
+from hashlib import sha256
 
 import factory
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from callcentre.phone import normalise
@@ -261,17 +264,20 @@ class ReceivedMailFactory(factory.django.DjangoModelFactory[ReceivedMail]):
 
 
 class StoredFileFactory(factory.django.DjangoModelFactory[StoredFile]):
+    """A file whose content is in the storage; temporary, unless it is given a message."""
+
     class Meta:
         model = StoredFile
 
     token = factory.Sequence(lambda n: f"token-{n}")
     filename = "invoice.pdf"
     content_type = "application/pdf"
-    size = 1000
-    sha256 = factory.Sequence(lambda n: f"{n:064x}")
-    path = factory.LazyAttribute(lambda file: f"files/2026/01/01/{file.token}")
+    size = factory.LazyAttribute(lambda file: len(file.content))
+    sha256 = factory.LazyAttribute(lambda file: sha256(file.content).hexdigest())
+    path = factory.LazyAttribute(lambda file: default_storage.save(f"files/{file.token}", ContentFile(file.content)))
 
     class Params:
+        content = b"abc"
         attached = factory.Trait(message=factory.SubFactory(MessageFactory))
 
 

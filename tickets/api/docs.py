@@ -200,7 +200,7 @@ document(
         is_extension=True,
         body=TicketEditInput,
         is_partial=True,
-        request_example={"user_login": "agent1", "status_id": "5", "custom_fields": {"priority": "high"}},
+        request_example={"user_login": "agent1", "status_id": 5, "custom_fields": {"priority": "high"}},
         errors=CHOICES | {ErrorCode.TICKET_MERGED: ""},
     ),
     comment=Operation(

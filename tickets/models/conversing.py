@@ -38,6 +38,12 @@ def lock(ticket: Ticket) -> Ticket:
     return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
 
 
+def _lock_for_comment(ticket: Ticket) -> Ticket:
+    """As much of it as a comment needs to know."""
+    columns = ("created_at", "customer_id", "merged_into_id")
+    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
+
+
 def reply(
     actor: Actor,
     ticket: Ticket,
@@ -162,7 +168,7 @@ def comment(
     faults = list(faults)
     with transaction.atomic():
         now = timezone.now()
-        ticket = lock(ticket)
+        ticket = _lock_for_comment(ticket)
         agent = _agent(agent_login, faults)
         _check_ticket(ticket, None, now, faults)
         text = _body(text, text_type, faults, field="comment")

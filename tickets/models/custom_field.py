@@ -8,10 +8,18 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid
 
+_KEYS = 'SELECT name, id::text FROM tickets_customfield WHERE owner = %s AND is_active ORDER BY "order", id'
+
 
 class CustomFieldQuerySet(models.QuerySet["CustomField"]):
     def of(self, owner: str) -> "CustomFieldQuerySet":
         return self.filter(owner=owner, is_active=True)
+
+    def keys_of(self, owner: str) -> dict[str, str]:
+        """Name of each -> the key under which values are kept, in order."""
+        with connection.cursor() as cursor:
+            cursor.execute(_KEYS, [owner])
+            return dict(cursor.fetchall())
 
 
 class CustomField(models.Model):
