@@ -162,6 +162,7 @@ class ErrorCode(enum.Enum):
     MERGE_WITH_ITSELF = 150011, _("A ticket cannot be merged into itself.")
     ADDRESS_MALFORMED = 150012, _("This is no e-mail address.")
     SPLIT_NEEDS_SOME = 150013, _("Some of the messages, and not all of them, can become a ticket of their own.")
+    NOT_RESENT = 150101, _("The message was sent, or may just be being sent: it cannot be sent again.")
     # Customers
     CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")
     COMPANY_NOT_FOUND = 151002, _("Company not found.")

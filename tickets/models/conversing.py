@@ -19,7 +19,7 @@ from tickets import events, html
 from tickets.mail_ids import new_header_id
 from tickets.models.attaching import attach, find_unused
 from tickets.models.file import StoredFile
-from tickets.models.mail import Dispatch
+from tickets.models.dispatch import Dispatch
 from tickets.models.message import Message
 from tickets.models.moving import Kind, move, status_of_kind
 from tickets.models.ticket import Source, Ticket

@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Func, Q, Value
@@ -42,6 +43,16 @@ class TicketQueue(TimestampedModel):
     signature = models.TextField(_("signature"), blank=True, help_text=_("HTML that ends every reply."))
     template = models.TextField(
         _("template"), blank=True, help_text=_("HTML around a reply; {{ body }} and {{ signature }} stand in it.")
+    )
+    language = models.CharField(
+        _("language"),
+        max_length=10,
+        choices=settings.LANGUAGES,
+        default=settings.LANGUAGE_CODE,
+        help_text=_("Of what the service itself writes to customers."),
+    )
+    asks_for_rating = models.BooleanField(
+        _("asks for ratings"), default=False, help_text=_("Each reply ends with a link by which it is rated.")
     )
     acknowledges = models.BooleanField(_("acknowledges new mail"), default=False)
     acknowledgement = models.TextField(_("acknowledgement"), blank=True, help_text=_("HTML of that mail."))
