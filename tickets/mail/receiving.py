@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from callcentre.actor import Actor
 from callcentre.errors import Invalid
+from tickets.mail.acknowledging import acknowledge
 from tickets.mail.composing import ticket_of_subject
 from tickets.mail.folding import fold
 from tickets.mail.parsing import Mail, Unreadable, parse
@@ -95,7 +96,7 @@ def _process(received: ReceivedMail) -> None:
         mail = parse(content.read())
     received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
     ReceivedMail.objects.filter(pk=received.pk).update(
-        header_id=mail.header_id, sender=mail.sender, subject=mail.subject
+        header_id=mail.header_id, sender=mail.sender, subject=mail.subject, recipients=mail.recipients
     )
     if ticket_of(mail.header_id) is not None:
         raise Needless("it is a mail of our own")
@@ -136,7 +137,7 @@ def _of_bounce(mail: Mail) -> Message | None:
     dispatch = bounced.select_related("message__ticket").first()
     if dispatch is None:
         raise Quarantine("a bounce of no mail of ours")
-    bounced.update(bounced_at=timezone.now())
+    dispatch.bounce(MAIL, mail.subject)
     return _reply(_current(dispatch.message.ticket), mail)
 
 
@@ -156,7 +157,9 @@ def _store(mail: Mail, queue: TicketQueue) -> Message:
         queue_id=queue.pk,
         is_automatic=mail.is_automatic,
     )
-    return ticket.messages.get()
+    message = ticket.messages.get()
+    acknowledge(ticket)
+    return message
 
 
 def _reply(ticket: Ticket, mail: Mail) -> Message:
