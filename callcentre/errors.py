@@ -162,6 +162,8 @@ class ErrorCode(enum.Enum):
     MERGE_WITH_ITSELF = 150011, _("A ticket cannot be merged into itself.")
     ADDRESS_MALFORMED = 150012, _("This is no e-mail address.")
     SPLIT_NEEDS_SOME = 150013, _("Some of the messages, and not all of them, can become a ticket of their own.")
+    MAIL_NOT_QUARANTINED = 150201, _("The mail is not in quarantine any more.")
+    MAIL_OUT_OF_REACH = 150202, _("The mailbox has been numbered anew: the mail cannot be found in it any more.")
     NOT_RESENT = 150101, _("The message was sent, or may just be being sent: it cannot be sent again.")
     # Customers
     CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")

@@ -4,8 +4,9 @@ from telephony.models import Agent
 from tickets import html
 from tickets.addresses import is_address
 from tickets.filling import fill, values_for
-from tickets.models.mail import CannedReply, ReceivedMail
+from tickets.models.mail import CannedReply
 from tickets.models.message import Message
+from tickets.models.received_mail import ReceivedMail
 from tickets.models.ticket import Ticket
 from tickets.models.ticket_queue import TicketQueue
 

@@ -1,75 +1,16 @@
-"""Mail that came, and what replies are made with."""
+"""What replies are made with, and the addresses that were told that their mail has come."""
 
 from datetime import datetime, timedelta
 
-from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.crypto import EncryptedTextField
 from callcentre.models import TimestampedModel
-from tickets.models.message import Message
 from tickets.models.ticket import Source
 from tickets.models.ticket_queue import TicketQueue
 from webhooks.signing import new_secret
-
-
-class ReceivedMail(models.Model):
-    """A mail as it came, whole, and what became of it. The same mail twice is one row.
-
-    In quarantine is what could not become a message: with the reason, and to be tried again by a person.
-    """
-
-    class Outcome(models.TextChoices):
-        RECEIVED = "received", _("received")
-        STORED = "stored", _("became a message")
-        IGNORED = "ignored", _("needs no message")
-        QUARANTINED = "quarantined", _("in quarantine")
-
-    # Of the raw mail, together with the queue: how a mail that comes twice is known.
-    sha256 = models.CharField(max_length=64)
-    queue = models.ForeignKey(
-        TicketQueue,
-        models.PROTECT,
-        null=True,
-        related_name="received_mails",
-        db_index=False,
-        verbose_name=_("ticket queue"),
-    )
-    # Headers, as far as they could be read.
-    header_id = models.CharField(max_length=255, blank=True)
-    sender = models.CharField(_("from"), max_length=320, blank=True)
-    subject = models.CharField(_("subject"), max_length=500, blank=True)
-    # Lower-cased addresses of To and Cc: whom a reply to all goes to.
-    recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True)
-    # Of the raw mail in the storage, and its size in bytes.
-    path = models.CharField(max_length=200)
-    size = models.BigIntegerField(_("size in bytes"))
-    outcome = models.CharField(_("outcome"), max_length=12, choices=Outcome, default=Outcome.RECEIVED)
-    reason = models.CharField(_("reason"), max_length=500, blank=True)
-    message = models.ForeignKey(
-        Message, models.SET_NULL, null=True, related_name="received_mails", verbose_name=_("message")
-    )
-    received_at = models.DateTimeField(_("received"), default=timezone.now)
-
-    class Meta:
-        verbose_name = _("received mail")
-        verbose_name_plural = _("received mails")
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(fields=["sha256", "queue"], nulls_distinct=False, name="receivedmail_is_unique")
-        ]
-        indexes = [
-            models.Index(fields=["header_id"], condition=~Q(header_id=""), name="receivedmail_header_id"),
-            models.Index(
-                fields=["-id"], condition=Q(outcome__in=["received", "quarantined"]), name="receivedmail_open"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.subject or self.header_id
 
 
 class CannedReply(TimestampedModel):
