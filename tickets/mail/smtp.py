@@ -99,7 +99,12 @@ def _watch(backend: BaseEmailBackend, begin: Callable[[], None]) -> Refusals:
         code, text = smtp.docmd("DATA")
         if code != 354:
             raise smtplib.SMTPDataError(code, text)
-        begin()
+        try:
+            begin()
+        except BaseException:
+            # The server waits for the message: it takes no QUIT now.
+            smtp.close()
+            raise
         _transmit(smtp, _DOT.sub(b"..", message).removesuffix(b"\r\n") + b"\r\n.\r\n")
         code, text = smtp.getreply()
         return code, text
