@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
 from django.db import connection, models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +11,8 @@ from callcentre.crypto import EncryptedTextField
 from callcentre.models import TimestampedModel
 from tickets.models.ticket import Source
 from tickets.models.ticket_queue import TicketQueue
-from webhooks.signing import new_secret
+from webhooks.rules import TARGET_FAULTS
+from webhooks.transport import TargetError, check_target, new_secret
 
 
 class CannedReply(TimestampedModel):
@@ -60,6 +62,13 @@ class Marketplace(TimestampedModel):
 
     def __str__(self) -> str:
         return self.get_source_display()
+
+    def clean(self) -> None:
+        """The rule that webhooks have: nothing inside our own network."""
+        try:
+            check_target(self.url)
+        except TargetError as error:
+            raise ValidationError({"url": str(TARGET_FAULTS[error.code].text)}) from error
 
 
 class AcknowledgedAddress(models.Model):
