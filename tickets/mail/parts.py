@@ -128,22 +128,19 @@ def _read_leaf(part: Message, content: Content) -> None:
         _add_text(text_of(part), kind == "text/html", content)
         return
     data = bytes_of(part)
-    if kind in ("application/ms-tnef", "application/vnd.ms-tnef") or filename.lower() == "winmail.dat":
-        files = tnef.files(data)
-        if files:
-            content.attachments += [
-                Attachment(_named(clean_name(printable(name)), number), inner, printable(content_id)[:255])
-                for number, (name, inner, content_id) in enumerate(files[:MOST_FILES], start=1)
-            ]
-            return
+    is_tnef = kind in ("application/ms-tnef", "application/vnd.ms-tnef") or filename.lower() == "winmail.dat"
+    if is_tnef and (files := tnef.files(data)[:MOST_FILES]):
+        content.attachments += [_attachment(file, number) for number, file in enumerate(files, start=1)]
+        return
     if data or filename:
         content_id = header(part, "Content-ID").strip("<> ")[:255]
         name = filename or _name_for(part, len(content.attachments) + 1)
         content.attachments.append(Attachment(name, data, content_id))
 
 
-def _named(name: str, number: int) -> str:
-    return name[:255] or f"part-{number}.bin"
+def _attachment(file: tnef.File, number: int) -> Attachment:
+    name = clean_name(printable(file.name))[:255] or f"part-{number}.bin"
+    return Attachment(name, file.content or b"", printable(file.content_id)[:255])
 
 
 def _add_text(text: str, is_html: bool, content: Content) -> None:
@@ -159,7 +156,7 @@ def filename_of(part: Message) -> str:
     """The name alone, however it was written; "" for none."""
     for name in ("Content-Disposition", "Content-Type"):
         # Bytes of another character set would be lost in the parameters.
-        value = part.get(name)
+        value: Any = part.get(name)
         if value is not None and not isinstance(value, str):
             part.replace_header(name, header(part, name))
     try:

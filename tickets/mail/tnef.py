@@ -6,6 +6,7 @@ left to the caller, who keeps the winmail.dat as it is.
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 _SIGNATURE = b"\x78\x9f\x3e\x22"
 _BEGIN, _TITLE, _DATA, _PROPERTIES = 0x9002, 0x8010, 0x800F, 0x9005
@@ -18,28 +19,31 @@ _TEXT, _UNICODE = 0x1E, 0x1F
 _MANY = 0x1000
 
 
-def files(raw: bytes) -> list[tuple[str, bytes, str]]:
-    """(name, content, content id) of each; none where this is no TNEF or is cut off."""
+@dataclass(slots=True)
+class File:
+    name: str = ""
+    content: bytes | None = None
+    content_id: str = ""
+
+
+def files(raw: bytes) -> list[File]:
+    """Each that has a content; none where this is no TNEF or is cut off."""
     if not raw.startswith(_SIGNATURE):
         return []
-    found: list[dict[str, bytes | str]] = []
+    found: list[File] = []
     try:
         for attribute, data in _attributes(raw):
             if attribute == _BEGIN:
-                found.append({})
+                found.append(File())
             elif found and attribute == _DATA:
-                found[-1]["content"] = data
+                found[-1].content = data
             elif found and attribute == _TITLE:
-                found[-1].setdefault("name", _text(data))
+                found[-1].name = found[-1].name or _text(data)
             elif found and attribute == _PROPERTIES:
-                found[-1] |= _names(data)
+                _name(found[-1], data)
     except (struct.error, ValueError):
         return []
-    return [
-        (str(each.get("name", "")), bytes(each["content"]), str(each.get("id", "")))
-        for each in found
-        if "content" in each
-    ]  # type: ignore[arg-type]
+    return [each for each in found if each.content is not None]
 
 
 def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
@@ -55,18 +59,16 @@ def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
         place += 9 + length + 2
 
 
-def _names(data: bytes) -> dict[str, str]:
-    """The names among MAPI properties. What follows one that cannot be read is left out."""
-    names: dict[str, str] = {}
+def _name(file: File, data: bytes) -> None:
+    """By the MAPI properties. What follows one that cannot be read is left out."""
     try:
         for identifier, value in _properties(data):
             if identifier == _LONG_NAME and value:
-                names["name"] = value
+                file.name = value
             elif identifier == _CONTENT_ID:
-                names["id"] = value
+                file.content_id = value
     except (struct.error, ValueError):
-        return names
-    return names
+        return
 
 
 def _properties(data: bytes) -> Iterator[tuple[int, str]]:

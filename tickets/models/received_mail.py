@@ -133,7 +133,7 @@ class ReceivedMail(models.Model):
         return locked
 
     def _ask_for_again(self) -> None:
-        queue = TicketQueue.objects.select_for_update().get(pk=self.queue_id)
+        queue = TicketQueue.objects.select_for_update(no_key=True, of=("self",)).get(received_mails=self)
         if queue.imap_validity != self.imap_validity or self.imap_uid is None:
             raise Conflict(ErrorCode.MAIL_OUT_OF_REACH)
         queue.imap_pending = sorted({*queue.imap_pending, self.imap_uid})
