@@ -207,9 +207,9 @@ class _Reader:
             self._last_uid = max([self._last_uid, *passed])
             self._remember()
         if taken:
-            # So that people see it; whether we may is the server's affair.
-            with suppress(ImapToolsError):
-                mailbox.flag([str(uid) for uid in taken], ["\\Seen"], True)
+            # So that people see it; where we may not, it stays unread. Not by mailbox.flag(), which removes what others
+            # have marked as deleted.
+            mailbox.client.uid("store", ",".join(str(uid) for uid in taken), "+FLAGS", "(\\Seen)")
 
     def _remember(self) -> None:
         """How far it is read. What a person wants to have fetched again meanwhile stays among the pending."""
