@@ -1,17 +1,14 @@
 """The raw mail in the storage, before anything is made of it: what was kept outlives the machine's power."""
 
 import hashlib
-import os
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from tickets.storing import FOLDER, TooLong
+from tickets.storing import FOLDER, TooLong, write_through
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +29,5 @@ def keep(stream: IO[bytes], limit: int, queue_id: int | None) -> Kept:
     # By days, as the files of messages: what was left behind without a row is found by looking at one.
     wanted = f"{FOLDER}/{timezone.now():%Y/%m/%d}/{sha256}-{queue_id or 0}"
     path = default_storage.save(wanted, ContentFile(raw))
-    _write_through(path)
+    write_through(path)
     return Kept(path, sha256, raw, path == wanted)
-
-
-def _write_through(path: str) -> None:
-    """Down to the disk, with its name. A storage that is no folder of ours does so by itself."""
-    with suppress(NotImplementedError):
-        local = Path(default_storage.path(path))
-        for each in (local, local.parent):
-            descriptor = os.open(each, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
