@@ -293,7 +293,7 @@ def test_a_failed_message_is_sent_again_by_a_person(client, values):
     )
     assert messages_of(first)[0] == "The message is sent again."
     assert messages_of(second)[-1] == "The message has not failed: it is on its way, or it was sent."
-    assert ticket.history.filter(action="send_again").count() == 1
+    assert ticket.history.filter(action="resend").count() == 1
     assert client.post(page_of(TicketFactory()), {"do": "send_again", "dispatch": dispatch.pk}).status_code == 404
 
 

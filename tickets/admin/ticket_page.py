@@ -35,7 +35,6 @@ from tickets.admin.ticket_page_side import (
 )
 from tickets.admin.ticket_page_thread import entry_of, thread_of
 from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus, conversing, editing
-from tickets.models.resending import send_again
 
 ICONS: dict[str, str] = {
     Source.EMAIL: "mail",
@@ -323,7 +322,7 @@ class TicketPage:
         if dispatch is None:
             raise Http404
         try:
-            send_again(actor_of(request), dispatch)
+            dispatch.resend(actor_of(request))
             self.message_user(request, _now("The message is sent again."), messages.SUCCESS)
         except REFUSALS as refusal:
             self.say_refused(request, refusal)

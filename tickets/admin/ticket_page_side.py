@@ -37,7 +37,7 @@ ACTIONS = {
     "merge": _("merged"),
     "split": _("split"),
     "connect": _("connected"),
-    "send_again": _("sent again"),
+    "resend": _("sent again"),
 }
 
 
