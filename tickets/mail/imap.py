@@ -52,6 +52,10 @@ _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 
 
+class Refused(Exception):
+    """The server does not let us in."""
+
+
 def poll(queue_id: int) -> int:
     """Take in what is new in the queue's mailbox; how many mails. Nothing where another worker is at it, or where it
     has failed and is to be left alone for a while.
@@ -124,9 +128,20 @@ def _note_failure(queue: TicketQueue, reader: "_Reader", problem: Exception) -> 
 
 def _in_words(problem: Exception) -> str:
     text = " ".join(str(problem).split()).replace("\0", "")
-    if isinstance(problem, MailboxLoginError):
-        return f"the server refuses user and password: {text}"
+    if isinstance(problem, Refused):
+        return text
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+
+
+def _log_in(mailbox: BaseMailBox, queue: TicketQueue) -> None:
+    is_ascii = (queue.imap_user + queue.imap_password).isascii()
+    login = mailbox.login if is_ascii else mailbox.login_utf8
+    try:
+        login(queue.imap_user, queue.imap_password, initial_folder=None)
+    except imaplib.IMAP4.abort:
+        raise
+    except (MailboxLoginError, imaplib.IMAP4.error) as error:
+        raise Refused(f"the server refuses user and password: {error}") from error
 
 
 class _Reader:
@@ -157,9 +172,9 @@ class _Reader:
     def _open(self) -> Iterator[BaseMailBox]:
         queue, mailbox = self.queue, self._connect()
         try:
-            is_ascii = (queue.imap_user + queue.imap_password).isascii()
-            login = mailbox.login if is_ascii else mailbox.login_utf8
-            yield login(queue.imap_user, queue.imap_password, initial_folder=queue.imap_folder)
+            _log_in(mailbox, queue)
+            mailbox.folder.set(queue.imap_folder)
+            yield mailbox
         finally:
             # A connection that is broken needs no farewell.
             with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
