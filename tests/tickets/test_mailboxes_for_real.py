@@ -101,7 +101,7 @@ def test_a_folder_that_was_made_anew_is_read_anew(theirs: MailBoxUnencrypted, qu
 
 
 def test_a_wrong_password_and_a_missing_folder_are_seen(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
-    for change, error in (({"imap_password": "błąd"}, "refuses"), ({"imap_folder": "None"}, "None")):
+    for change, error in (({"imap_password": "błąd"}, "refuses"), ({"imap_folder": "None"}, "NONEXISTENT")):
         for name, value in {"imap_password": PASSWORD, **change}.items():
             setattr(queue, name, value)
         queue.save()
