@@ -1,8 +1,9 @@
 """Factories of the tickets app: each makes a row that is right by itself; traits name states."""
 
 import factory
+from django.utils import timezone
 
-from tickets.models import Customer, CustomField, Ticket, TicketQueue, TicketStatus
+from tickets.models import AcknowledgedAddress, Customer, CustomField, Ticket, TicketQueue, TicketStatus
 
 
 class TicketQueueFactory(factory.django.DjangoModelFactory[TicketQueue]):
@@ -36,3 +37,11 @@ class TicketFactory(factory.django.DjangoModelFactory[Ticket]):
     sender = "jan@client.example"
     queue = factory.SubFactory(TicketQueueFactory)
     status = factory.LazyFunction(lambda: TicketStatus.objects.get(kind="new"))
+
+
+class AcknowledgedAddressFactory(factory.django.DjangoModelFactory[AcknowledgedAddress]):
+    class Meta:
+        model = AcknowledgedAddress
+
+    address = factory.Sequence(lambda n: f"customer{n}@client.example")
+    acknowledged_at = factory.LazyFunction(timezone.now)
