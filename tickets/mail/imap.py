@@ -22,6 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 from imap_tools.errors import ImapToolsError, MailboxLoginError
 from imap_tools.mailbox import BaseMailBox, MailBox, MailBoxUnencrypted
 from imap_tools.query import AND
@@ -48,6 +49,7 @@ MOST_TRIES = 3
 # A mailbox that cannot be read is tried after as long as it has failed already, up to this.
 LONGEST_PAUSE = timedelta(minutes=15)
 
+_TOO_LARGE = _("too large to be taken in")
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 
@@ -244,30 +246,30 @@ class _Reader:
         limit = settings.MAX_MAIL_MB * 1024 * 1024
         tries = self.queue.imap_stuck_count if self.queue.imap_stuck_uid == uid else 0
         if tries >= MOST_TRIES:
-            self._leave(uid, validity, size, f"the mailbox could not be read past it: {self.queue.poll_error}")
+            self._leave(uid, validity, size, f"{_('the mailbox could not be read past it')}: {self.queue.poll_error}")
             return False
         self.fetching = uid
         if size is not None and size > limit:
             headers = self._fetch(mailbox, uid, "(BODY.PEEK[HEADER])")
-            self._leave(uid, validity, size, f"too large to be taken in: {size:,} bytes", headers)
+            self._leave(uid, validity, size, f"{_TOO_LARGE}: {size:,} B", headers)
             return False
         try:
             raw = self._fetch(mailbox, uid, "(BODY.PEEK[])")
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
-            self._leave(uid, validity, size, f"the server does not give it out: {_in_words(error)}")
+            self._leave(uid, validity, size, f"{_('the server does not give it out')}: {_in_words(error)}")
             return False
         if not raw:
             if size:
-                self._leave(uid, validity, size, "the server does not give it out")
+                self._leave(uid, validity, size, _("the server does not give it out"))
             return False
         # From here on it is not the server that can fail.
         self.fetching = None
         try:
             take_in(BytesIO(raw), self.queue, place=(validity, uid))
         except TooLong:
-            self._leave(uid, validity, len(raw), f"too large to be taken in: {len(raw):,} bytes", raw[:100_000])
+            self._leave(uid, validity, len(raw), f"{_TOO_LARGE}: {len(raw):,} B", raw[:100_000])
             return False
         return True
 
