@@ -1,6 +1,6 @@
 """HTML that came from outside: what of it is kept, and how it reads as text.
 
-It is cleaned in this process where even the worst that could be in it takes less than a second. Tags can be piled up
+It is cleaned in this process where even the worst that could be in it takes about a second. Tags can be piled up
 so that a browser's rules make gigabytes of a few kilobytes, or take hours; no count of them tells in advance. So what
 is not plainly harmless is cleaned in a process of its own, whose time and memory the system limits. What does not come
 out of that is kept as the text that it says.
@@ -49,9 +49,9 @@ LONGEST = 2_000_000
 # Up to these it is cleaned here: characters, tags, and tags times those that are opened again.
 _LONGEST_HERE = 500_000
 _MOST_TAGS_HERE = 10_000
-_MOST_OPENED_HERE = 1_000_000
-# Of the process that cleans the rest. What people write takes it a second and 200 MB.
-_CPU_SECONDS = 5
+_MOST_OPENED_HERE = 2_000_000
+# Of the process that cleans the rest. What people write takes it half a second and 200 MB.
+_CPU_SECONDS = 3
 _MEMORY = 1 << 30
 # Of a machine that has no processor for it.
 _PATIENCE_SECONDS = 60

@@ -124,7 +124,7 @@ def _text(message: Message) -> str:
     if message.body_type == Message.BodyType.PLAIN:
         signature = html.as_text(fill(queue.signature, values_for(message.ticket, message.agent)))
         lines = [message.body, f"-- \n{signature}" if signature else ""]
-        lines.append(f"{_('Are you satisfied with this answer?')}\n{url}" if url else "")
+        lines.append(f"{_question()}\n{url}" if url else "")
         return "\n\n".join(line for line in lines if line) + "\n"
     markup = _UNSEEN.sub("", body_html(message))
     # Whoever reads the text alone sees where links lead.
@@ -143,7 +143,11 @@ def _rating_url(message: Message) -> str:
 def _rating_html(message: Message) -> str:
     if not (url := _rating_url(message)):
         return ""
-    return f'\n<p><a href="{url}">{_("Are you satisfied with this answer?")}</a></p>'
+    return f'\n<p><a href="{url}">{_question()}</a></p>'
+
+
+def _question() -> str:
+    return _("Are you satisfied with this answer?")
 
 
 def _headers(dispatch: Dispatch) -> dict[str, str]:

@@ -22,6 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 from imap_tools.errors import ImapToolsError, MailboxLoginError
 from imap_tools.mailbox import BaseMailBox, MailBox, MailBoxUnencrypted
 from imap_tools.query import AND
@@ -48,8 +49,13 @@ MOST_TRIES = 3
 # A mailbox that cannot be read is tried after as long as it has failed already, up to this.
 LONGEST_PAUSE = timedelta(minutes=15)
 
+_TOO_LARGE = _("too large to be taken in")
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
+
+
+class Refused(Exception):
+    """The server does not let us in."""
 
 
 def poll(queue_id: int) -> int:
@@ -124,9 +130,20 @@ def _note_failure(queue: TicketQueue, reader: "_Reader", problem: Exception) -> 
 
 def _in_words(problem: Exception) -> str:
     text = " ".join(str(problem).split()).replace("\0", "")
-    if isinstance(problem, MailboxLoginError):
-        return f"the server refuses user and password: {text}"
+    if isinstance(problem, Refused):
+        return text
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+
+
+def _log_in(mailbox: BaseMailBox, queue: TicketQueue) -> None:
+    is_ascii = (queue.imap_user + queue.imap_password).isascii()
+    login = mailbox.login if is_ascii else mailbox.login_utf8
+    try:
+        login(queue.imap_user, queue.imap_password, initial_folder=None)
+    except imaplib.IMAP4.abort:
+        raise
+    except (MailboxLoginError, imaplib.IMAP4.error) as error:
+        raise Refused(f"the server refuses user and password: {error}") from error
 
 
 class _Reader:
@@ -157,9 +174,9 @@ class _Reader:
     def _open(self) -> Iterator[BaseMailBox]:
         queue, mailbox = self.queue, self._connect()
         try:
-            is_ascii = (queue.imap_user + queue.imap_password).isascii()
-            login = mailbox.login if is_ascii else mailbox.login_utf8
-            yield login(queue.imap_user, queue.imap_password, initial_folder=queue.imap_folder)
+            _log_in(mailbox, queue)
+            mailbox.folder.set(queue.imap_folder)
+            yield mailbox
         finally:
             # A connection that is broken needs no farewell.
             with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
@@ -229,30 +246,30 @@ class _Reader:
         limit = settings.MAX_MAIL_MB * 1024 * 1024
         tries = self.queue.imap_stuck_count if self.queue.imap_stuck_uid == uid else 0
         if tries >= MOST_TRIES:
-            self._leave(uid, validity, size, f"the mailbox could not be read past it: {self.queue.poll_error}")
+            self._leave(uid, validity, size, f"{_('the mailbox could not be read past it')}: {self.queue.poll_error}")
             return False
         self.fetching = uid
         if size is not None and size > limit:
             headers = self._fetch(mailbox, uid, "(BODY.PEEK[HEADER])")
-            self._leave(uid, validity, size, f"too large to be taken in: {size:,} bytes", headers)
+            self._leave(uid, validity, size, f"{_TOO_LARGE}: {size:,} B", headers)
             return False
         try:
             raw = self._fetch(mailbox, uid, "(BODY.PEEK[])")
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
-            self._leave(uid, validity, size, f"the server does not give it out: {_in_words(error)}")
+            self._leave(uid, validity, size, f"{_('the server does not give it out')}: {_in_words(error)}")
             return False
         if not raw:
             if size:
-                self._leave(uid, validity, size, "the server does not give it out")
+                self._leave(uid, validity, size, _("the server does not give it out"))
             return False
         # From here on it is not the server that can fail.
         self.fetching = None
         try:
             take_in(BytesIO(raw), self.queue, place=(validity, uid))
         except TooLong:
-            self._leave(uid, validity, len(raw), f"too large to be taken in: {len(raw):,} bytes", raw[:100_000])
+            self._leave(uid, validity, len(raw), f"{_TOO_LARGE}: {len(raw):,} B", raw[:100_000])
             return False
         return True
 

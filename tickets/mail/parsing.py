@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import Message
 
+from django.utils.translation import gettext_noop as _
+
 from tickets.mail.headers import addresses, header, headers
 from tickets.mail.parts import Attachment, read, text_of
 from tickets.mail_ids import ids_in
@@ -65,15 +67,15 @@ class Mail:
 def parse(raw: bytes) -> Mail:
     """Raises Unreadable."""
     if not raw.strip():
-        raise Unreadable("it is empty")
+        raise Unreadable(_("it is empty"))
     try:
         message = message_from_bytes(raw)
         if not message.keys():
-            raise Unreadable("it has no headers")
+            raise Unreadable(_("it has no headers"))
         mail = _read_headers(message)
         content = read(message)
     except RecursionError as error:
-        raise Unreadable("its parts are nested too deeply") from error
+        raise Unreadable(_("its parts are nested too deeply")) from error
     mail.body, mail.attachments = content.body, content.attachments
     _read_kind(message, mail)
     return mail

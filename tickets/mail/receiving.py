@@ -19,6 +19,7 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 
 from callcentre.actor import Actor
 from callcentre.errors import Invalid
@@ -116,14 +117,17 @@ def process(pk: int) -> None:
         if received is None:
             return
         if received.attempt_count > MOST_ATTEMPTS:
-            received.outcome, received.reason = Outcome.QUARANTINED, f"it has stopped its worker {MOST_ATTEMPTS} times"
+            received.outcome, received.reason = (
+                Outcome.QUARANTINED,
+                f"{_('it has stopped its worker again and again')}: {MOST_ATTEMPTS}",
+            )
             received.save(update_fields=["outcome", "reason"])
             return
         try:
             with received.open_raw() as content:
                 raw = content.read()
         except FileNotFoundError:
-            received.outcome, received.reason = Outcome.QUARANTINED, "its raw mail is gone"
+            received.outcome, received.reason = Outcome.QUARANTINED, _("its raw mail is gone")
             received.save(update_fields=["outcome", "reason"])
             return
         _decide(received, raw)
@@ -154,7 +158,7 @@ def _decide(received: ReceivedMail, raw: bytes) -> None:
     except Exception as error:
         # One mail never stops the mailbox, whatever is in it.
         logger.exception("mail not understood", extra={"sha256": received.sha256})
-        _close(received, Outcome.QUARANTINED, f"it is not understood: {type(error).__name__}: {error}")
+        _close(received, Outcome.QUARANTINED, f"{_('it is not understood')}: {type(error).__name__}: {error}")
         _discard(files)
 
 
@@ -171,17 +175,17 @@ def _discard(files: list[Stored]) -> None:
 def _check(received: ReceivedMail, mail: Mail) -> None:
     """Raises Quarantine or Needless for what is to become no message."""
     if ticket_of(mail.header_id) is not None:
-        raise Needless("it is a mail of our own")
+        raise Needless(_("it is a mail of our own"))
     ours = {address.lower() for address in TicketQueue.objects.exclude(address="").values_list("address", flat=True)}
     if mail.author.lower() in ours or mail.sender.lower() in ours:
-        raise Quarantine("it says that it comes from one of our own addresses")
+        raise Quarantine(_("it says that it comes from one of our own addresses"))
     others = ReceivedMail.objects.filter(sender=mail.sender, received_at__gt=received.received_at - FLOOD_SPAN)
     others = others.exclude(pk=received.pk).exclude(outcome=Outcome.QUARANTINED)
     # A person's decision is one to let it in.
     if mail.sender and not received.decided_by and others[:FLOOD].count() >= FLOOD:
-        raise Quarantine(f"too many mails within an hour: {mail.sender}")
+        raise Quarantine(f"{_('too many mails within an hour')}: {mail.sender}")
     if (message := copy_of(mail, received.queue)) is not None:
-        raise Needless("it has come before, by another way", message)
+        raise Needless(_("it has come before, by another way"), message)
 
 
 def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
@@ -233,7 +237,7 @@ def _of_bounce(mail: Mail) -> Ticket:
     bounced = Dispatch.objects.filter(header_id__in=mail.reported_ids).exclude(header_id="")
     dispatches = list(bounced.select_related("message__ticket__merged_into"))
     if not dispatches:
-        raise Quarantine("it is a bounce of no mail of ours")
+        raise Quarantine(_("it is a bounce of no mail of ours"))
     for dispatch in dispatches:
         dispatch.bounce(MAIL, mail.bounce_reason)
     return current(dispatches[0].message.ticket)
@@ -243,7 +247,7 @@ def _queue_of(mail: Mail) -> TicketQueue:
     """The queue whose address it was sent to; else the first."""
     queues = list(TicketQueue.objects.active().order_by("id"))
     if not queues:
-        raise Quarantine("there is no ticket queue")
+        raise Quarantine(_("there is no ticket queue"))
     return next((queue for queue in queues if queue.address and queue.address.lower() in mail.recipients), queues[0])
 
 

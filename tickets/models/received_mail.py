@@ -7,7 +7,7 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
@@ -108,7 +108,7 @@ class ReceivedMail(models.Model):
             outcome, reason = self.Outcome.RECEIVED, ""
             if not locked.path:
                 locked._ask_for_again()
-                outcome, reason = self.Outcome.IGNORED, "it is fetched again"
+                outcome, reason = self.Outcome.IGNORED, gettext_noop("it is fetched again")
             locked._decide(actor, outcome=outcome, reason=reason, attempt_count=0)
             if locked.path:
                 wake("tickets.process_mail", self.pk)
