@@ -162,7 +162,9 @@ class ErrorCode(enum.Enum):
     MERGE_WITH_ITSELF = 150011, _("A ticket cannot be merged into itself.")
     ADDRESS_MALFORMED = 150012, _("This is no e-mail address.")
     SPLIT_NEEDS_SOME = 150013, _("Some of the messages, and not all of them, can become a ticket of their own.")
-    NOT_FAILED = 150051, _("The message has not failed: it is on its way, or it was sent.")
+    MAIL_NOT_QUARANTINED = 150201, _("The mail is not in quarantine any more.")
+    MAIL_OUT_OF_REACH = 150202, _("The mailbox has been numbered anew: the mail cannot be found in it any more.")
+    NOT_RESENT = 150101, _("The message was sent, or may just be being sent: it cannot be sent again.")
     # Customers
     CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")
     COMPANY_NOT_FOUND = 151002, _("Company not found.")
@@ -178,6 +180,7 @@ class ErrorCode(enum.Enum):
     FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")
     FILES_TOO_LARGE = 152003, _("The files together are larger than %(limit)s MB.")
     TOO_MANY_FILES = 152004, _("There are %(limit)s unused files already: use them, or wait until they are forgotten.")
+    FILE_CUT_SHORT = 152005, _("Less came than the request announced.")
     # Chats
     CHAT_QUEUE_NOT_FOUND = 153001, _("Queue not found.")
     CHAT_CLOSED = 153002, _("The chat is closed.")

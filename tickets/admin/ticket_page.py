@@ -19,7 +19,6 @@ from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
 from callcentre.models import User
 from telephony.models import Agent
-from tickets import html
 from tickets.admin import ticket_page_files as files
 from tickets.admin import ticket_page_presence as presence
 from tickets.admin.ticket_page_forms import COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
@@ -35,7 +34,7 @@ from tickets.admin.ticket_page_side import (
 )
 from tickets.admin.ticket_page_thread import entry_of, thread_of
 from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus, conversing, editing
-from tickets.models.resending import send_again
+from tickets.models.answering import text_of
 
 ICONS: dict[str, str] = {
     Source.EMAIL: "mail",
@@ -180,7 +179,7 @@ class TicketPage:
             )
             context["properties"] = properties or PropertiesForm(ticket, fields, prefix="p")
             context["canned"] = [
-                (canned.pk, canned.name, html.clean(canned.body)) for canned in canned_replies_for(ticket)
+                (canned.pk, canned.name, text_of(canned, ticket, agent)) for canned in canned_replies_for(ticket)
             ]
             context["audience"] = audience
             context["closed_status"] = _closed_status(context["composer"])
@@ -271,11 +270,10 @@ class TicketPage:
         agent = Agent.objects.of_user(user_of(request))
         kept = files.keep(user_of(request), request.POST.getlist("m-kept"), request.FILES.getlist("m-attached"))
         data = request.POST.copy()
-        body, is_html = data.get("m-body", ""), data.get("m-body_type") == Message.BodyType.HTML
+        body, body_type = data.get("m-body", ""), data.get("m-body_type", Message.BodyType.PLAIN)
         for canned in canned_replies_for(ticket):
             if str(canned.pk) == data.get("canned"):
-                text = html.clean(canned.body)
-                data["m-body"] = f"{body}{text}" if is_html else f"{body}{html.as_text(text)}\n"
+                data["m-body"] = f"{body}{text_of(canned, ticket, agent, body_type)}"
         form = self._composer(request, ticket, agent, data, kept=kept.choices)
         return self.page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
 
@@ -323,7 +321,7 @@ class TicketPage:
         if dispatch is None:
             raise Http404
         try:
-            send_again(actor_of(request), dispatch)
+            dispatch.resend(actor_of(request))
             self.message_user(request, _now("The message is sent again."), messages.SUCCESS)
         except REFUSALS as refusal:
             self.say_refused(request, refusal)

@@ -16,6 +16,7 @@ from callcentre.models import Change, TimestampedModel, actor_columns, differenc
 from callcentre.phone import PhoneError, normalise
 from telephony.models import Agent
 from tickets import events
+from tickets.addresses import is_address
 from tickets.models import custom_values
 from tickets.models.custom_field import CustomField
 
@@ -235,6 +236,8 @@ def _check(customer: Customer, values: Mapping[str, Any], faults: list[Fault]) -
     company_id, identifier = values.get("company_id"), values.get("identifier")
     if company_id is not None and not Company.objects.filter(pk=company_id).exists():
         faults.append(Fault(ErrorCode.COMPANY_NOT_FOUND, "company_id"))
+    if (email := values.get("email")) and not is_address(email):
+        faults.append(Fault(ErrorCode.ADDRESS_MALFORMED, "email"))
     others = Customer.objects.current().exclude(pk=customer.pk)
     if identifier and others.filter(identifier=identifier).exists():
         faults.append(Fault(ErrorCode.CUSTOMER_IDENTIFIER_TAKEN, "identifier"))

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('telephony', '0008_agent_user'),
-        ('tickets', '0003_statuses'),
+        ('tickets', '0005_mail_in'),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tickets', '0004_admin_indexes'),
+        ('tickets', '0006_admin_indexes'),
     ]
 
     operations = [
