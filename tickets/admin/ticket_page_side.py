@@ -32,13 +32,14 @@ NAMES = {
     "split": _("split off"),
     "split_from": _("split from"),
     "connected": _("connected with"),
-    "message": _("message"),
+    "state": _("state"),
 }
 ACTIONS = {
     "merge": _("merged"),
     "split": _("split"),
     "connect": _("connected"),
     "resend": _("sent again"),
+    "bounce": _("bounced"),
 }
 
 
