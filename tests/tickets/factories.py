@@ -8,6 +8,7 @@ from django.utils import timezone
 from callcentre.phone import normalise
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tickets.models import (
+    AcknowledgedAddress,
     CannedReply,
     Chat,
     ChatMessage,
@@ -318,3 +319,11 @@ class ChatMessageFactory(factory.django.DjangoModelFactory[ChatMessage]):
 
     chat = factory.SubFactory(ChatFactory)
     body = "Is anybody there?"
+
+
+class AcknowledgedAddressFactory(factory.django.DjangoModelFactory[AcknowledgedAddress]):
+    class Meta:
+        model = AcknowledgedAddress
+
+    address = factory.Sequence(lambda n: f"client-{n}@client.example")
+    acknowledged_at = factory.LazyFunction(timezone.now)

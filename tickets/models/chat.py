@@ -47,6 +47,8 @@ class Chat(models.Model):
         ordering = ["-created_at", "-id"]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="chat_newest"),
+            models.Index(fields=["agent", "-created_at", "-id"], name="chat_of_agent"),
+            models.Index(fields=["queue", "-created_at", "-id"], name="chat_of_queue"),
             models.Index(fields=["agent", "closed_at"], condition=Q(closed_at__isnull=False), name="chat_closed"),
             models.Index(fields=["queue", "created_at"], condition=Q(closed_at=None), name="chat_open"),
             models.Index(Upper("client_email"), condition=~Q(client_email=""), name="chat_client_email"),

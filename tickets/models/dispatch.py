@@ -77,6 +77,7 @@ class Dispatch(models.Model):
         indexes = [
             models.Index(fields=["next_attempt_at"], condition=Q(state="queued"), name="dispatch_due"),
             models.Index(fields=["-id"], condition=Q(state="failed"), name="dispatch_failed"),
+            models.Index(fields=["-id"], condition=Q(bounced_at__isnull=False), name="dispatch_bounced"),
         ]
 
     def __str__(self) -> str:

@@ -86,6 +86,8 @@ class ReceivedMail(models.Model):
                 fields=["-id"], condition=Q(outcome__in=["received", "quarantined"]), name="receivedmail_open"
             ),
             models.Index(fields=["sender", "received_at"], name="receivedmail_sender"),
+            models.Index(fields=["-id"], condition=Q(outcome="ignored"), name="receivedmail_ignored"),
+            models.Index(fields=["queue", "-id"], name="receivedmail_of_queue"),
         ]
 
     def __str__(self) -> str:
