@@ -108,7 +108,7 @@ def test_the_status_that_was_chosen_is_the_one_that_is_left(client):
 def test_a_comment_is_no_reply(client, agent):
     ticket = TicketFactory()
 
-    response = send(client, ticket, kind="comment", body="He is cross", take=None)
+    response = send(client, ticket, kind="comment", body="He is cross")
     messages = messages_of(response)
 
     message = ticket.messages.get()

@@ -123,6 +123,8 @@ class TicketPage:
         kept: files.Kept | None = None,
         meanwhile: Mapping[str, Any] | None = None,
     ) -> HttpResponse:
+        # First: what comes from now on has not been seen.
+        seen = seen_now(ticket)
         fields = list(CustomField.objects.of(CustomField.Owner.TICKET))
         agent = Agent.objects.of_user(user_of(request))
         may_change = self.has_change_permission(request, ticket) and ticket.merged_into_id is None
@@ -132,7 +134,7 @@ class TicketPage:
             pictures=self._pictures(request),
             images_of=_number(request.GET.get("images")),
         )
-        others, seen = others_of_customer(ticket), seen_now(ticket)
+        others = others_of_customer(ticket)
         context = {
             **self.admin_site.each_context(request),
             "title": f"#{ticket.pk}",
@@ -240,8 +242,10 @@ class TicketPage:
                 meanwhile = self._meanwhile(request, ticket, values)
                 form = self._seen_anew(request, ticket, agent, kept)
             except REFUSALS as refusal:
-                for name, sentence in self.refusals_of(refusal):
-                    form.add_error(name if name in form.fields else None, sentence)
+                for path_of_fault, sentence in self.refusals_of(refusal):
+                    name = path_of_fault.partition(".")[0]
+                    own = self.fault_fields.get(name, name)
+                    form.add_error(own if own in form.fields else None, sentence)
         return self.page(request, ticket, composer=form, kept=kept, meanwhile=meanwhile)  # type: ignore[no-any-return]
 
     def _seen_anew(

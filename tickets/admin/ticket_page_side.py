@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from tickets.models import CannedReply, CustomField, Ticket, TicketChange
@@ -25,7 +26,7 @@ NAMES = {
     "category": _("category"),
     "agent": _("agent"),
     "customer": _("customer"),
-    "subject": _("subject"),
+    "subject": pgettext_lazy("of a mail", "subject"),
     "tags": _("tags"),
     "merged_into": _("merged into"),
     "merged": _("merged in"),
