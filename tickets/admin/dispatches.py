@@ -81,7 +81,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     def to(self, dispatch: Dispatch) -> str:
         return ", ".join(dispatch.recipients) or str(dispatch.get_source_display())
 
-    @display(description=_("copy"))
+    @display(description=_("copies to"))
     def copies_shown(self, dispatch: Dispatch) -> str:
         return ", ".join(dispatch.copies) or "–"
 

@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -82,7 +82,7 @@ class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
             queryset = queryset.filter(sender=term) if is_of_sender else queryset.filter(pk__in=header_id)
         return queryset, False
 
-    @display(description=_("subject"))
+    @display(description=pgettext_lazy("of a mail", "subject"))
     def subject_shown(self, mail: ReceivedMail) -> str:
         return mail.subject or _now("(no subject)")
 
@@ -105,7 +105,7 @@ class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
     def size_shown(self, mail: ReceivedMail) -> str:
         return str(filesizeformat(mail.size))
 
-    @display(description=_("source"))
+    @display(description=_("content"))
     def raw(self, mail: ReceivedMail) -> str:
         if not mail.path:
             return _now("It is in its mailbox only.")

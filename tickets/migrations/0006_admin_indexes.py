@@ -43,6 +43,10 @@ class Migration(migrations.Migration):
             index=models.Index(condition=models.Q(('bounced_at__isnull', False)), fields=['-id'], name='dispatch_bounced'),
         ),
         migrations.AddIndex(
+            model_name='dispatch',
+            index=models.Index(condition=models.Q(('state', 'written')), fields=['-id'], name='dispatch_written'),
+        ),
+        migrations.AddIndex(
             model_name='rating',
             index=models.Index(fields=['value', '-id'], name='rating_of_value'),
         ),
