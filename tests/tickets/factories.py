@@ -331,5 +331,5 @@ class AcknowledgedAddressFactory(factory.django.DjangoModelFactory[AcknowledgedA
     class Meta:
         model = AcknowledgedAddress
 
-    address = factory.Sequence(lambda n: f"customer{n}@client.example")
+    address = factory.Sequence(lambda n: f"client-{n}@client.example")
     acknowledged_at = factory.LazyFunction(timezone.now)

@@ -182,11 +182,16 @@ def test_the_list_of_companies_counts_customers_in_one_query(count, django_asser
 # Ticket queues
 
 
+def save(client, queue, **changes):
+    """Its page has another input of this name: the language of the page itself."""
+    return client.submit(page_of(queue), language="en", **changes)
+
+
 def test_the_password_of_a_mailbox_is_kept_encrypted_and_never_shown():
     queue = TicketQueueFactory(imap_host="imap.callcentre.example")
     client = superuser()
 
-    client.submit(page_of(queue), new_password="of the mailbox", imap_user="support")
+    save(client, queue, new_password="of the mailbox", imap_user="support")
 
     queue.refresh_from_db()
     assert queue.imap_password == "of the mailbox"
@@ -198,10 +203,10 @@ def test_a_password_that_is_not_typed_stays_until_it_is_removed():
     queue = TicketQueueFactory(with_mailbox=True)
     client = superuser()
 
-    client.submit(page_of(queue), name="Support")
+    save(client, queue, name="Support")
     queue.refresh_from_db()
     kept = queue.imap_password
-    client.submit(page_of(queue), forget_password="on")
+    save(client, queue, forget_password="on")
 
     queue.refresh_from_db()
     assert (kept, queue.imap_password, queue.name) == ("of the mailbox", "", "Support")
@@ -211,10 +216,10 @@ def test_another_mailbox_is_read_from_its_beginning():
     queue = TicketQueueFactory(polled=True, imap_validity=7, imap_last_uid=1200)
     client = superuser()
 
-    client.submit(page_of(queue), name="Support")
+    save(client, queue, name="Support")
     queue.refresh_from_db()
     before = queue.imap_last_uid
-    client.submit(page_of(queue), imap_host="mail.callcentre.example")
+    save(client, queue, imap_host="mail.callcentre.example")
 
     queue.refresh_from_db()
     assert (before, queue.imap_validity, queue.imap_last_uid, queue.polled_at) == (1200, None, 0, None)
@@ -250,8 +255,9 @@ def test_a_mailbox_that_is_not_there_is_said_to_be_so():
 def test_opening_hours_are_set_with_their_queue():
     queue = TicketQueueFactory()
 
-    superuser().submit(
-        page_of(queue),
+    save(
+        superuser(),
+        queue,
         first_response_minutes="120",
         **{
             "opening_hours-TOTAL_FORMS": "1",
@@ -267,7 +273,7 @@ def test_opening_hours_are_set_with_their_queue():
 
 
 def test_a_template_without_a_place_for_the_text_is_refused():
-    response = superuser().submit(page_of(TicketQueueFactory()), expected=200, template="<p>Hello</p>")
+    response = save(superuser(), TicketQueueFactory(), expected=200, template="<p>Hello</p>")
 
     assert list(errors_of(response)) == ["template"]
 

@@ -71,17 +71,20 @@ def test_plain_text_is_text_and_its_links_are_links():
 @pytest.mark.parametrize(
     ("values", "shown"),
     [
-        ({"state": "queued"}, "waits to be sent"),
+        ({"state": "queued"}, "queued"),
+        ({"state": "written", "next_attempt_at": None}, "written to a file"),
+        ({"state": "sent", "error": "a@x.example: 550"}, "not to all"),
         ({"state": "queued", "attempt_count": 2, "error": "451 busy"}, "451 busy"),
         ({"state": "sent"}, "sent"),
         ({"state": "failed", "error": "550 no such user"}, "550 no such user"),
         ({"state": "failed", "is_unknown": True}, "Nobody knows whether it arrived"),
-        ({"state": "sent", "bounced": True}, "came back"),
+        ({"state": "sent", "bounced": True}, "bounced"),
     ],
 )
 def test_the_state_of_what_was_sent_is_said(values, shown):
     ticket = TicketFactory()
     message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Hi</p>")
+    may_be_resent = values["state"] == "failed" or "bounced" in values or "attempt_count" in values
     if values.pop("bounced", False):
         values["bounced_at"] = timezone.now()
     Dispatch.objects.filter(message=message).update(**values)
@@ -89,7 +92,7 @@ def test_the_state_of_what_was_sent_is_said(values, shown):
     page = superuser().page(page_of(ticket))
 
     assert shown in page
-    assert ("Send again" in page) == (values["state"] == "failed")
+    assert ("Send again" in page) == may_be_resent
 
 
 def test_what_is_late_is_said():

@@ -8,6 +8,7 @@ from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
+    CustomerFactory,
     CustomFieldFactory,
     TicketCategoryFactory,
     TicketFactory,
@@ -214,3 +215,28 @@ def test_whoever_may_only_look_joins_and_parts_nothing(page):
 
     assert staff("view_ticket").get(page_of(ticket, page)).status_code == 403
     assert staff("view_ticket").post(page_of(ticket, page), {"number": "1", "shown": "1"}).status_code == 403
+
+
+def test_a_ticket_is_opened_on_behalf_of_a_customer():
+    agent, customer, queue = AgentFactory(user=UserFactory(admin=True)), CustomerFactory(), TicketQueueFactory()
+    client = BackOffice()
+    client.force_login(agent.user)
+    add = reverse("admin:tickets_ticket_add")
+    values = {"subject": "Called", "body": "The kettle\ndoes not boil", "customer": customer.pk, "queue": queue.pk}
+
+    response = client.submit(f"{add}?customer={customer.pk}", **values)
+
+    ticket = Ticket.objects.get()
+    assert response.url == page_of(ticket)
+    assert (ticket.source, ticket.customer, ticket.queue, ticket.agent) == ("phone", customer, queue, agent)
+    assert ticket.messages.get().body == "The kettle\ndoes not boil"
+
+
+def test_a_ticket_without_a_subject_is_not_opened():
+    TicketQueueFactory()
+    client = superuser()
+
+    client.submit(reverse("admin:tickets_ticket_add"), expected=200, body="x")
+
+    assert not Ticket.objects.exists()
+    assert staff("view_ticket", "change_ticket").get(reverse("admin:tickets_ticket_add")).status_code == 403

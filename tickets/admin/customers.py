@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -197,7 +196,7 @@ class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
         except REFUSALS as error:
             self.say_refused(request, error)
             return redirect(self.url_of("change", customer.pk))
-        said = format_html(_now("{} was merged into this customer."), customer)
+        said = _now("%(customer)s was merged into this customer.") % {"customer": customer}
         self.message_user(request, said, messages.SUCCESS)
         return redirect(self.url_of("change", target.pk))
 

@@ -19,7 +19,6 @@ from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
 from callcentre.models import User
 from telephony.models import Agent
-from tickets import html
 from tickets.admin import ticket_page_files as files
 from tickets.admin import ticket_page_presence as presence
 from tickets.admin.ticket_page_forms import COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
@@ -35,6 +34,7 @@ from tickets.admin.ticket_page_side import (
 )
 from tickets.admin.ticket_page_thread import entry_of, thread_of
 from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus, conversing, editing
+from tickets.models.answering import text_of
 
 ICONS: dict[str, str] = {
     Source.EMAIL: "mail",
@@ -123,6 +123,8 @@ class TicketPage:
         kept: files.Kept | None = None,
         meanwhile: Mapping[str, Any] | None = None,
     ) -> HttpResponse:
+        # First: what comes from now on has not been seen.
+        seen = seen_now(ticket)
         fields = list(CustomField.objects.of(CustomField.Owner.TICKET))
         agent = Agent.objects.of_user(user_of(request))
         may_change = self.has_change_permission(request, ticket) and ticket.merged_into_id is None
@@ -132,7 +134,7 @@ class TicketPage:
             pictures=self._pictures(request),
             images_of=_number(request.GET.get("images")),
         )
-        others, seen = others_of_customer(ticket), seen_now(ticket)
+        others = others_of_customer(ticket)
         context = {
             **self.admin_site.each_context(request),
             "title": f"#{ticket.pk}",
@@ -179,7 +181,7 @@ class TicketPage:
             )
             context["properties"] = properties or PropertiesForm(ticket, fields, prefix="p")
             context["canned"] = [
-                (canned.pk, canned.name, html.clean(canned.body)) for canned in canned_replies_for(ticket)
+                (canned.pk, canned.name, text_of(canned, ticket, agent)) for canned in canned_replies_for(ticket)
             ]
             context["audience"] = audience
             context["closed_status"] = _closed_status(context["composer"])
@@ -240,8 +242,10 @@ class TicketPage:
                 meanwhile = self._meanwhile(request, ticket, values)
                 form = self._seen_anew(request, ticket, agent, kept)
             except REFUSALS as refusal:
-                for name, sentence in self.refusals_of(refusal):
-                    form.add_error(name if name in form.fields else None, sentence)
+                for path_of_fault, sentence in self.refusals_of(refusal):
+                    name = path_of_fault.partition(".")[0]
+                    own = self.fault_fields.get(name, name)
+                    form.add_error(own if own in form.fields else None, sentence)
         return self.page(request, ticket, composer=form, kept=kept, meanwhile=meanwhile)  # type: ignore[no-any-return]
 
     def _seen_anew(
@@ -270,11 +274,10 @@ class TicketPage:
         agent = Agent.objects.of_user(user_of(request))
         kept = files.keep(user_of(request), request.POST.getlist("m-kept"), request.FILES.getlist("m-attached"))
         data = request.POST.copy()
-        body, is_html = data.get("m-body", ""), data.get("m-body_type") == Message.BodyType.HTML
+        body, body_type = data.get("m-body", ""), data.get("m-body_type", Message.BodyType.PLAIN)
         for canned in canned_replies_for(ticket):
             if str(canned.pk) == data.get("canned"):
-                text = html.clean(canned.body)
-                data["m-body"] = f"{body}{text}" if is_html else f"{body}{html.as_text(text)}\n"
+                data["m-body"] = f"{body}{text_of(canned, ticket, agent, body_type)}"
         form = self._composer(request, ticket, agent, data, kept=kept.choices)
         return self.page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
 

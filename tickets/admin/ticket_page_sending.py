@@ -55,7 +55,8 @@ def write(
             raise ChangedMeanwhile
         login = agent.login if agent else ""
         then: dict[str, Any] = status_values(values["then"]) if values["then"] else {}
-        assigned = {"agent_login": login} if values["take"] and login else {}
+        is_taken = values["take"] and values["kind"] != COMMENT and login
+        assigned = {"agent_login": login} if is_taken else {}
         # A reply moves what is new or in progress: a status of these kinds is set after it.
         is_moved_back = _is_open(then)
         faults = _edit(actor, locked, assigned if is_moved_back else {**assigned, **then})

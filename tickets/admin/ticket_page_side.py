@@ -1,6 +1,6 @@
 """What stands beside a conversation: when it is due, whose other tickets there are, who changed what."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,9 +10,11 @@ from django.utils import timezone
 from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
-from tickets.models import CannedReply, CustomField, Dispatch, Message, Ticket, TicketChange
+from tickets.models import CannedReply, CustomField, Ticket, TicketChange
+from tickets.models.answering import everybody
 
 SOON = timedelta(hours=1)
 OTHERS = 5
@@ -24,20 +26,21 @@ NAMES = {
     "category": _("category"),
     "agent": _("agent"),
     "customer": _("customer"),
-    "subject": _("subject"),
+    "subject": pgettext_lazy("of a mail", "subject"),
     "tags": _("tags"),
     "merged_into": _("merged into"),
     "merged": _("merged in"),
     "split": _("split off"),
     "split_from": _("split from"),
     "connected": _("connected with"),
-    "message": _("message"),
+    "state": _("state"),
 }
 ACTIONS = {
     "merge": _("merged"),
     "split": _("split"),
     "connect": _("connected"),
     "resend": _("sent again"),
+    "bounce": _("bounced"),
 }
 
 
@@ -124,25 +127,6 @@ class Audience:
 
 
 def audience_of(ticket: Ticket) -> Audience:
-    """The customer who wrote last; the others who wrote, or had a copy."""
-    wrote = Message.objects.filter(
-        ticket=ticket, type=Message.Type.MAIL, is_automatic=False, author_address__contains="@"
-    )
-    addresses = list(wrote.order_by("-created_at", "-id").values_list("author_address", flat=True)[:100])
-    sent = (
-        Dispatch.objects.filter(message__ticket=ticket).order_by("-id").values_list("recipients", "copies")[:MAX_PEOPLE]
-    )
-    copied = [address for recipients, copies in sent for address in (*recipients, *copies)]
-    of_customer = ticket.customer.email if ticket.customer else ""
-    to = next((address for address in [*addresses, ticket.sender, of_customer] if "@" in address), "")
-    return Audience(to, _without([*addresses, ticket.sender, *copied], {to, ticket.queue.address}))
-
-
-def _without(addresses: Iterable[str], known: set[str]) -> list[str]:
-    """Each once, whatever its letters' case."""
-    seen, kept = {address.lower() for address in known}, []
-    for address in addresses:
-        if "@" in address and address.lower() not in seen:
-            seen.add(address.lower())
-            kept.append(address)
-    return kept[:MAX_PEOPLE]
+    """Who wrote last, and to whom; the customer where nobody has written a mail."""
+    recipients, copies = everybody(ticket)
+    return Audience(", ".join(recipients) or (ticket.customer.email if ticket.customer else ""), copies)

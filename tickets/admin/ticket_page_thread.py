@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import Q
@@ -144,8 +143,8 @@ html {{ background: transparent; color: #1f2937; overflow: hidden; }}
 body {{ font: 14px/1.55 Inter, system-ui, sans-serif; margin: 0; overflow-wrap: anywhere; }}
 p {{ margin: 0 0 .75em; }} img {{ height: auto; max-width: 100%; }} table {{ max-width: 100%; }} a {{ color: #2563eb; }}
 blockquote {{ border-left: 3px solid #d1d5db; margin: .5em 0; padding-left: .75em; }}
-pre {{ white-space: pre-wrap; }} .scroll > :first-child {{ margin-top: 0; }} .scroll > :last-child {{ margin-bottom: 0; }}
-.scroll {{ overflow-x: auto; }}
+pre {{ white-space: pre-wrap; }} .scroll {{ overflow-x: auto; }}
+.scroll > :first-child {{ margin-top: 0; }} .scroll > :last-child {{ margin-bottom: 0; }}
 summary {{ color: #6b7280; cursor: pointer; margin-top: .75em; }}
 .dark {{ color: #d1d5db; }} .dark a {{ color: #60a5fa; }}
 .dark font {{ color: inherit; }} .dark summary {{ color: #9ca3af; }} .dark blockquote {{ border-color: #4b5563; }}
@@ -174,22 +173,31 @@ def sending_of(message: Message) -> Sending | None:
     dispatch: Dispatch | None = getattr(message, "dispatch", None)
     if dispatch is None:
         return None
-    values: dict[str, Any] = {
-        "pk": dispatch.pk,
-        "recipients": ", ".join(dispatch.recipients),
-        "copies": ", ".join(dispatch.copies),
-        "detail": dispatch.error,
-    }
+    colour, at = _colour_and_time(dispatch)
+    detail = dispatch.error
+    if dispatch.is_unknown:
+        detail = _now("Nobody knows whether it arrived: the connection broke while it was being sent.")
+    return Sending(
+        pk=dispatch.pk,
+        colour=colour,
+        label=dispatch.condition,
+        detail=detail,
+        at=at,
+        recipients=", ".join(dispatch.recipients),
+        copies=", ".join(dispatch.copies),
+        # One that waits for its first attempt needs nobody.
+        may_send_again=dispatch.may_be_resent and (dispatch.state != Dispatch.State.QUEUED or bool(dispatch.error)),
+    )
+
+
+def _colour_and_time(dispatch: Dispatch) -> tuple[str, datetime | None]:
     match dispatch.state:
-        case Dispatch.State.SENT if dispatch.bounced_at:
-            return Sending(colour="danger", label=_now("came back"), at=dispatch.bounced_at, **values)
-        case Dispatch.State.SENT:
-            return Sending(colour="success", label=_now("sent"), at=dispatch.sent_at, **values)
-        case Dispatch.State.FAILED if dispatch.is_unknown:
-            values["detail"] = _now("Nobody knows whether it arrived: the connection broke while it was being sent.")
-            return Sending(colour="warning", label=_now("outcome unknown"), may_send_again=True, **values)
+        case _ if dispatch.bounced_at:
+            return "danger", dispatch.bounced_at
         case Dispatch.State.FAILED:
-            return Sending(colour="danger", label=_now("not sent"), may_send_again=True, **values)
-    if dispatch.attempt_count and dispatch.error:
-        return Sending(colour="warning", label=_now("tried again at"), at=dispatch.next_attempt_at, **values)
-    return Sending(colour="info", label=_now("waits to be sent"), **values)
+            return "warning" if dispatch.is_unknown else "danger", None
+        case Dispatch.State.QUEUED:
+            return ("warning", dispatch.next_attempt_at) if dispatch.error else ("info", None)
+        case Dispatch.State.SENT:
+            return "warning" if dispatch.error else "success", dispatch.sent_at
+    return "info", dispatch.sent_at

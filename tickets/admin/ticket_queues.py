@@ -23,7 +23,17 @@ from tickets.models import TicketQueue, TicketQueueHours
 
 # Another mailbox is read from its own beginning.
 MAILBOX = {"imap_host", "imap_port", "imap_user", "imap_folder"}
-UNREAD = {"imap_validity": None, "imap_last_uid": 0, "polled_at": None, "poll_error": ""}
+UNREAD: dict[str, Any] = {
+    "imap_validity": None,
+    "imap_last_uid": 0,
+    "imap_pending": [],
+    "imap_stuck_uid": None,
+    "imap_stuck_count": 0,
+    "polled_at": None,
+    "read_at": None,
+    "failing_since": None,
+    "poll_error": "",
+}
 
 
 class TicketQueueForm(PasswordForm):
@@ -76,10 +86,10 @@ class TicketQueueAdmin(Admin):
         may_change = self.has_change_permission(request, obj) if obj else True
         password = TicketQueueForm.inputs(obj) if may_change else []
         server = [*(["mailbox_now"] if obj else []), ("imap_host", "imap_port", "imap_uses_tls"), "imap_user"]
-        mail = ["address", "sender_name", "signature", "template", "acknowledges", "acknowledgement"]
+        mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
         return [
             (None, {"fields": ["name", "is_active"]}),
-            (_("Mail out"), {"fields": mail}),
+            (_("Mail out"), {"fields": [*mail, "acknowledges", "acknowledgement"]}),
             (_("Mailbox"), {"fields": [*server, *password, "imap_folder"]}),
             (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
         ]

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
 from callcentre.admin import Admin, UncountedChangeList, UncountedMixin, display
@@ -21,6 +22,7 @@ from tickets.admin import ticket_search
 from tickets.admin.ticket_bulk import TicketBulkActions
 from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
 from tickets.admin.ticket_page_actions import TicketActions
+from tickets.admin.ticket_page_opening import TicketOpening
 from tickets.admin.ticket_page_side import dues_of
 from tickets.models import Ticket, TicketStatus
 from webhooks.admin.spans import DatesFilter
@@ -110,7 +112,7 @@ class TicketChangeList(UncountedChangeList):
 
 
 @admin.register(Ticket)
-class TicketAdmin(TicketBulkActions, TicketActions, TicketPage, UncountedMixin, Admin):
+class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
     """What do customers want, and who sees to it?"""
 
     list_display = ("number", "title", "from_whom", "state", "due", "agent_name", "queue", "way", "changed")
@@ -136,6 +138,7 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketPage, UncountedMixin, 
     fault_fields = {
         "comment": "body",
         "body_type": "body",
+        "attachments": "attached",
         "recipients": "to",
         "copies": "cc",
         "status_id": "then",
@@ -145,10 +148,6 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketPage, UncountedMixin, 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
         js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js")
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tickets come from customers, and from programs."""
-        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """They are closed or merged."""
@@ -174,7 +173,7 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketPage, UncountedMixin, 
     def number(self, ticket: Ticket) -> str:
         return f"#{ticket.pk}"
 
-    @display(description=_("subject"))
+    @display(description=pgettext_lazy("of a mail", "subject"))
     def title(self, ticket: Ticket) -> str:
         tags = format_html_join("", ' <span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3]))
         return format_html('<span class="tk-title">{}</span>{}', ticket.subject, tags)

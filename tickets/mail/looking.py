@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from imap_tools.errors import ImapToolsError
-
 from tickets.mail import imap
 from tickets.models import TicketQueue
 
@@ -23,8 +21,9 @@ def look(queue: TicketQueue) -> Found:
     if not queue.imap_host:
         raise Unreachable("no IMAP server")
     try:
-        with imap._open(queue) as mailbox:
+        # As a poll does.
+        with imap._Reader(queue)._open() as mailbox:
             status = mailbox.folder.status(queue.imap_folder, ["MESSAGES", "UNSEEN"])
-    except (ImapToolsError, OSError) as error:
-        raise Unreachable(str(error) or type(error).__name__) from error
+    except Exception as error:
+        raise Unreachable(imap._in_words(error)) from error
     return Found(int(status["MESSAGES"]), int(status["UNSEEN"]))

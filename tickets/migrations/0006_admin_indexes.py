@@ -30,4 +30,32 @@ class Migration(migrations.Migration):
             name='customfield_name_is_unique',
             constraint=models.UniqueConstraint(fields=('owner', 'name'), name='customfield_name_is_unique', violation_error_message='Another field has this name.'),
         ),
+        migrations.AddIndex(
+            model_name='chat',
+            index=models.Index(fields=['agent', '-created_at', '-id'], name='chat_of_agent'),
+        ),
+        migrations.AddIndex(
+            model_name='chat',
+            index=models.Index(fields=['queue', '-created_at', '-id'], name='chat_of_queue'),
+        ),
+        migrations.AddIndex(
+            model_name='dispatch',
+            index=models.Index(condition=models.Q(('bounced_at__isnull', False)), fields=['-id'], name='dispatch_bounced'),
+        ),
+        migrations.AddIndex(
+            model_name='dispatch',
+            index=models.Index(condition=models.Q(('state', 'written')), fields=['-id'], name='dispatch_written'),
+        ),
+        migrations.AddIndex(
+            model_name='rating',
+            index=models.Index(fields=['value', '-id'], name='rating_of_value'),
+        ),
+        migrations.AddIndex(
+            model_name='receivedmail',
+            index=models.Index(condition=models.Q(('outcome', 'ignored')), fields=['-id'], name='receivedmail_ignored'),
+        ),
+        migrations.AddIndex(
+            model_name='receivedmail',
+            index=models.Index(fields=['queue', '-id'], name='receivedmail_of_queue'),
+        ),
     ]

@@ -7,6 +7,7 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Invalid
@@ -42,7 +43,9 @@ class Dispatch(models.Model):
         WRITTEN = "written", _("written to a file, not sent")
         FAILED = "failed", _("failed")
 
-    message = models.OneToOneField(Message, models.CASCADE, related_name="dispatch", verbose_name=_("message"))
+    message = models.OneToOneField(
+        Message, models.CASCADE, related_name="dispatch", verbose_name=pgettext_lazy("of a ticket", "message")
+    )
     # By which way it goes, also when its ticket is merged into one of another source.
     source = models.CharField(_("source"), max_length=20, choices=Source, default=Source.EMAIL)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
@@ -77,6 +80,8 @@ class Dispatch(models.Model):
         indexes = [
             models.Index(fields=["next_attempt_at"], condition=Q(state="queued"), name="dispatch_due"),
             models.Index(fields=["-id"], condition=Q(state="failed"), name="dispatch_failed"),
+            models.Index(fields=["-id"], condition=Q(state="written"), name="dispatch_written"),
+            models.Index(fields=["-id"], condition=Q(bounced_at__isnull=False), name="dispatch_bounced"),
         ]
 
     def __str__(self) -> str:

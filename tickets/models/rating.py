@@ -4,6 +4,7 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from tickets import events
 from tickets.models.conversing import lock
@@ -25,7 +26,9 @@ class Rating(models.Model):
     For a week he may change it; then it stands.
     """
 
-    message = models.OneToOneField(Message, models.CASCADE, related_name="rating", verbose_name=_("message"))
+    message = models.OneToOneField(
+        Message, models.CASCADE, related_name="rating", verbose_name=pgettext_lazy("of a ticket", "message")
+    )
     value = models.PositiveSmallIntegerField(_("rating"))
     given_at = models.DateTimeField(_("given"), default=timezone.now)
     # NULL: it is the first one.
@@ -36,6 +39,7 @@ class Rating(models.Model):
         verbose_name_plural = _("ratings")
         ordering = ["-id"]
         constraints = [models.CheckConstraint(name="rating_is_1_to_5", condition=Q(value__range=(1, 5)))]
+        indexes = [models.Index(fields=["value", "-id"], name="rating_of_value")]
 
     def __str__(self) -> str:
         return str(self.value)

@@ -7,7 +7,7 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
@@ -50,7 +50,7 @@ class ReceivedMail(models.Model):
     # Headers, as far as they could be read.
     header_id = models.CharField(max_length=255, blank=True)
     sender = models.CharField(_("from"), max_length=320, blank=True)
-    subject = models.CharField(_("subject"), max_length=500, blank=True)
+    subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500, blank=True)
     # Lower-cased addresses of To and Cc: whom a reply to all goes to.
     recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True)
     # Of the raw mail in the storage, and its size in bytes.
@@ -67,7 +67,11 @@ class ReceivedMail(models.Model):
     # Who decided by hand what becomes of it.
     decided_by = models.CharField(_("decided by"), max_length=150, blank=True)
     message = models.ForeignKey(
-        Message, models.SET_NULL, null=True, related_name="received_mails", verbose_name=_("message")
+        Message,
+        models.SET_NULL,
+        null=True,
+        related_name="received_mails",
+        verbose_name=pgettext_lazy("of a ticket", "message"),
     )
     received_at = models.DateTimeField(_("received"), default=timezone.now)
 
@@ -86,6 +90,8 @@ class ReceivedMail(models.Model):
                 fields=["-id"], condition=Q(outcome__in=["received", "quarantined"]), name="receivedmail_open"
             ),
             models.Index(fields=["sender", "received_at"], name="receivedmail_sender"),
+            models.Index(fields=["-id"], condition=Q(outcome="ignored"), name="receivedmail_ignored"),
+            models.Index(fields=["queue", "-id"], name="receivedmail_of_queue"),
         ]
 
     def __str__(self) -> str:

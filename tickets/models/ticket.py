@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.models import Change
 from telephony.models import Agent
@@ -40,7 +41,7 @@ class Ticket(models.Model):
     transaction. A ticket merged into another has no messages of its own any more and leads to that one.
     """
 
-    subject = models.CharField(_("subject"), max_length=500)
+    subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500)
     source = models.CharField(_("source"), max_length=20, choices=Source)
     queue = models.ForeignKey(
         TicketQueue, models.PROTECT, related_name="tickets", db_index=False, verbose_name=_("ticket queue")
