@@ -29,15 +29,13 @@ REPLYING = (Source.EMAIL, *MARKETPLACES)
 
 
 def lock(ticket: Ticket) -> Ticket:
-    """The ticket as it is now, ours until the transaction ends."""
-    related = ("status", "substatus", "queue", "agent", "customer")
-    return Ticket.objects.select_for_update(no_key=True, of=("self",)).select_related(*related).get(pk=ticket.pk)
+    """The ticket as it is now, ours until the transaction ends.
 
-
-def _lock_for_comment(ticket: Ticket) -> Ticket:
-    """As much of it as a comment needs to know."""
-    columns = ("created_at", "customer_id", "merged_into_id")
-    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
+    Its row alone is locked first: of two at once, the second would find no row at all where the first has changed what
+    was joined to it, such as the status.
+    """
+    Ticket.objects.select_for_update(no_key=True).only("pk").get(pk=ticket.pk)
+    return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
 
 
 def reply(
@@ -202,6 +200,12 @@ def _write(
 def _tell_of_status(ticket: Ticket, note: str) -> None:
     if note:
         events.ticket_updated(ticket.pk, ticket.customer_id, _login(ticket), ticket.status_id, ticket.substatus_id)
+
+
+def _lock_for_comment(ticket: Ticket) -> Ticket:
+    """As much of it as a comment needs to know."""
+    columns = ("created_at", "customer_id", "merged_into_id")
+    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
 
 
 def _login(ticket: Ticket) -> str:
