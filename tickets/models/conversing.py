@@ -39,12 +39,6 @@ def lock(ticket: Ticket) -> Ticket:
     return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
 
 
-def _lock_for_comment(ticket: Ticket) -> Ticket:
-    """As much of it as a comment needs to know."""
-    columns = ("created_at", "customer_id", "merged_into_id")
-    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
-
-
 def reply(
     actor: Actor,
     ticket: Ticket,
@@ -225,6 +219,12 @@ def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], n
 def _tell_of_status(ticket: Ticket, note: str) -> None:
     if note:
         events.ticket_updated(ticket.pk, ticket.customer_id, _login(ticket), ticket.status_id, ticket.substatus_id)
+
+
+def _lock_for_comment(ticket: Ticket) -> Ticket:
+    """As much of it as a comment needs to know."""
+    columns = ("created_at", "customer_id", "merged_into_id")
+    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
 
 
 def _login(ticket: Ticket) -> str:

@@ -17,6 +17,11 @@ def _minute(column: str) -> str:
     return f"COALESCE(to_char({column} AT TIME ZONE '{settings.TIME_ZONE}', 'YYYY-MM-DD HH24:MI'), '')"
 
 
+def _seconds(column: str) -> str:
+    """Whole ones since the ticket was created."""
+    return f"floor(extract(epoch FROM {column} - t.created_at))::bigint"
+
+
 # The interface's name -> what it is of the rows t (ticket), q (its queue), s, ss (statuses), a (agent).
 _TICKET = {
     "ticket_id": "t.id::text",
@@ -35,9 +40,9 @@ _TICKET = {
     "created_at": _minute("t.created_at"),
     "updated_at": _minute("t.updated_at"),
     "closed_at": _minute("t.closed_at"),
-    "close_time": "extract(epoch FROM t.closed_at - t.created_at)::bigint",
+    "close_time": _seconds("t.closed_at"),
     "first_agent_responded_at": _minute("t.first_agent_responded_at"),
-    "first_agent_response_time": "extract(epoch FROM t.first_agent_responded_at - t.created_at)::bigint",
+    "first_agent_response_time": _seconds("t.first_agent_responded_at"),
     "messages": "t.id",
     "connected_ticket_ids": "t.connected_ids",
     "custom_fields": "t.custom_fields::text",
@@ -53,8 +58,7 @@ _MESSAGE = {
     "attachments": "m.attachments",
     "ratings": "m.ratings",
 }
-# {keys}: a statement that gives the page's ids, in its order.
-# ruff: noqa: S608  (every part of the statements stands here)
+# Every part of the statements stands here; {keys}: one that gives the page's ids, in its order.
 _TICKETS = f"""
 SELECT {", ".join(_TICKET.values())}
 FROM (SELECT k.id, row_number() OVER () AS place FROM ({{keys}}) AS k(id)) AS page
@@ -64,12 +68,12 @@ JOIN tickets_ticketstatus s ON s.id = t.status_id
 LEFT JOIN tickets_ticketsubstatus ss ON ss.id = t.substatus_id
 LEFT JOIN telephony_agent a ON a.id = t.agent_id
 ORDER BY page.place
-"""
+"""  # noqa: S608
 _MESSAGES = f"""
 SELECT m.ticket_id, {", ".join(_MESSAGE.values())}
 FROM tickets_message m LEFT JOIN telephony_agent a ON a.id = m.agent_id
 WHERE m.ticket_id = ANY(%s) ORDER BY m.ticket_id, m.created_at, m.id
-"""
+"""  # noqa: S608
 
 
 def read_tickets(keys: QuerySet[Ticket, Any], *, with_custom_fields: bool) -> list[dict[str, Any]]:
