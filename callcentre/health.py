@@ -24,7 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from callcentre.network import client_address, is_in_networks
-from telephony.listener import HEARS, LEADS, LOCK_SPACE
+from telephony.leading import HEARS, HELD, LEADS
 
 logger = logging.getLogger(__name__)
 
@@ -225,14 +225,6 @@ SELECT pg_database_size(current_database()),
        COALESCE(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
-
-
-# Of the listener's two advisory locks (telephony.listener): who leads, and whether he hears the switch.
-_LISTENER_FACTS = f"""
-SELECT count(*) FILTER (WHERE objid = {LEADS}), count(*) FILTER (WHERE objid = {HEARS}) FROM pg_locks
-WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""  # noqa: S608  (of our own constants)
 _CALL_FACTS = """
 SELECT state, count(*), EXTRACT(epoch FROM now() - min(created_at))::float8 FROM telephony_connection
 WHERE state <> 'ended' GROUP BY state
@@ -240,14 +232,14 @@ WHERE state <> 'ended' GROUP BY state
 
 
 def _call_metrics() -> Iterable[Metric]:
-    ((leading, hearing),) = _query(_LISTENER_FACTS)
+    held = {key for (key,) in _query(HELD)}
     calls = {state: (count, age) for state, count, age in _query(_CALL_FACTS)}
     going_on = GaugeMetricFamily("callcentre_open_calls", "Calls that are not over", labels=["state"])
     for state in ("queued", "originating", "dialling", "waiting", "talking"):
         going_on.add_metric([state], calls.get(state, (0, 0))[0])
     return [
-        _gauge("callcentre_listener_up", "Whether a process listens to the switch", leading),
-        _gauge("callcentre_switch_heard", "Whether it hears the switch", hearing),
+        _gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in held),
+        _gauge("callcentre_switch_heard", "Whether it hears the switch", HEARS in held),
         going_on,
         _gauge(
             "callcentre_queued_call_oldest_seconds",

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import redis
 from django.conf import settings
 from django.db import OperationalError
 from django.db import connection as database
@@ -84,6 +85,11 @@ class Service:
     def kill_switch(self) -> None:
         self.former.append(self.ari.pbx)
         self.ari.kill()
+
+    def has_worked(self) -> bool:
+        """No task waits, and no worker has one."""
+        with redis.Redis.from_url(self.stores.redis_url) as broker:
+            return not broker.llen("cc:calls") and not broker.hlen("cc:unacked")
 
     # What the switch was asked for, and what it has
 

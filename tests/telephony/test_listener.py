@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from telephony.crew import Crew
-from telephony.listener import Leadership
+from telephony.leading import Leadership
 from telephony.models import Connection
 from tests.telephony.factories import ConnectionFactory
 from tests.telephony.processes import wait_for

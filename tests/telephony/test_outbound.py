@@ -272,6 +272,32 @@ def test_a_call_that_could_not_be_placed_in_time_has_failed(
     assert state_of(agent) == "free"
 
 
+def test_a_call_is_kept_while_nobody_hears_the_switch(asked: Connection) -> None:
+    placing.place(asked.pk)
+
+    assert (fresh(asked).state, placing.queued(), Leg.objects.count()) == ("queued", [asked.pk], 0)
+
+
+def test_a_call_that_nobody_would_have_heard_of_says_so(asked: Connection) -> None:
+    Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
+
+    placing.place(asked.pk)
+
+    assert (fresh(asked).disposition, fresh(asked).cause) == ("FAILED", placing.OUT_OF_ORDER)
+
+
+@pytest.mark.parametrize(("limit", "cause"), [(1, placing.NO_CIRCUIT), (0, placing.TEMPORARY_FAILURE)])
+def test_a_call_that_found_no_line_in_time_says_so(
+    limit: int, cause: int, asked: Connection, switch: RecordingSwitch, settings: Any
+) -> None:
+    settings.TRUNK_LIMIT = limit
+    Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
+
+    placing.place(asked.pk)
+
+    assert (fresh(asked).disposition, fresh(asked).cause) == ("FAILED", cause)
+
+
 def test_no_more_calls_are_placed_than_the_trunk_has_lines(
     placed: Connection, switch: RecordingSwitch, settings: Any
 ) -> None:
