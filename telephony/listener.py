@@ -83,7 +83,8 @@ class Listener:
                     was_heard = self._is_heard
                     leadership.tell(is_heard=was_heard)
                     if was_heard:
-                        # Kept until somebody hears what becomes of them.
+                        # Kept until somebody hears what becomes of them; some were hung up meanwhile.
+                        self._crew.attempt(self._give_commands)
                         self._crew.attempt(lambda: self._give_all(placing.queued(), placing.place))
                 self._tick()
         except _Lost:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from callcentre.errors import Conflict, ErrorCode, Invalid
@@ -243,3 +244,33 @@ def test_a_command_is_carried_out_once(talking: Connection, switch: RecordingSwi
         commands.carry_out(command.pk, talking.pk)
 
     assert len(switch.told) == 2
+
+
+def test_a_command_that_fails_is_done_with_and_says_so(
+    talking: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(*args: Any) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setitem(commands._VERBS, "hold", stumble)
+    failing = commands.ask(ACTOR, talking, "hold")
+    commands.ask(ACTOR, talking, "hang_up")
+    carry_out_all()
+
+    failing.refresh_from_db()
+    assert (failing.error, commands.outstanding()) == ("The service failed: ValueError.", [])
+    assert fresh(talking).state == "ended"
+
+
+def test_a_command_waits_for_a_database_that_is_away(
+    talking: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*args: Any) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setitem(commands._VERBS, "hold", lose)
+    waiting = commands.ask(ACTOR, talking, "hold")
+
+    with pytest.raises(OperationalError):
+        carry_out_all()
+    assert commands.outstanding() == [(waiting.pk, talking.pk)]
