@@ -142,7 +142,7 @@ class OfferInline(_PartInline):
 
 class TransferInline(_PartInline):
     model = Transfer
-    fields = ("moment", "actor_name", "from_agent", "queue", "number")
+    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number")
     moment = _instant("at", _("time"))
 
 

@@ -162,6 +162,7 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     Transfer.objects.create(
         connection=connection,
         from_agent=connection.agent,
+        from_queue=connection.queue,
         queue=queue,
         number=number,
         action="transfer",

@@ -127,7 +127,8 @@ def end(
 ) -> None:
     """The call is over, once: what it was, CONNECTION_ENDED, its legs hung up, its agent let go.
 
-    An open offer and the wait in a queue end with it. Whoever calls has counted `ring_seconds`: it is stored here.
+    An open offer and the wait in a queue end with it. Whom we let go hears the cause, as the row says it. Whoever calls
+    has counted `ring_seconds`: it is stored here.
     """
     if connection.state == Connection.State.ENDED:
         return
@@ -141,8 +142,9 @@ def end(
             *("ring_seconds", "wait_seconds"),
         ]
     )
+    told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
     for leg in connection.open_legs:
-        hang_up(leg, at)
+        hang_up(leg, at, told)
         if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at:
             # It rings him, though the call is another's still.
             leg.agent.leave_call(connection, at)

@@ -320,10 +320,16 @@ class Offer(models.Model):
 
 
 class Transfer(Change):
-    """A call handed on, to a queue or to a number: by whom, from whom, when."""
+    """A call handed on, to a queue or to a number: by whom, from whom, when.
+
+    `from_queue` is where it waited or came in until then: these and the connection's own are all that it was in.
+    """
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("connection"))
     from_agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("from agent"))
+    from_queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("from queue")
+    )
     queue = models.ForeignKey(Queue, models.PROTECT, null=True, related_name="+", verbose_name=_("to queue"))
     number = models.CharField(_("to number"), max_length=100, blank=True)
 

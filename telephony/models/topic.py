@@ -213,7 +213,7 @@ def _has_passed(connection: Connection, queue_id: int) -> bool:
     """Whether the call is or was in this queue; one that is of no queue may be about anything."""
     if connection.queue_id in (None, queue_id):
         return True
-    return connection.offers.filter(queue=queue_id).exists()
+    return connection.transfers.filter(from_queue=queue_id).exists()
 
 
 def _agent_id(values: Mapping[str, Any], connection: Connection | None, faults: list[Fault]) -> int | None:

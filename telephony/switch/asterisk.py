@@ -157,7 +157,10 @@ class AsteriskSwitch:
         self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)
 
     def channels(self) -> list[Channel]:
-        return [Channel(channel["id"], channel["state"] == "Up") for channel in self._listed()]
+        return [
+            Channel(channel["id"], channel["state"] == "Up", channel["state"] == "Ringing")
+            for channel in self._listed()
+        ]
 
     def _listed(self) -> list[dict[str, Any]]:
         channels: list[dict[str, Any]] = self._ari.send("GET", "channels").json()

@@ -28,10 +28,11 @@ class SwitchUnreachable(SwitchError):
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel as the switch lists it. `is_up`: the phone was picked up."""
+    """A channel as the switch lists it. `is_up`: the phone was picked up; `is_ringing`: it says that it rings."""
 
     id: str
     is_up: bool
+    is_ringing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def test_a_transfer_that_reaches_nobody_ends_the_call(talking: Connection, switc
 
     over = fresh(talking)
     assert (over.disposition, over.hung_up_by, over.cause) == ("ANSWERED", "system", 17)
-    assert switch.told[-2:] == [("hang_up", channel(talking, 2)), ("part", f"cc-{talking.pk}")]
+    assert switch.told[-2:] == [("hang_up", channel(talking, 2), 17), ("part", f"cc-{talking.pk}")]
     assert kinds() == {"anna": "free", "piotr": "free"}
 
 

@@ -107,7 +107,7 @@ def test_told_twice_he_calls_once(queue: Queue, switch: RecordingSwitch) -> None
 def test_a_number_that_no_queue_has_is_hung_up(queue: Queue, switch: RecordingSwitch) -> None:
     handling.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
 
-    assert switch.told == [("hang_up", "caller-1")]
+    assert switch.told == [("hang_up", "caller-1", 1)]
     assert not Connection.objects.exists()
 
 
@@ -134,8 +134,9 @@ def test_a_queue_that_is_closed_lets_callers_go(queue: Queue, switch: RecordingS
 
     call = call_in()
 
-    assert (call.state, call.disposition, call.hung_up_by) == ("ended", "NO ANSWER", "system")
-    assert switch.told == [("hang_up", "caller-1")]
+    # He hears the cause that the row says.
+    assert (call.state, call.disposition, call.hung_up_by, call.cause) == ("ended", "NO ANSWER", "system", 20)
+    assert switch.told == [("hang_up", "caller-1", 20)]
     assert actions() == ["CONNECTION_STARTED", "CONNECTION_ENDED"]
 
 

@@ -170,7 +170,9 @@ def test_what_becomes_of_a_customers_phone_is_told_by_the_cause(
 
     over = fresh(dialling)
     assert (over.disposition, over.cause, over.hung_up_by, over.billsec) == (disposition, cause, party, 0)
-    assert switch.told == [("hang_up", channel(dialling, 1))]
+    # Whom the system lets go hears why.
+    told = ("hang_up", channel(dialling, 1), *([cause] if party == "system" and cause else []))
+    assert switch.told == [told]
     assert state_of(Agent.objects.get()) == "free"
 
 
@@ -204,7 +206,7 @@ def test_a_number_that_the_switch_refuses_fails_the_call_with_its_cause(
     happen(placed, Up, 1)
 
     assert (fresh(placed).disposition, fresh(placed).cause) == ("FAILED", 3)
-    assert ("hang_up", channel(placed, 1)) in switch.told
+    assert ("hang_up", channel(placed, 1), 3) in switch.told
 
 
 def test_a_switch_that_does_not_answer_leaves_the_leg_to_be_looked_up(

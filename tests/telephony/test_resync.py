@@ -3,11 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
-from telephony.calls import handling, placing, resync
+from telephony.calls import distributing, handling, placing, resync
 from telephony.models import Agent, Connection, Leg
-from telephony.switch.base import Channel, Up
+from telephony.switch.base import Channel, Ringing, Up
 from tests.conftest import ACTOR
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
@@ -150,3 +151,49 @@ def test_legs_whose_news_is_overdue_are_a_reason_to_look(dialling: Connection) -
 
     Leg.objects.update(hangup_asked_at=now - timedelta(seconds=30))
     assert resync.is_overdue(now)
+
+
+def test_a_phone_that_rings_unheard_is_seen_to_ring(dialling: Connection, switch: RecordingSwitch) -> None:
+    switch.listed = [*channels(dialling, 1), Channel(f"cc-{dialling.pk}-2", is_up=False, is_ringing=True)]
+    look(switch)
+
+    assert (fresh(dialling).state, switch.told) == ("dialling", [])
+    assert Leg.objects.get(channel_id=f"cc-{dialling.pk}-2").state == "ringing"
+
+
+def test_a_lost_leg_has_no_cause_as_its_connection_has_none(dialling: Connection, switch: RecordingSwitch) -> None:
+    switch.listed = channels(dialling, 1)
+    look(switch)
+
+    lost = Leg.objects.get(channel_id=f"cc-{dialling.pk}-2")
+    assert (lost.state, lost.cause, fresh(dialling).cause) == ("ended", None, None)
+
+
+def test_a_phone_that_rang_and_was_lost_was_not_answered(dialling: Connection, switch: RecordingSwitch) -> None:
+    start = timezone.now() - timedelta(minutes=10)
+    Connection.objects.update(created_at=start)
+    handling.handle(Ringing(f"cc-{dialling.pk}-2", start))
+    switch.listed = channels(dialling, 1)
+    look(switch)
+
+    # However late that is found out, it rang no longer than it was to.
+    assert (fresh(dialling).disposition, fresh(dialling).ring_seconds) == ("NO ANSWER", settings.RING_SECONDS)
+
+
+@pytest.mark.parametrize(("rang", "outcome"), [(True, "not_answered"), (False, "failed")])
+def test_an_agents_phone_that_was_lost_rang_in_vain_if_it_rang(
+    rang: bool, outcome: str, switch: RecordingSwitch
+) -> None:
+    agent: Agent = AgentFactory(number="101")
+    agent.log_in(ACTOR)
+    call = ConnectionFactory(waiting=True, queue__members=[agent])
+    caller = LegFactory(connection=call)
+    distributing.distribute(timezone.now())
+    leg = call.legs.get(role="agent")
+    Leg.objects.filter(pk=leg.pk).update(asked_at=timezone.now() - timedelta(minutes=1))
+    if rang:
+        handling.handle(Ringing(leg.channel_id, timezone.now()))
+    switch.listed = [Channel(caller.channel_id, is_up=True)]
+    look(switch)
+
+    assert [offer.outcome for offer in call.offers.all()] == [outcome]

@@ -48,6 +48,13 @@ def test_a_phone_rings_and_is_picked_up(line: Line) -> None:
     assert line.switch.channels() == [Channel(channel_id, is_up=True)]
 
 
+def test_a_phone_that_rings_is_listed_so(line: Line) -> None:
+    channel_id = line.customer("rings")
+
+    line.told(Ringing, channel_id=channel_id)
+    assert line.switch.channels() == [Channel(channel_id, is_up=False, is_ringing=True)]
+
+
 def test_a_number_outside_rings_and_is_picked_up(line: Line) -> None:
     channel_id = line.customer()
 
