@@ -43,7 +43,7 @@ WITH calls AS (
   RETURNING id, agent_id, src
 )
 INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
-SELECT id, 'agent', agent_id, src, 'cc-' || id || '-1', 'asked', now(), '' FROM calls RETURNING connection_id
+SELECT id, 'agent', agent_id, src, 'callcentre-' || id || '-1', 'asked', now(), '' FROM calls RETURNING connection_id
 """
 _BOUND = """
 INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, agent_id, caller_id, created_at,
@@ -144,7 +144,7 @@ def thirty_at_once(running: Service, session: requests.Session, url: str) -> flo
         time.sleep(2 * PICK_UP_SECONDS)
         _wait(lambda: _count(connection, "talking") == CALLS, 30, step=0.005)
         pks = [row[0] for row in connection.execute("SELECT id FROM telephony_connection WHERE state = 'talking'")]
-        _wait(lambda: all(len(session.get(f"{url}/bridges/cc-{pk}").json()["channels"]) == 2 for pk in pks), 30)
+        _wait(lambda: all(len(session.get(f"{url}/bridges/callcentre-{pk}").json()["channels"]) == 2 for pk in pks), 30)
         seconds = time.perf_counter() - started
         for channel in session.get(f"{url}/channels").json():
             session.delete(f"{url}/channels/{channel['id']}")
@@ -172,7 +172,9 @@ def flood(running: Service, session: requests.Session, url: str, first: int) -> 
     """Events a second: from the first one told until the rows say that all calls are over."""
     with running.connect() as connection:
         started = time.perf_counter()
-        session.post(f"{url}/channels", json={"endpoint": "PJSIP/100", "app": "callcentre", "channelId": "cc-0-1"})
+        session.post(
+            f"{url}/channels", json={"endpoint": "PJSIP/100", "app": "callcentre", "channelId": "callcentre-0-1"}
+        )
         _wait(lambda: not _open_legs(connection), 120, step=0.05)
         seconds = time.perf_counter() - started
         answered = connection.execute(

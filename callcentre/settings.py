@@ -328,7 +328,8 @@ EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
 SWITCH_BACKEND = env("SWITCH_BACKEND", "simulated")
 # How many times faster than people those behind the simulated switch are.
 SIMULATED_SPEED = env_int("SIMULATED_SPEED", 1, minimum=1)
-# Asterisk's REST interface, as http://pbx:8088/ari, our user of ari.conf, and the name of our Stasis application.
+# Asterisk's REST interface, as http://pbx:8088/ari, our user of ari.conf, and the name of our Stasis application, with
+# which the ids of our channels begin: installations that share an Asterisk have one each.
 ARI_URL = env("ARI_URL")
 ARI_USER = env("ARI_USER")
 ARI_PASSWORD = env("ARI_PASSWORD")

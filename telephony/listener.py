@@ -19,11 +19,12 @@ from prometheus_client import Counter
 
 from callcentre.nudge import subscribe
 from telephony.calls import commands, distributing, handling, inbound, placing, resync
+from telephony.channels import connection_of
 from telephony.crew import Crew
 from telephony.leading import Leadership
 from telephony.models import Agent
 from telephony.switch import current_switch
-from telephony.switch.base import OURS, Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
+from telephony.switch.base import Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
@@ -203,5 +204,4 @@ def _handle(event: Any) -> None:
 def _key(event: Any) -> int:
     """The same for all channels that we asked for in one call."""
     name = event.name if isinstance(event, RecordingFinished) else event.channel_id
-    number = name.split("-")[1] if name.startswith(OURS) else ""
-    return int(number) if number.isdecimal() else hash(name)
+    return connection_of(name) or hash(name)

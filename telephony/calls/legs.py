@@ -7,7 +7,7 @@ from django.db import connection as database
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from telephony import events
+from telephony import channels, events
 from telephony.calls import offers, orders
 from telephony.models import Agent, Connection, Leg
 
@@ -88,7 +88,7 @@ def add_leg(
         role=role,
         number=number,
         agent=agent,
-        channel_id=channel_id or f"cc-{connection.pk}-{len(known) + 1}",
+        channel_id=channel_id or channels.channel_id(connection.pk, len(known) + 1),
         state=state,
         asked_at=at,
         up_at=at if state == Leg.State.UP else None,

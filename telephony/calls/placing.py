@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from telephony import events
 from telephony.calls import legs, orders
+from telephony.channels import channel_id
 from telephony.leading import IS_HEARD, is_heard
 from telephony.models import Agent, Connection, Leg
 
@@ -35,7 +36,7 @@ WITH claimed AS (
   RETURNING id, {", ".join(_CLAIMED)}
 ), leg AS (
   INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
-  SELECT id, 'agent', agent_id, src, 'cc-' || id || '-1', 'asked', %(now)s, '' FROM claimed
+  SELECT id, 'agent', agent_id, src, %(channel)s, 'asked', %(now)s, '' FROM claimed
 )
 SELECT {", ".join(f"c.{name}" for name in _CLAIMED)}, a.login
 FROM claimed c JOIN telephony_agent a ON a.id = c.agent_id
@@ -59,7 +60,7 @@ def place(pk: int) -> None:
             events.connection_started(connection)
             if connection.agent:
                 connection.agent.ring(connection, now)
-            leg = Leg(channel_id=f"cc-{pk}-1", number=connection.src)
+            leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
             orders.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
         else:
             _give_up_late(pk, now)
@@ -68,7 +69,7 @@ def place(pk: int) -> None:
 def _claimed(pk: int, now: datetime) -> Connection | None:
     """The call, with its agent, which nobody else places from now on."""
     with database.cursor() as cursor:
-        cursor.execute(_CLAIM, {"id": pk, "now": now})
+        cursor.execute(_CLAIM, {"id": pk, "now": now, "channel": channel_id(pk, 1)})
         if (row := cursor.fetchone()) is None:
             return None
     *values, login = row

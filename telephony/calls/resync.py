@@ -16,8 +16,9 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from telephony.calls import handling, legs, orders
+from telephony.channels import connection_of
 from telephony.models import Connection, Leg
-from telephony.switch.base import OURS, Switch
+from telephony.switch.base import Switch
 
 # A leg that was asked for is on its way to the switch for so long at most; a wish to hang up is done by then.
 GRACE_SECONDS = 10.0
@@ -74,7 +75,7 @@ class Comparison:
 
 def _left_over(channel_ids: set[str]) -> list[str]:
     """Channels that we asked for and whose legs are over."""
-    ours = [channel_id for channel_id in channel_ids if channel_id.startswith(OURS)]
+    ours = [channel_id for channel_id in channel_ids if connection_of(channel_id) is not None]
     wanted = set(Leg.objects.filter(channel_id__in=ours, ended_at=None).values_list("channel_id", flat=True))
     return [channel_id for channel_id in ours if channel_id not in wanted]
 

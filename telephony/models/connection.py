@@ -17,6 +17,7 @@ from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import Change
 from callcentre.phone import PhoneError, normalise
 from callcentre.wake import wake
+from telephony.channels import bridge_id
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
 from telephony.numbers import comparable
@@ -211,7 +212,7 @@ class Connection(models.Model):
 
     @property
     def bridge_id(self) -> str:
-        return f"cc-{self.pk}"
+        return bridge_id(self.pk)
 
     @property
     def recording_name(self) -> str:

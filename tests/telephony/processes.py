@@ -115,7 +115,7 @@ class Service:
     def hang_up(self, number: int, pks: list[int]) -> None:
         """The far end of these calls' legs with this number puts the phone down: 1 the agent's, 2 the customer's."""
         for pk in pks:
-            self.ari.pbx.far_end_hangs_up(f"cc-{pk}-{number}")
+            self.ari.pbx.far_end_hangs_up(f"callcentre-{pk}-{number}")
 
 
 def some_agents(count: int) -> list[Agent]:

@@ -211,7 +211,7 @@ def test_calls_are_kept_while_nobody_hears_the_switch_and_placed_at_once_when_so
         assert in_state("queued", pks) == 5
         with service.listener(**variables):
             wait_for(lambda: in_state("ended", pks) + in_state("talking", pks) == 5, "all are placed")
-            service.hang_up(2, [pk for pk in pks if f"cc-{pk}-2" in service.ari.pbx.lines])
+            service.hang_up(2, [pk for pk in pks if f"callcentre-{pk}-2" in service.ari.pbx.lines])
             assert_over_and_counted_once(service, pks)
 
     assert set(Connection.objects.values_list("disposition", flat=True)) == {"ANSWERED"}
@@ -245,7 +245,7 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
         database.close()
         wait_for(lambda: in_state("talking", pks) + in_state("ended", pks) == CALLS, "none is left half-way")
         wait_for(lambda: len(service.bridged()) == in_state("talking", pks), "they hear each other")
-        service.hang_up(2, [pk for pk in pks if f"cc-{pk}-2" in service.ari.pbx.lines])
+        service.hang_up(2, [pk for pk in pks if f"callcentre-{pk}-2" in service.ari.pbx.lines])
 
         assert_over_and_counted_once(service, pks)
         assert not AgentState.objects.filter(ended_at=None, kind__in=["ringing", "talking"]).exists()

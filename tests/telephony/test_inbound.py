@@ -147,7 +147,7 @@ def test_a_queue_that_is_inactive_sends_callers_to_its_overflow_queue(queue: Que
     call = call_in()
 
     assert (call.state, call.queue) == ("waiting", other)
-    assert [(move.queue, move.action) for move in call.transfers.all()] == [(other, "overflow")]
+    assert [(move.from_queue, move.queue, move.action) for move in call.transfers.all()] == [(queue, other, "overflow")]
 
 
 def test_queues_that_are_closed_and_overflow_in_a_circle_let_callers_go(queue: Queue, switch: RecordingSwitch) -> None:
@@ -253,7 +253,7 @@ def test_the_agent_who_is_free_the_longest_is_rung(
 
     assert offers(call) == [("anna", "ringing")]
     assert (state(anna), state(bert)) == ("ringing", "free")
-    assert switch.told[-1] == ("call_agent", f"cc-{call.pk}-2", "101", CALLER)
+    assert switch.told[-1] == ("call_agent", f"callcentre-{call.pk}-2", "101", CALLER)
     assert actions() == ["CONNECTION_STARTED", "AGENT_RINGING"]
 
 
@@ -331,7 +331,7 @@ def test_an_agent_who_picks_up_talks_with_the_caller(queue: Queue, anna: Agent, 
     assert (offers(call), state(anna)) == ([("anna", "answered")], "talking")
     assert switch.told[-2:] == [
         ("stop_music", "caller-1"),
-        ("join", f"cc-{call.pk}", "caller-1", f"cc-{call.pk}-2"),
+        ("join", f"callcentre-{call.pk}", "caller-1", f"callcentre-{call.pk}-2"),
     ]
     assert actions() == ["CONNECTION_STARTED", "AGENT_RINGING", "CONNECTION_ANSWERED"]
 
@@ -428,7 +428,7 @@ def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(queue: Queue, anna: 
     give_up(call)
 
     assert (offers(call), state(anna)) == ([("anna", "abandoned")], "free")
-    assert ("hang_up", f"cc-{call.pk}-2") in switch.told
+    assert ("hang_up", f"callcentre-{call.pk}-2") in switch.told
 
 
 def test_an_agent_who_picks_up_after_the_caller_gave_up_is_hung_up_and_talks_to_nobody(
@@ -441,7 +441,7 @@ def test_an_agent_who_picks_up_after_the_caller_gave_up_is_hung_up_and_talks_to_
     call.refresh_from_db()
 
     assert (call.disposition, state(anna)) == ("NO ANSWER", "free")
-    assert switch.told[-1] == ("hang_up", f"cc-{call.pk}-2")
+    assert switch.told[-1] == ("hang_up", f"callcentre-{call.pk}-2")
 
 
 @pytest.mark.parametrize("how", ["pauses", "logs out"])
@@ -458,7 +458,7 @@ def test_the_phone_of_an_agent_who_pauses_while_it_rings_stops_and_the_next_is_r
 
     assert offers(call) == [("anna", "refused"), ("bert", "ringing")]
     assert state(anna) == ("paused" if how == "pauses" else "")
-    assert ("hang_up", f"cc-{call.pk}-2") in switch.told
+    assert ("hang_up", f"callcentre-{call.pk}-2") in switch.told
 
 
 # Handing on

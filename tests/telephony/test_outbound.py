@@ -59,7 +59,7 @@ def happen(connection: Connection, kind: Any, number: int, *args: Any) -> None:
 
 
 def channel(connection: Connection, number: int) -> str:
-    return f"cc-{connection.pk}-{number}"
+    return f"callcentre-{connection.pk}-{number}"
 
 
 def state_of(agent: Agent) -> str:
@@ -119,7 +119,7 @@ def test_when_the_agent_picks_up_the_customer_is_called(
 def test_when_the_customer_picks_up_they_are_joined(dialling: Connection, switch: RecordingSwitch) -> None:
     happen(dialling, Up, 2)
 
-    assert switch.told == [("join", f"cc-{dialling.pk}", channel(dialling, 1), channel(dialling, 2))]
+    assert switch.told == [("join", f"callcentre-{dialling.pk}", channel(dialling, 1), channel(dialling, 2))]
     assert (fresh(dialling).state, fresh(dialling).answered_at is not None) == ("talking", True)
     assert actions(dialling)[2:] == ["CONNECTION_ANSWERED"]
 
@@ -144,7 +144,7 @@ def test_when_one_hangs_up_the_other_is_hung_up_too(
     happen(talking, Ended, first, 16)
 
     over = fresh(talking)
-    assert switch.told == [("hang_up", channel(talking, 3 - first)), ("part", f"cc-{talking.pk}")]
+    assert switch.told == [("hang_up", channel(talking, 3 - first)), ("part", f"callcentre-{talking.pk}")]
     assert (over.state, over.disposition, over.hung_up_by, over.cause) == ("ended", "ANSWERED", party, 16)
     assert state_of(agent) == "free"
     assert actions(talking).count("CONNECTION_ENDED") == 1

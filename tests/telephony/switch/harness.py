@@ -98,7 +98,7 @@ class Line:
 
     def _new_id(self) -> str:
         self.count += 1
-        return f"cc-1-{self.count}"
+        return f"callcentre-1-{self.count}"
 
 
 @contextmanager
