@@ -140,7 +140,7 @@ def test_a_nudge_without_redis_costs_nothing(
             asked.append(1)
             raise redis.ConnectionError
 
-    monkeypatch.setattr(nudge, "_client", Away)
+    monkeypatch.setattr(nudge, "client", Away)
     monkeypatch.setattr(nudge, "_paused_until", 0.0)
     with django_capture_on_commit_callbacks(execute=True):
         nudge.nudge("tested")
