@@ -27,6 +27,8 @@ CALLS = 30
 PICK_UP_SECONDS = 0.5
 FLOOD_CALLS = 300
 RUNS = 5
+# Of single requests; and what the web server has, after each, to send its task.
+ASKED, SENDING_SECONDS = 1000, 0.01
 
 _ADD_AGENTS = """
 INSERT INTO telephony_agent (login, name, surname, email, is_active, number, outbound_mode, updated_at)
@@ -188,11 +190,8 @@ def _open_legs(connection: Any) -> int:
     return int(connection.execute("SELECT count(*) FROM telephony_leg WHERE ended_at IS NULL").fetchone()[0])
 
 
-def measure(running: Service, url: str) -> None:
-    table = Table("Calls")
-    table.head()
+def measure(table: Table, running: Service, url: str) -> None:
     with running.connect() as connection:
-        agent_id = connection.execute("SELECT id FROM telephony_agent WHERE number = '200'").fetchone()
         with asterisk(running, url, "tests.telephony.switch.ari_server", "--pick-up", str(PICK_UP_SECONDS)) as session:
             thirty_at_once(running, session, url)  # so that all have their connections
             shares = [thirty_at_once(running, session, url) for _ in range(RUNS)]
@@ -209,25 +208,35 @@ def measure(running: Service, url: str) -> None:
             # There are none: nobody is to look for them in the next run.
             connection.execute("DELETE FROM telephony_recording")
         table.add_rate("events of one listener; bound: 1,500/s", 1500, statistics.median(rates), 1)
-        asking(running, table, connection, agent_id)
 
 
-def asking(running: Service, table: Table, connection: Any, agent_id: Any) -> None:
-    """POST /connections/call, against a ping and one INSERT. Nobody answers: the calls have failed by and by."""
-    client = running.client()
-    body = json.dumps({"sip": "200", "phone_number": "+48 600 100 200"}).encode()
-    ping, insert, post = medians(
-        300,
-        lambda: client.send("GET", "/api/ping", expect=204),
-        lambda: connection.execute(_BOUND, agent_id),
-        lambda: client.send("POST", "/api/connections/call", body, expect=204),
-    )
+def asking(table: Table) -> None:
+    """POST /connections/call, against a ping and one INSERT, turn by turn.
+
+    Nobody places these calls: a worker would take the time of all three. What the web server does once it has answered,
+    sending the task, is waited for, so that it is not in the way of the next.
+    """
+    with service(0) as running, running.connect() as connection:
+        connection.execute(_ADD_AGENTS, [1])
+        agent_id = connection.execute("SELECT id FROM telephony_agent WHERE number = '200'").fetchone()
+        client = running.client()
+        body = json.dumps({"sip": "200", "phone_number": "+48 600 100 200"}).encode()
+        ping, insert, post, _ = medians(
+            ASKED,
+            lambda: client.send("GET", "/api/ping", expect=204),
+            lambda: connection.execute(_BOUND, agent_id),
+            lambda: client.send("POST", "/api/connections/call", body, expect=204),
+            lambda: time.sleep(SENDING_SECONDS),
+        )
     table.add("POST /connections/call; bound: a ping and one INSERT", ping + insert, post, 2)
 
 
 def main() -> None:
+    table = Table("Calls")
+    table.head()
+    asking(table)
     with calls_service() as (running, url):
-        measure(running, url)
+        measure(table, running, url)
 
 
 if __name__ == "__main__":
