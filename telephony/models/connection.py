@@ -136,8 +136,14 @@ class Connection(models.Model):
         ]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="connection_newest"),
-            models.Index(fields=["agent", "-created_at", "-id"], name="connection_of_agent"),
-            models.Index(fields=["queue", "-created_at", "-id"], name="connection_of_queue"),
+            # In the order of lists; what follows the id is compared without a look at the rows, so that results that
+            # an agent or a queue hardly ever has are found in the index alone.
+            models.Index(
+                fields=["agent", "-created_at", "-id", "direction", "disposition", "queue"], name="connection_of_agent"
+            ),
+            models.Index(
+                fields=["queue", "-created_at", "-id", "direction", "disposition"], name="connection_of_queue"
+            ),
             models.Index(fields=["src_number", "-created_at", "-id"], name="connection_src"),
             models.Index(fields=["dst_number", "-created_at", "-id"], name="connection_dst"),
             models.Index(fields=["direction", "disposition", "-created_at", "-id"], name="connection_of_result"),

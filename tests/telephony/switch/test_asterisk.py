@@ -1,7 +1,6 @@
 """Asterisk's oddities, as they were observed on a real one: each on a stand-in with a real socket."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from telephony.switch.base import (
     Ended,
     Offline,
     Online,
-    RecordingFinished,
     Replaced,
     Ringing,
     SwitchError,
@@ -22,24 +20,7 @@ from telephony.switch.base import (
     Up,
 )
 from tests.telephony.switch.ari_pbx import CAUSES
-from tests.telephony.switch.ari_server import AriServer
-from tests.telephony.switch.harness import Line, Listener, asterisk_line, wait_for
-
-Pair = tuple[Line, AriServer]
-
-
-@pytest.fixture
-def both(settings: Any) -> Iterator[Pair]:
-    """A switch that is online, and the Asterisk behind it."""
-    with asterisk_line(settings) as pair:
-        yield pair
-
-
-def asked(server: AriServer, *starts: str) -> list[str]:
-    """The requests whose path starts so, in their order."""
-    requests = [f"{method} {path}" for method, path, _ in server.pbx.requests]
-    return [request for request in requests if any(f" {start}" in request for start in starts)]
-
+from tests.telephony.switch.harness import Listener, Pair, asked, wait_for
 
 # Outcomes
 
@@ -337,68 +318,3 @@ def test_a_peer_that_has_gone_silent_is_noticed(both: Pair, monkeypatch: pytest.
 
     wait_for(lambda: len(line.listener.of(Offline)) > 1)
     server.is_deaf = False
-
-
-# Recordings
-
-
-def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
-    line, server = both
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-
-    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
-    line.switch.part("callcentre-1")
-
-    line.told(RecordingFinished, name="17.4")
-    steps = [request for request in asked(server, "recordings", "bridges") if not request.startswith("GET")]
-    assert steps == [
-        "POST bridges",
-        "POST bridges/callcentre-1/addChannel",
-        "POST bridges/callcentre-1/record",
-        "POST recordings/live/17.4/stop",
-        "DELETE bridges/callcentre-1",
-    ]
-
-
-def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pair) -> None:
-    line, server = both
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
-
-    line.switch.part("callcentre-1")
-    line.switch.join("callcentre-1", [agent, customer], record_as="17.4-2")
-
-    assert {one.bridge for one in server.pbx.lines.values()} == {"callcentre-1"}
-    assert asked(server, "bridges").count("POST bridges") == 3
-
-
-def test_a_conversation_that_cannot_be_recorded_goes_on(both: Pair) -> None:
-    line, server = both
-    server.pbx.stored["17.4"] = 1
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-
-    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
-
-    assert {one.bridge for one in server.pbx.lines.values()} == {"callcentre-1"}
-
-
-def test_a_recording_that_breaks_off_is_no_short_recording(both: Pair) -> None:
-    line, server = both
-    server.pbx.stored["17.4"] = 60
-    server.breaks_off = True
-
-    with pytest.raises(SwitchUnreachable):
-        b"".join(line.switch.recording("17.4"))
-
-
-def test_what_does_not_exist_cannot_be_read(both: Pair) -> None:
-    line, _ = both
-
-    with pytest.raises(SwitchError, match="404: Recording not found"):
-        b"".join(line.switch.recording("../etc/passwd"))
