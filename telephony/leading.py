@@ -11,13 +11,19 @@ from django.db import connection
 
 LOCK_SPACE, LEADS, HEARS = 0x63616C73, 0, 1
 
-# Which of the locks are held: LEADS, HEARS, of this database alone.
-HELD = f"""
-SELECT objid::int FROM pg_locks WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
+# The locks that are held, of this database alone.
+_HELD = f"""
+SELECT objid::int AS key, pid FROM pg_locks
+WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """  # noqa: S608  (of our own constants)
 # A condition for statements that act only where somebody hears what comes of it.
-IS_HEARD = f"{HEARS} IN ({HELD})"
+IS_HEARD = f"EXISTS (SELECT FROM ({_HELD}) AS held WHERE key = {HEARS})"
+# LEADS, HEARS, as far as they are held, and how many seconds ago he who holds it last looked round.
+HOLDERS = f"""
+SELECT key, EXTRACT(epoch FROM clock_timestamp() - state_change)::float8
+FROM ({_HELD}) AS held JOIN pg_stat_activity USING (pid)
+"""  # noqa: S608
 
 # A machine that vanishes without a word loses its locks after 10 + 3 * 5 s, not after the system's two hours.
 _KEEPALIVES = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"

@@ -4,14 +4,18 @@ from datetime import datetime
 
 import structlog
 from django.db import connection as database
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from prometheus_client import Counter
 
 from telephony import channels, events
 from telephony.calls import offers, orders
 from telephony.models import Agent, Connection, Leg
 
 NORMAL = 16
+
+ended = Counter("callcentre_calls", "Calls that are over", ["direction", "disposition"])
 
 _LOCK_BY_CHANNEL = """
 SELECT id FROM telephony_connection WHERE id = (SELECT connection_id FROM telephony_leg WHERE channel_id = %s)
@@ -153,3 +157,4 @@ def end(
     if connection.agent:
         connection.agent.leave_call(connection, at, wrap_up_seconds)
     events.connection_ended(connection)
+    transaction.on_commit(ended.labels(connection.direction, disposition).inc, robust=True)
