@@ -9,6 +9,7 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.wake import wake
@@ -73,7 +74,7 @@ class Recording(models.Model):
         FETCHING = "fetching", _("being fetched")
         READY = "ready", _("ready")
         FAILED = "failed", _("failed")
-        REMOVED = "removed", _("removed")
+        REMOVED = "removed", pgettext_lazy("of a recording", "removed")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="recordings", verbose_name=_("connection"))
     # By which the switch knows it: the connection's id, with -2, -3, … for further ones.
