@@ -300,7 +300,7 @@ def check_switch() -> Iterator[CheckMessage]:
             id="callcentre.E017",
         )
     for name in ("ARI_APP", "TRUNK"):
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+", getattr(settings, name)):
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", getattr(settings, name)):
             yield Error(
                 f"{name}: {getattr(settings, name)!r} is no name of Asterisk's configuration.",
                 hint="It has letters, digits and _ . - only.",

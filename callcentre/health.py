@@ -24,7 +24,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from callcentre.network import client_address, is_in_networks
-from telephony.listener import HEARS, LEADS, LOCK_SPACE
+from telephony.leading import HEARS, HOLDERS, LEADS
+from telephony.models import AgentState
 
 logger = logging.getLogger(__name__)
 
@@ -252,30 +253,47 @@ SELECT pg_database_size(current_database()),
        COALESCE(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
-
-
-# Of the listener's two advisory locks (telephony.listener): who leads, and whether he hears the switch.
-_LISTENER_FACTS = f"""
-SELECT count(*) FILTER (WHERE objid = {LEADS}), count(*) FILTER (WHERE objid = {HEARS}) FROM pg_locks
-WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""  # noqa: S608  (of our own constants)
 _CALL_FACTS = """
 SELECT state, count(*), EXTRACT(epoch FROM now() - min(created_at))::float8 FROM telephony_connection
 WHERE state <> 'ended' GROUP BY state
 """
+_WAITING_FACTS = """
+SELECT q.name, count(c.id), COALESCE(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
+FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'
+WHERE q.is_active OR c.id IS NOT NULL GROUP BY q.id
+"""
+_AGENT_FACTS = "SELECT kind, count(*) FROM telephony_agentstate WHERE ended_at IS NULL GROUP BY kind"
 
 
 def _call_metrics() -> Iterable[Metric]:
-    ((leading, hearing),) = _query(_LISTENER_FACTS)
+    held = dict(_query(HOLDERS))
     calls = {state: (count, age) for state, count, age in _query(_CALL_FACTS)}
     going_on = GaugeMetricFamily("callcentre_open_calls", "Calls that are not over", labels=["state"])
     for state in ("queued", "originating", "dialling", "waiting", "talking"):
         going_on.add_metric([state], calls.get(state, (0, 0))[0])
+    waiting = GaugeMetricFamily("callcentre_waiting_callers", "Callers who wait in the queue", labels=["queue"])
+    longest = GaugeMetricFamily(
+        "callcentre_longest_wait_seconds", "Since when the first of them waits; 0 for none", labels=["queue"]
+    )
+    for queue, count, seconds in _query(_WAITING_FACTS):
+        waiting.add_metric([queue], count)
+        longest.add_metric([queue], seconds)
+    agents = GaugeMetricFamily("callcentre_agents", "Agents who are logged in or paused", labels=["state"])
+    doing = dict(_query(_AGENT_FACTS))
+    for state in AgentState.Kind.values:
+        agents.add_metric([state], doing.get(state, 0))
     return [
-        _gauge("callcentre_listener_up", "Whether a process listens to the switch", leading),
-        _gauge("callcentre_switch_heard", "Whether it hears the switch", hearing),
+        _gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in held),
+        _gauge("callcentre_switch_heard", "Whether it hears the switch", HEARS in held),
+        *(
+            [_gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", max(held[LEADS], 0))]
+            if LEADS in held
+            else []
+        ),
         going_on,
+        waiting,
+        longest,
+        agents,
         _gauge(
             "callcentre_queued_call_oldest_seconds",
             "Age of the call that has waited longest to be placed; 0 for none",

@@ -13,14 +13,13 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.api.fields import second
 from telephony.admin import connection_search
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
 from telephony.customers import page_of_customer
 from telephony.models import CallCommand, Connection, Leg, Offer, Transfer
-from webhooks.admin.spans import DatesFilter
 
 COLOURS: dict[str, str] = {
     Connection.Disposition.ANSWERED: "success",
@@ -41,8 +40,7 @@ class ConnectionDates(DatesFilter):
         """By the index on the start: ids tell nothing of calls that were imported."""
         # Kept for the results, which look in the same span.
         self.request.span = since, until  # type: ignore[attr-defined]
-        bounds = {"created_at__gte": since, "created_at__lt": until}
-        return queryset.filter(**{name: bound for name, bound in bounds.items() if bound})
+        return super().of_span(queryset, since, until)
 
 
 class _ResultFilter(DropdownFilter):
@@ -143,7 +141,7 @@ class OfferInline(_PartInline):
 
 class TransferInline(_PartInline):
     model = Transfer
-    fields = ("moment", "actor_name", "from_agent", "queue", "number")
+    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number")
     moment = _instant("at", _("time"))
 
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telephony', '0008_agent_user'),
+        ('telephony', '0009_agent_user'),
         ('tickets', '0005_mail_in'),
     ]
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telephony', '0007_connection_results'),
+        ('telephony', '0008_queues_left_copies_at_the_switch_and_rare_results'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
