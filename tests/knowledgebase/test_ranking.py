@@ -51,7 +51,7 @@ def is_narrowed(catalog: Catalog, text: str, capture: Any) -> list[bool]:
     """Of each statement: whether it ranks candidates only. The first one finds what has no common word."""
     with capture() as captured:
         find(catalog.pk, text)
-    return ["peaks @@" in query["sql"] for query in captured.captured_queries]
+    return ["'::tsquery" in query["sql"] for query in captured.captured_queries]
 
 
 @pytest.fixture

@@ -171,6 +171,14 @@ def test_a_language_knows_the_forms_of_its_words(language: str, text: str, is_fo
     assert bool(titles(category, text)) is is_found
 
 
+@pytest.mark.parametrize("text", ["order -cancelling", "-cancelling order", 'order -"cancelling it"'])
+def test_what_is_not_wanted_is_so_in_all_its_forms(text: str) -> None:
+    category = CategoryFactory(catalog__language="english")
+    article(category, "Orders", "How to cancel it")
+
+    assert titles(category, text) == []
+
+
 def test_another_language_makes_the_index_anew() -> None:
     category = CategoryFactory()
     article(category, "Paying", "All invoices")
