@@ -62,18 +62,17 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 50 AS $$
 $$;
 
 -- In rows of four kinds: the catalog's language, and how many articles it has; the stems of the words, by their place
--- in the query; which of its terms are common that a word can mean: those from `lows` on and before `highs`, and its
--- stem; and where there is none of these, the hits. Nothing where there is no such catalog.
+-- in the query; which of its terms are common that a word can mean: those from `lows` on and before `highs`, for the
+-- words in `places`, and its stem; and where there is none of these, the hits. Nothing where there is no such catalog.
 CREATE FUNCTION knowledgebase_search(
-  catalog uuid, words text[], lows text[], highs text[], first text, last text, common integer, hits integer,
-  characters integer)
+  catalog uuid, words text[], places integer[], lows text[], highs text[], first text, last text, common integer,
+  hits integer, characters integer)
 RETURNS TABLE (kind text, place integer, term text, articles integer, levels smallint[], counts integer[],
                id uuid, title varchar, category_id uuid, category_name varchar, beginning text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 50
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-  places integer[] := array(SELECT generate_subscripts(lows, 1));
   language text;
 BEGIN
   kind := 'catalog';
@@ -118,7 +117,7 @@ BEGIN
 END $$;
 """
 DROP = """
-DROP FUNCTION knowledgebase_search(uuid, text[], text[], text[], text, text, integer, integer, integer);
+DROP FUNCTION knowledgebase_search(uuid, text[], integer[], text[], text[], text, text, integer, integer, integer);
 DROP FUNCTION knowledgebase_hits(uuid, tsquery[], tsquery, integer, integer);
 DROP FUNCTION knowledgebase_best(uuid, tsquery[], tsquery, integer);
 DROP FUNCTION knowledgebase_queries(text, text, text);

@@ -19,8 +19,8 @@ _READ = 8000
 # the hits. See migrations/0005.
 SEARCH = """
 SELECT kind, place, term, articles, levels, counts, id, title, category_id, category_name, beginning
-FROM knowledgebase_search(%(catalog)s, %(words)s::text[], %(lows)s::text[], %(highs)s::text[], %(first)s, %(last)s,
-                          %(common)s, %(hits)s, %(read)s)
+FROM knowledgebase_search(%(catalog)s, %(words)s::text[], %(places)s::integer[], %(lows)s::text[], %(highs)s::text[],
+                          %(first)s, %(last)s, %(common)s, %(hits)s, %(read)s)
 """
 HITS = """
 SELECT id, title, category_id, category_name, beginning
@@ -53,7 +53,7 @@ def find(catalog_id: UUID, text: str) -> list[Hit] | None:
     known = _Known.of(catalog_id, query)
     if known is None:
         return None
-    rows = _matches(catalog_id, query, known) if known.is_common else known.hits
+    rows = _matches(catalog_id, query, known) if known.hits is None else known.hits
     hits = _shown(query, known, rows)
     if not hits and (mended := spelling.mended(catalog_id, query)) is not None:
         hits = _shown(mended, known, _matches(catalog_id, mended, known))
@@ -68,27 +68,26 @@ class _Known:
     articles: int
     words: list[Frequency]
     stems: list[str]
-    # All there are, where no word is common.
-    hits: list[Any]
-
-    @property
-    def is_common(self) -> bool:
-        return any(word.articles for word in self.words)
+    # Of all articles that match, where no word is common; None where one is.
+    hits: list[Any] | None
 
     @classmethod
     def of(cls, catalog_id: UUID, query: Query) -> "_Known | None":
         words = [fold(word) for term in query.wanted for word in term.words]
         is_prefix = query.terms[-1].is_prefix
-        ranges = [
-            _range(word, is_prefix=is_prefix and place == len(words)) for place, word in enumerate(words, start=1)
+        meant = [
+            (place, *terms)
+            for place, word in enumerate(words, start=1)
+            for terms in _terms(word, is_prefix=is_prefix and place == len(words))
         ]
-        lows, highs = zip(*ranges, strict=True)
-        asked = {"words": words, "lows": [*lows], "highs": [*highs], "common": COMMON_FROM}
+        places, lows, highs = zip(*meant, strict=True)
+        asked = {"words": words, "places": [*places], "lows": [*lows], "highs": [*highs], "common": COMMON_FROM}
         rows = _rows(SEARCH, _parameters(catalog_id, query) | asked)
         if not rows:
             return None
         _kind, _place, language, articles, *_ = rows[0]
-        known = cls(language, articles, [Frequency() for _ in words], [], [])
+        known = cls(language, articles, [Frequency() for _ in words], [], None)
+        hits: list[Any] = []
         if is_prefix and len(words[-1]) > 3:
             known.words[-1].beginning = f"={words[-1]}"
         for kind, place, term, articles, levels, counts, *hit in rows[1:]:
@@ -98,16 +97,18 @@ class _Known:
                 case "term":
                     known.words[place - 1].add(term, articles, levels, counts)
                 case "hit":
-                    known.hits.append(hit)
+                    hits.append(hit)
+        if all(kind != "term" for kind, *_ in rows):
+            known.hits = hits
         return known
 
 
-def _range(word: str, *, is_prefix: bool) -> tuple[str, str]:
+def _terms(word: str, *, is_prefix: bool) -> list[tuple[str, str]]:
     """The terms that a word is: from the first of these on, before the second."""
-    if is_prefix and len(word) > 3:
-        return f"={word}", f"={word}\U0010ffff"
-    term = f"{'^' if is_prefix else '='}{word}"
-    return term, f"{term}\x01"
+    equal, begun = (f"={word}", f"={word}\x01"), (f"^{word}", f"^{word}\x01")
+    if not is_prefix:
+        return [equal]
+    return [begun] if len(word) <= 3 else [(f"={word}", f"={word}\U0010ffff"), begun]
 
 
 def _parameters(catalog_id: UUID, query: Query) -> dict[str, Any]:
