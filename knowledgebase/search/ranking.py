@@ -22,14 +22,16 @@ class Frequency:
 
     articles: int = 0
     peaks: dict[int, dict[str, int]] = field(default_factory=dict)
+    terms: set[str] = field(default_factory=set)
     # '=' and the beginning of a word of four letters or more: one key for all the words that begin so.
     beginning: str = ""
     # Of such a beginning: the articles with several words in their title that begin so.
     several: str = ""
 
     def add(self, term: str, articles: int, levels: Sequence[int], counts: Sequence[int]) -> None:
-        if any(term in terms for terms in self.peaks.values()):
+        if term in self.terms:
             return  # a word that is its own stem
+        self.terms.add(term)
         if self.beginning and term.startswith("^"):
             few = [level for level, count in zip(levels, counts, strict=True) if count <= MOST_SEVERAL]
             self.several = f"'{min(few)}{term}'" if few else ""
