@@ -5,12 +5,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from knowledgebase.comparing import compare
 from knowledgebase.models import ArticleVersion
 
 
@@ -24,6 +26,13 @@ def reader_page(title: str, content: str) -> str:
     return render_to_string("admin/knowledgebase/reader.html", {"title": title, "content": content})
 
 
+def _compared_by_default(version: ArticleVersion, numbers: list[int]) -> int:
+    published: int | None = version.article.published_number
+    if version.number == version.article.number and published and published != version.number:
+        return published
+    return next((number for number in numbers if number < version.number), version.number)
+
+
 @admin.register(ArticleVersion)
 class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     """What did the article say before, and who changed it?"""
@@ -35,7 +44,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("article",)
     fields = ("article_title", "number", "state", "created_at", "actor_name", "removed_summary", "shown")
     readonly_fields = fields
-    actions_detail = ("restore",)
+    actions_detail = ("compare", "restore")
 
     class Media:
         css = {"all": ("knowledgebase/editor.css",)}
@@ -64,6 +73,36 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     def shown(self, version: ArticleVersion) -> str:
         document = reader_page(version.title, version.content)
         return format_html('<iframe class="reader" sandbox="allow-same-origin" srcdoc="{}"></iframe>', str(document))
+
+    @page_action(description=_("Compare"), url_path="compare", icon="difference")
+    def compare(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """With the version that `with` names; else with what readers see, for a draft, or with the one before."""
+        version = self.get_object(request, object_id)
+        if version is None:
+            raise Http404
+        if not self.has_view_permission(request, version):
+            raise PermissionDenied
+        versions = version.article.versions.select_related("article").defer("content").order_by("-number")
+        numbers = [one.number for one in versions]
+        asked = request.GET.get("with", "")
+        chosen = int(asked) if asked.isdecimal() and len(asked) < 10 else _compared_by_default(version, numbers)
+        other = version.article.versions.filter(number=chosen).first() or version
+        older, newer = sorted((version, other), key=lambda one: one.number)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _now("Compare"),
+            "subtitle": version.title,
+            "opts": self.opts,
+            "original": version,
+            "version": version,
+            "others": [(one, self.state(one)[1]) for one in versions if one.number != version.number],
+            "chosen": other.number,
+            "older": older,
+            "newer": newer,
+            "comparison": compare(older.title, older.content, newer.title, newer.content),
+            "back_url": self.url_of("change", version.pk),
+        }
+        return TemplateResponse(request, "admin/knowledgebase/compare.html", context)
 
     @page_action(description=_("Restore"), url_path="restore", icon="restore", permissions=["restore"])
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:

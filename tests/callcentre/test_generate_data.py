@@ -7,6 +7,7 @@ from django.db.models import Count, F, Q
 import campaigns.bulk
 import telephony.bulk
 from campaigns.models import Record, RecordChange
+from knowledgebase.models import ArticleVersion, Catalog
 from telephony.models import Connection, Offer
 from tests.conftest import ApiClient
 from tests.telephony.factories import ConnectionFactory
@@ -60,3 +61,14 @@ def test_records_are_as_many_as_asked_for_each_of_another_number_and_can_be_read
     answer = api.get("/api/outbounds/LOAD1/records_by_identifier/LOAD-999?include_record_fields=true").json()
     assert answer["phone_number"].startswith("+485")
     assert set(answer["record_fields"]) == {"first_name", "city"}
+
+
+def test_articles_are_as_many_as_asked_for_and_are_found(api: ApiClient) -> None:
+    call_command("generate_data", articles=20)
+    call_command("generate_data", articles=20)
+
+    catalog = Catalog.objects.get(name="Load test")
+    assert catalog.articles.values("title").distinct().count() == ArticleVersion.objects.count() == 40
+    title = catalog.articles.order_by("id")[0].title
+    hits = api.get(f"/api/knowledge_base/catalogs/{catalog.pk}/search", {"query": title}).json()["articles"]
+    assert hits[0]["title"] == title

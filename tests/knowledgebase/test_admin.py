@@ -154,6 +154,14 @@ def test_an_earlier_version_is_restored_from_its_page(office: BackOffice) -> Non
     assert (article.number, article.newest.title) == (3, "First")
 
 
+def test_an_article_that_was_written_in_bulk_has_its_pages(office: BackOffice) -> None:
+    article = ArticleFactory(title="Bulk")
+    article.versions.all().delete()
+
+    for page in ("change", "preview"):
+        assert "Bulk" in office.page(url(page, article.pk))
+
+
 def test_the_preview_is_a_frame_of_its_own_without_scripts(office: BackOffice) -> None:
     article = ArticleFactory(title="A & B", content="<p>x &lt; y</p>")
 
