@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from itertools import islice
@@ -24,14 +24,14 @@ class Highlighter:
     """
 
     def __init__(self, terms: Iterable[Term], forms: Iterable[str] = ()) -> None:
-        words = dict.fromkeys(map(fold, forms), False)
+        phrases = {(fold(form),): False for form in forms}
         for term in terms:
-            for position, word in enumerate(term.words):
-                is_prefix = term.is_prefix and position == len(term.words) - 1
-                words[fold(word)] = words.get(fold(word), False) or is_prefix
-        # One for each word; those that begin alike, as forms of one do, count as one.
+            words = tuple(map(fold, term.words))
+            phrases[words] = phrases.get(words, False) or term.is_prefix
+        # One for each word or phrase; those that begin alike, as forms of one word do, count as one.
         self._patterns = [
-            (_begun(word, r"\w*" if is_prefix else r"(?![^\W_])"), word[:4]) for word, is_prefix in words.items()
+            (_begun(words, r"\w*" if is_prefix else r"(?![^\W_])"), words[0][:4])
+            for words, is_prefix in phrases.items()
         ]
 
     def matches(self, text: str) -> bool:
@@ -111,7 +111,7 @@ def like(stems: Iterable[str], text: str) -> set[str]:
     """The text's words that begin as a stem does, or nearly: which of them are its forms, the database knows."""
     found: set[str] = set()
     for stem in stems:
-        pattern = _begun(stem[:-1] if len(stem) > 3 else stem, r"\w*")
+        pattern = _begun([stem[:-1] if len(stem) > 3 else stem], r"\w*")
         found |= {match[0].lower() for match in islice(pattern.finditer(text), _LOOKED_AT)}
     return found
 
@@ -133,11 +133,16 @@ def _letter(char: str) -> str:
     return f"[{re.escape(''.join(sorted(letters)))}]"
 
 
-def _begun(word: str, rest: str) -> re.Pattern[str]:
-    """The beginning of a word, in any case and with any accents, and what follows.
+def _begun(words: Sequence[str], rest: str) -> re.Pattern[str]:
+    """The beginning of a word, or words in their order, in any case and with any accents; and what follows.
 
     It begins with a set of letters and no condition, so that a text is looked through in microseconds: what is before
     the first letter is looked at after it.
     """
-    first, *others = map(_letter, word)
-    return re.compile(rf"{first}(?<![^\W_].){''.join(others)}{rest}", re.DOTALL)
+    first, *others = words[0]
+    start = rf"{_letter(first)}(?<![^\W_].){_letters(others)}"
+    return re.compile(r"[\W_]+".join([start, *map(_letters, words[1:])]) + rest, re.DOTALL)
+
+
+def _letters(word: Iterable[str]) -> str:
+    return "".join(map(_letter, word))

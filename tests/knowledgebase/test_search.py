@@ -262,6 +262,12 @@ def test_a_phrase_of_a_language_is_marked_in_all_its_forms() -> None:
     assert highlight(category, "cancel installing") == "<em>Cancelled</em> <em>installations</em>"
 
 
+def test_a_phrase_is_marked_where_its_words_are_next_to_each_other(category: Category) -> None:
+    article(category, "T", "A number, and your tax – Number. E-mails")
+
+    assert highlight(category, '"tax number" e-mail') == "A number, and your <em>tax – Number</em>. <em>E-mails</em>"
+
+
 def test_a_word_that_only_begins_like_another_is_not_marked_for_it() -> None:
     category = CategoryFactory(catalog__language="english")
     article(category, "T", "A datetime has dates and numbers")
