@@ -13,6 +13,8 @@ Kind = Literal["same", "removed", "added"]
 CONTEXT = 1
 # Paragraphs that have less in common than this are two, not one that was changed.
 ALIKE = 0.4
+# So many of the new ones may be the one that an old one has become.
+LOOKED_AHEAD = 10
 # To compare longer ones word by word would take seconds.
 MOST_PAIRS = 1_000_000
 # Words and signs, each with the blanks before it.
@@ -67,11 +69,13 @@ def _paragraphs(old: list[str], new: list[str]) -> Iterator[Paragraph]:
 
 
 def _changed(old: list[str], new: list[str]) -> Iterator[Paragraph]:
-    """Paragraph for paragraph, as far as they are alike; then what is left of either."""
-    while old and new and (merged := _merged(old[0], new[0])):
-        yield merged
-        old, new = old[1:], new[1:]
-    yield from (_whole("removed", text) for text in old)
+    """Those that are alike are shown as one, word by word, in the order of both."""
+    for text in old:
+        alike = ((place, _merged(text, other)) for place, other in enumerate(new[:LOOKED_AHEAD]))
+        place, merged = next((pair for pair in alike if pair[1]), (0, None))
+        yield from (_whole("added", other) for other in new[:place])
+        yield merged or _whole("removed", text)
+        new = new[place + 1 :] if merged else new
     yield from (_whole("added", text) for text in new)
 
 

@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
@@ -42,8 +42,9 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("article__id__exact",)
     search_help_text = _("Id of an article")
     list_select_related = ("article",)
-    fields = ("article_title", "number", "state", "created_at", "actor_name", "removed_summary", "shown")
+    fields = ("article_title", "number", "state_in_words", "created_at", "actor_name", "removed_summary", "shown")
     readonly_fields = fields
+    has_own_history = True  # nobody edits them: Django's would be empty
     actions_detail = ("compare", "restore")
 
     class Media:
@@ -65,14 +66,19 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
             return "draft", _now("draft")
         return "earlier", _now("earlier")
 
+    @display(description=_("state"))
+    def state_in_words(self, version: ArticleVersion) -> str:
+        return self.state(version)[1]
+
     @display(description=_("taken out"))
     def removed_summary(self, version: ArticleVersion) -> str:
         return removed_in_words(version.removed) or "–"
 
     @display(description=_("as readers see it"))
     def shown(self, version: ArticleVersion) -> str:
-        document = reader_page(version.title, version.content)
-        return format_html('<iframe class="reader" sandbox="allow-same-origin" srcdoc="{}"></iframe>', str(document))
+        # Escaped though it is safe HTML: here it is the value of an attribute.
+        document = escape(reader_page(version.title, version.content))
+        return format_html('<iframe class="reader" sandbox="allow-same-origin" srcdoc="{}"></iframe>', document)
 
     @page_action(description=_("Compare"), url_path="compare", icon="difference")
     def compare(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -35,6 +35,11 @@ def of_contents(old: str, new: str) -> Comparison:
         ("<p>a</p><p>b</p>", "<p>a</p><p>c and d</p>", ["a", "-[b]", "+[c and d]"]),
         ("<ul><li>a</li><li>b</li></ul>", "<ul><li>a</li><li>new</li><li>b</li></ul>", ["a", "+[new]", "b"]),
         ("<p>a</p>" * 9 + "<p>b</p>", "<p>a</p>" * 9, ["…8", "a", "-[b]"]),
+        (
+            "<p>one two three. four five</p>",
+            "<h2>h</h2><p>one two six.</p><p>four five</p>",
+            ["+[h]", "one two-[ three]+[ six].-[ four five]", "+[four five]"],
+        ),
         ("<p>x</p>", '<p>x</p><img alt="A map">', ["x", "+[[A map]]"]),
         ("", "<p>&lt;b&gt;</p>", ["+[<b>]"]),
     ],
