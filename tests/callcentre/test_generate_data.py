@@ -9,6 +9,7 @@ import campaigns.bulk
 import telephony.bulk
 import tickets.bulk
 from campaigns.models import Record, RecordChange
+from knowledgebase.models import ArticleVersion, Catalog
 from telephony.models import Connection, Offer
 from tests.conftest import ApiClient
 from tests.telephony.factories import ConnectionFactory
@@ -78,3 +79,14 @@ def test_tickets_are_as_many_as_asked_for_with_three_messages_each_in_the_order_
     assert answer["count"] == 2
     assert set(answer["result"][0]["custom_fields"]) == {"order_number", "priority"}
     assert api.get("/api/tickets?limit=1").json()["count"] == 40
+
+
+def test_articles_are_as_many_as_asked_for_and_are_found(api: ApiClient) -> None:
+    call_command("generate_data", articles=20)
+    call_command("generate_data", articles=20)
+
+    catalog = Catalog.objects.get(name="Load test")
+    assert catalog.articles.values("title").distinct().count() == ArticleVersion.objects.count() == 40
+    title = catalog.articles.order_by("id")[0].title
+    hits = api.get(f"/api/knowledge_base/catalogs/{catalog.pk}/search", {"query": title}).json()["articles"]
+    assert hits[0]["title"] == title

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from knowledgebase import tasks
-from knowledgebase.generating import fill, vocabulary
+from knowledgebase.bulk import fill, vocabulary
 from knowledgebase.models import Article, Catalog, Term
 from knowledgebase.search import find, ranking
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
@@ -51,7 +51,7 @@ def is_narrowed(catalog: Catalog, text: str, capture: Any) -> list[bool]:
     """Of each statement: whether it ranks candidates only. The first one finds what has no common word."""
     with capture() as captured:
         find(catalog.pk, text)
-    return ["peaks @@" in query["sql"] for query in captured.captured_queries]
+    return ["'::tsquery" in query["sql"] for query in captured.captured_queries]
 
 
 @pytest.fixture
