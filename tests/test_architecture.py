@@ -34,7 +34,6 @@ WITHOUT_ADMIN = {
     "knowledgebase.ArticleImage": "seen in its article",
     "knowledgebase.ArticleVote": "counted at its article; who voted is nobody's business",
     "knowledgebase.Term": "counted by the service, for searches",
-    "tickets.AcknowledgedAddress": "a guard against machines that answer each other; pruned",
     "tickets.ChatMessage": "read in its chat",
     "tickets.CustomerNote": "read at its customer",
     "tickets.CustomerNumber": "edited with its customer",

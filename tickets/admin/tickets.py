@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
-from callcentre.admin import Admin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import Admin, DatesFilter, UncountedChangeList, UncountedMixin, display
 from callcentre.errors import ErrorCode
 from telephony.models import Agent
 from tickets.admin import ticket_search
@@ -25,7 +25,6 @@ from tickets.admin.ticket_page_actions import TicketActions
 from tickets.admin.ticket_page_opening import TicketOpening
 from tickets.admin.ticket_page_side import dues_of
 from tickets.models import Ticket, TicketStatus
-from webhooks.admin.spans import DatesFilter
 
 MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
 VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Late")}
