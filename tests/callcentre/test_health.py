@@ -2,7 +2,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,10 +10,6 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test import Client
 
 from callcentre import health
-from tests.conftest import ACTOR
-from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import TicketFactory
-from tickets.models import conversing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -161,28 +156,3 @@ def test_probes_are_open_to_anybody(client: Client) -> None:
     codes = [client.get(path, REMOTE_ADDR="203.0.113.9").status_code for path in ("/health/live", "/health/ready")]
 
     assert codes == [200, 200]
-
-
-# Mail
-
-
-def test_mail_that_leaves_is_well(client: Client) -> None:
-    assert client.get("/health/mail").json()["status"] == "ok"
-
-
-@pytest.mark.usefixtures("committed_db")
-def test_a_message_that_waits_for_long_is_said(client: Client) -> None:
-    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="x")
-    row = message.dispatch
-    assert client.get("/health/mail").status_code == 200
-
-    row.queued_at -= timedelta(minutes=20)
-    row.save()
-    response = client.get("/health/mail")
-
-    assert (response.status_code, response.json()) == (
-        503,
-        {"status": "failed", "error": "A message has waited for 20 minutes to be sent."},
-    )
-    assert client.get("/health/ready").status_code == 200
-    assert 'callcentre_messages_waiting{way="mail"} 1.0' in client.get("/metrics").content.decode()
