@@ -54,7 +54,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def mail(request: HttpRequest) -> HttpResponse:
-    """Nothing that is to be sent has waited for long: 200; else 503. Nobody is to be restarted because of it."""
+    """Nothing that is to be sent has waited for long, and every mailbox is read: 200; else 503. Nobody is to be restarted because of it."""
     (outcome,) = [_outcome(name, wait) for name, wait in _ask({"mail": _check_mail}).items()]
     status = 200 if outcome["status"] == "ok" else 503
     return JsonResponse(outcome, status=status, headers={"Cache-Control": "no-store"})
@@ -130,11 +130,26 @@ FROM tickets_dispatch WHERE state IN ('queued', 'failed') GROUP BY 1
 """
 
 
+# Mailboxes that are read: their queue, and for how long they were not, in the terms of tickets.TicketQueue.
+_MAILBOX_FACTS = """
+SELECT id, EXTRACT(epoch FROM now() - COALESCE(read_at, created_at))::float8
+FROM tickets_ticketqueue WHERE is_active AND imap_host <> ''
+"""
+_RECEIVED_FACTS = """
+SELECT count(*) FILTER (WHERE outcome = 'quarantined'), count(*) FILTER (WHERE outcome = 'received')
+FROM tickets_receivedmail WHERE outcome IN ('received', 'quarantined')
+"""
+
+
 def _check_mail() -> float:
     started = time.perf_counter()
     oldest = max((age for _way, _waiting, age, _failed in _query(_MAIL_FACTS)), default=0.0)
     if oldest > MAIL_LATE_SECONDS:
         raise NotReadyError(f"A message has waited for {oldest / 60:.0f} minutes to be sent.")
+    late = [(age, queue) for queue, age in _query(_MAILBOX_FACTS) if age > MAIL_LATE_SECONDS]
+    if late:
+        age, queue = max(late)
+        raise NotReadyError(f"The mailbox of ticket queue {queue} was not read for {age / 60:.0f} minutes.")
     return round((time.perf_counter() - started) * 1000, 1)
 
 
@@ -312,7 +327,17 @@ def _mail_metrics() -> Iterable[Metric]:
     for way in ("mail", "marketplace"):
         for family, value in zip((waiting, oldest, failed), facts.get(way, (0, 0.0, 0)), strict=True):
             family.add_metric([way], value)
-    return [waiting, oldest, failed]
+    unread = GaugeMetricFamily(
+        "callcentre_mailbox_unread_seconds", "Since when the queue's mailbox was not read", labels=["queue"]
+    )
+    for queue, age in _query(_MAILBOX_FACTS):
+        unread.add_metric([str(queue)], age)
+    ((quarantined, undecided),) = _query(_RECEIVED_FACTS)
+    return [
+        *(waiting, oldest, failed, unread),
+        _gauge("callcentre_mails_quarantined", "Received mails that a person has to look at", quarantined),
+        _gauge("callcentre_mails_undecided", "Received mails that are still to become messages", undecided),
+    ]
 
 
 def _database_metrics() -> Iterable[Metric]:

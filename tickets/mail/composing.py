@@ -28,6 +28,7 @@ _HEADER_ID = re.compile(r"[\x21-\x7e]{1,255}")
 _CONTENT_ID = re.compile(r"cid:([^\"'\s>]+)")
 _LINK = re.compile(r"(?is)<a\b[^>]*\bhref=[\"'](https?://[^\"']+)[\"'][^>]*>(.*?)</a>")
 _UNSEEN = re.compile(r"(?is)<!doctype[^>]*>|<(head|style|script|title)\b.*?</\1\s*>")
+_PARAGRAPH = re.compile(r"(?i)</p\s*>")
 _PAGE = """<!DOCTYPE html>
 <html lang="{language}"><head><meta charset="utf-8"></head>
 <body>
@@ -126,7 +127,8 @@ def _text(message: Message) -> str:
         lines = [message.body, f"-- \n{signature}" if signature else ""]
         lines.append(f"{_question()}\n{url}" if url else "")
         return "\n\n".join(line for line in lines if line) + "\n"
-    markup = _UNSEEN.sub("", body_html(message))
+    # A paragraph is one in the text too.
+    markup = _PARAGRAPH.sub("</p><br>", _UNSEEN.sub("", body_html(message)))
     # Whoever reads the text alone sees where links lead.
     return html.as_text(_LINK.sub(lambda link: _spelled(link.group(1), link.group(2)), markup)) + "\n"
 

@@ -26,7 +26,7 @@ from callcentre.errors import Invalid
 from tickets.mail.acknowledging import acknowledge
 from tickets.mail.folding import fold
 from tickets.mail.keeping import keep
-from tickets.mail.matching import copy_of, current, ticket_for
+from tickets.mail.matching import copy_of, current, standing_of, ticket_for
 from tickets.mail.parsing import Mail, Unreadable, parse
 from tickets.mail.parts import Attachment
 from tickets.mail_ids import ticket_of
@@ -176,15 +176,13 @@ def _check(received: ReceivedMail, mail: Mail) -> None:
     """Raises Quarantine or Needless for what is to become no message."""
     if ticket_of(mail.header_id) is not None:
         raise Needless(_("it is a mail of our own"))
-    ours = {address.lower() for address in TicketQueue.objects.exclude(address="").values_list("address", flat=True)}
-    if mail.author.lower() in ours or mail.sender.lower() in ours:
+    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, FLOOD)
+    if standing.is_ours:
         raise Quarantine(_("it says that it comes from one of our own addresses"))
-    others = ReceivedMail.objects.filter(sender=mail.sender, received_at__gt=received.received_at - FLOOD_SPAN)
-    others = others.exclude(pk=received.pk).exclude(outcome=Outcome.QUARANTINED)
     # A person's decision is one to let it in.
-    if mail.sender and not received.decided_by and others[:FLOOD].count() >= FLOOD:
+    if standing.recent >= FLOOD and not received.decided_by:
         raise Quarantine(f"{_('too many mails within an hour')}: {mail.sender}")
-    if (message := copy_of(mail, received.queue)) is not None:
+    if standing.may_be_copy and (message := copy_of(mail, received.queue)) is not None:
         raise Needless(_("it has come before, by another way"), message)
 
 
