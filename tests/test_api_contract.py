@@ -280,7 +280,7 @@ OPERATIONS = [
     ),
     Operation("GET", "/queues/88001/topics", CONNECTIONS, 200, QUEUE_TOPICS, 5, None, "/queues/999999999/topics"),
     Operation("GET", "/system/transfer_shortcuts", "system:read", 200, [SHORTCUT], 2),
-    Operation("POST", "/connections/call", "connections:write", 204, None, 3, NEW_CALL),
+    Operation("POST", "/connections/call", "connections:write", 204, None, 4, NEW_CALL),
     # INTERFACE 4.5
     Operation("GET", f"/knowledge_base/articles/{ARTICLE}", KNOWLEDGE, 200, ARTICLE_SHAPE, 2, None, NO_ARTICLE),
     Operation(

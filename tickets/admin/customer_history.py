@@ -75,7 +75,6 @@ class CustomerChangeAdmin(UncountedMixin, ReadOnlyAdmin):
 
     list_display = ("at", "customer", "what", "who", "details")
     list_display_links = ("at",)
-    list_filter = ("actor_kind",)
     list_select_related = ("customer",)
     fields = ("at", "customer", "what", "who", "details")
     readonly_fields = fields
