@@ -155,7 +155,7 @@ def names() -> dict[str, str]:
     return {
         "articleId": str(article.pk),
         "catalogId": str(article.catalog_id),
-        "token": StoredFile.objects.first().token,
+        "token": StoredFile.objects.latest("id").token,
         "login": "agent1",
         "phone_number": "+48 22 555 0001",
         "identifier": "DEMO-0001",

@@ -1,5 +1,7 @@
 """Tickets by the million for load tests, as years of work would leave them: made inside the database."""
 
+from typing import Any
+
 from django.db import connection, transaction
 
 from telephony.models import Agent
@@ -80,7 +82,7 @@ def generate(count: int) -> None:
     names = range(1, CATEGORIES + 1)
     categories = [TicketCategory.objects.get_or_create(name=f"Load test {n}")[0].pk for n in names]
     customers = _customers(max(count // 5, 1))
-    parameters = {
+    parameters: dict[str, Any] = {
         "count": count,
         "days": DAYS,
         "sentence": SENTENCE,

@@ -251,9 +251,10 @@ class _Month:
 
     def _say(self, ticket: Ticket, at: datetime, kind: str, **values: Any) -> Message:
         ticket.updated_at = max(ticket.updated_at, at)
-        values = {"body_type": "PLAIN", "created_at": at} | values
-        if agent := values.get("agent"):
-            values["author_name"] = agent.full_name
+        values.setdefault("body_type", "PLAIN")
+        values.setdefault("created_at", at)
+        if "agent" in values:
+            values["author_name"] = values["agent"].full_name
         return Message.objects.create(ticket=ticket, type=kind, **values)
 
     def _merge(self, source: Ticket, target: Ticket) -> None:

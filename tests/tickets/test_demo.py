@@ -47,7 +47,8 @@ def test_a_client_finds_fields_companies_and_attachments_through_the_api(api: Ap
         assert api.get(f"/api/tickets?company_id={company['company_id']}").json()["count"] > 0
     tokens = [token for ticket in tickets for message in ticket["messages"] for token in message["attachments"]]
     assert len(tokens) == StoredFile.objects.count() > 10
-    assert len(b"".join(api.get(f"/api/files/{tokens[0]}").streaming_content)) > 500
+    download: Any = api.get(f"/api/files/{tokens[0]}")
+    assert len(b"".join(download.streaming_content)) > 500
     assert any(message["ratings"] for ticket in tickets for message in ticket["messages"])
     assert any(ticket["connected_ticket_ids"] for ticket in tickets)
 

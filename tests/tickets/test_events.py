@@ -9,7 +9,6 @@ from callcentre.errors import Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, CompanyFactory, CustomerFactory, TicketFactory, TicketQueueFactory
-from tickets import events
 from tickets.models import (
     Chat,
     ChatMessage,
@@ -247,7 +246,7 @@ def test_a_change_and_its_event_come_and_go_together(name: str, monkeypatch: pyt
         raise Undone
 
     with monkeypatch.context() as patch:
-        patch.setattr(events.outbox, "record", broken)
+        patch.setattr("tickets.events.outbox.record", broken)
         with pytest.raises(Undone):
             change(made)
 
