@@ -27,6 +27,11 @@ class Migration(migrations.Migration):
             name='from_queue',
             field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='telephony.queue', verbose_name='from queue'),
         ),
+        migrations.AlterField(
+            model_name='callcommand',
+            name='actor_name',
+            field=models.CharField(max_length=150, verbose_name='actor'),
+        ),
         migrations.AddIndex(
             model_name='connection',
             index=models.Index(fields=['agent', '-created_at', '-id', 'direction', 'disposition', 'queue'], name='connection_of_agent'),

@@ -45,7 +45,7 @@ class CallCommand(models.Model):
     arguments = models.JSONField(default=dict)
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)
-    actor_name = models.CharField(max_length=150)
+    actor_name = models.CharField(_("actor"), max_length=150)
     created_at = models.DateTimeField(_("asked"))
     done_at = models.DateTimeField(_("done"), null=True)
     error = models.CharField(_("error"), max_length=200, blank=True)
