@@ -279,9 +279,9 @@ class ArticleAdmin(HistoryMixin, Admin):
     def changes(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """What readers would see differently if the draft were published."""
         article = self._article(request, object_id, to_change=False)
-        if article.newest.pk is None:
+        if (newest := article.newest)._state.adding:
             raise Http404
-        return redirect(reverse("admin:knowledgebase_articleversion_compare", args=[article.newest.pk]))
+        return redirect(reverse("admin:knowledgebase_articleversion_compare", args=[newest.pk]))
 
     # Images
 

@@ -32,6 +32,7 @@ class Outcome:
     path: Path
     article: Article | None = None
     is_new: bool = False
+    is_changed: bool = False
     removed: dict[str, int] = field(default_factory=dict)
     problem: str = ""
 
@@ -74,6 +75,7 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
     category = _category(catalog, path.relative_to(folder))
     pk = _uuid(head.get("id", ""))
     known = _known(catalog, category, pk, title)
+    before: tuple[Any, ...] = ()
     author = Agent.objects.filter(login=head["author"]).first() if head.get("author") else None
     is_published = publish and head.get("published", "true").lower() not in ("false", "no", "0")
     if known is None:
@@ -89,11 +91,17 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
         outcome.is_new = True
     else:
         outcome.article = known
+        before = _state(known)
         values: dict[str, Any] = {"author": author} if author else {}
         cleaned = known.edit(actor, title=title, content=html, category_id=category.pk, **values)
     if is_published:
         outcome.article.publish(actor)
+    outcome.is_changed = known is not None and _state(known) != before
     outcome.removed = cleaned.removed
+
+
+def _state(article: Article) -> tuple[Any, ...]:
+    return article.number, article.published_number, article.category_id, article.author_id
 
 
 def _category(catalog: Catalog, path: Path) -> Category:

@@ -259,7 +259,7 @@ class Article(TimestampedModel):
     def _kept_newest(self) -> "ArticleVersion":
         """Before another takes its place."""
         newest = self.newest
-        if newest.pk is None:
+        if newest._state.adding:
             newest.save(force_insert=True)
         return newest
 

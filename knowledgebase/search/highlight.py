@@ -24,7 +24,7 @@ class Highlighter:
     """
 
     def __init__(self, terms: Iterable[Term], forms: Iterable[str] = ()) -> None:
-        phrases = {(fold(form),): False for form in forms}
+        phrases: dict[tuple[str, ...], bool] = {(fold(form),): False for form in forms}
         for term in terms:
             words = tuple(map(fold, term.words))
             phrases[words] = phrases.get(words, False) or term.is_prefix
@@ -139,10 +139,9 @@ def _begun(words: Sequence[str], rest: str) -> re.Pattern[str]:
     It begins with a set of letters and no condition, so that a text is looked through in microseconds: what is before
     the first letter is looked at after it.
     """
-    first, *others = words[0]
-    start = rf"{_letter(first)}(?<![^\W_].){_letters(others)}"
+    start = rf"{_letter(words[0][0])}(?<![^\W_].){_letters(words[0][1:])}"
     return re.compile(r"[\W_]+".join([start, *map(_letters, words[1:])]) + rest, re.DOTALL)
 
 
-def _letters(word: Iterable[str]) -> str:
+def _letters(word: str) -> str:
     return "".join(map(_letter, word))

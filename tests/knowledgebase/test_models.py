@@ -94,7 +94,8 @@ def written_in_bulk(**values: Any) -> Article:
         **values,
     )
     Article.objects.bulk_create([article])
-    return Article.objects.get(pk=article.pk)
+    article.refresh_from_db()
+    return article
 
 
 def test_an_article_that_was_written_in_bulk_keeps_what_it_said_when_it_is_edited() -> None:
