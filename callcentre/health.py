@@ -54,7 +54,10 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def mail(request: HttpRequest) -> HttpResponse:
-    """Nothing that is to be sent has waited for long, and every mailbox is read: 200; else 503. Nobody is to be restarted because of it."""
+    """Nothing that is to be sent has waited for long, and every mailbox is read: 200; else 503.
+
+    Nobody is to be restarted because of it.
+    """
     (outcome,) = [_outcome(name, wait) for name, wait in _ask({"mail": _check_mail}).items()]
     status = 200 if outcome["status"] == "ok" else 503
     return JsonResponse(outcome, status=status, headers={"Cache-Control": "no-store"})

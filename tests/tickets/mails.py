@@ -3,12 +3,13 @@
 from email.message import EmailMessage
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.tickets.storage import use_folder
 from tickets.mail.receiving import take_in
-from tickets.models import ReceivedMail, TicketQueue
+from tickets.models import TicketQueue
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +29,8 @@ def a_mail(body: str = "Help!", *, subtype: str = "plain", **headers: str) -> by
     return mail.as_bytes()
 
 
-def taken(raw: bytes, queue: TicketQueue | None = None) -> ReceivedMail:
+def taken(raw: bytes, queue: TicketQueue | None = None) -> Any:
+    """The row of the mail, whose message tests look into."""
     return take_in(BytesIO(raw), queue)
 
 

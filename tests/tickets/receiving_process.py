@@ -21,15 +21,15 @@ def main() -> None:
 
     place, what, *rest = sys.argv[1:]
     if place == "kept":
-        receiving.keep = _then_die(keeping.keep)
+        vars(receiving)["keep"] = _then_die(keeping.keep)
     elif place == "stored":
-        imap.take_in = _then_die(receiving.take_in)
+        vars(imap)["take_in"] = _then_die(receiving.take_in)
     if what == "poll":
         imap.poll(int(rest[0]))
     else:
         for path in rest:
             with Path(path).open("rb") as stream:
-                imap.take_in(stream, TicketQueue.objects.first())
+                receiving.take_in(stream, TicketQueue.objects.first())
 
 
 def _then_die(function: Callable[..., Any]) -> Callable[..., Any]:

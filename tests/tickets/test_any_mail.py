@@ -1,11 +1,11 @@
 """Whatever comes: it never raises, is never lost, and becomes a message or is in quarantine with its reason."""
 
 import random
+import sysconfig
 from io import BytesIO
 from pathlib import Path
 
 import pytest
-import test
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ from tickets.models import Message, ReceivedMail
 pytestmark = pytest.mark.django_db
 
 # Those of CPython's own tests, where the interpreter has them.
-FOLDER = Path(test.__file__ or "").parent / "test_email" / "data"
+FOLDER = Path(sysconfig.get_path("stdlib"), "test", "test_email", "data")
 MAILS = sorted(FOLDER.glob("msg_*.txt")) if FOLDER.is_dir() else []
 
 

@@ -121,8 +121,8 @@ def test_a_wrong_password_is_seen_with_when_and_why_and_logged_once(
     queue.imap_password = box.password
     queue.save()
     assert poll(queue.pk) == 1
-    queue.refresh_from_db()
-    assert (queue.poll_error, queue.failing_since) == ("", None)
+    mended = TicketQueue.objects.get(pk=queue.pk)
+    assert (mended.poll_error, mended.failing_since) == ("", None)
 
 
 def test_a_mailbox_that_fails_is_left_alone_for_as_long_as_it_has_failed(box: Mailbox) -> None:

@@ -71,7 +71,7 @@ def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
 
     ticket.refresh_from_db()
     assert (ticket.status.kind, ticket.closed_at) == ("new", None)
-    assert ticket.messages.last().system_comment == "Changed status from [Closed] to [New]"
+    assert ticket.messages.latest("id").system_comment == "Changed status from [Closed] to [New]"
     assert actions() == ["TICKET_MESSAGE_RECEIVED", "TICKET_UPDATED"]
 
 

@@ -50,6 +50,7 @@ def test_an_answer_to_our_mail_joins_its_ticket() -> None:
     )
 
     message = ticket.messages.last()
+    assert message is not None
     assert (message.type, message.body.strip(), message.quoted.startswith("On Mon")) == ("MAIL", "Works now.", True)
     ticket.refresh_from_db()
     assert ticket.status.kind == "new"

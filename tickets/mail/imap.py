@@ -49,7 +49,11 @@ MOST_TRIES = 3
 # A mailbox that cannot be read is tried after as long as it has failed already, up to this.
 LONGEST_PAUSE = timedelta(minutes=15)
 
+# Reasons for which a mail is left where it is.
 _TOO_LARGE = _("too large to be taken in")
+_PASSED_OVER = _("the mailbox could not be read past it")
+_WITHHELD = _("the server does not give it out")
+
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 
@@ -246,7 +250,7 @@ class _Reader:
         limit = settings.MAX_MAIL_MB * 1024 * 1024
         tries = self.queue.imap_stuck_count if self.queue.imap_stuck_uid == uid else 0
         if tries >= MOST_TRIES:
-            self._leave(uid, validity, size, f"{_('the mailbox could not be read past it')}: {self.queue.poll_error}")
+            self._leave(uid, validity, size, f"{_PASSED_OVER}: {self.queue.poll_error}")
             return False
         self.fetching = uid
         if size is not None and size > limit:
@@ -258,11 +262,11 @@ class _Reader:
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
-            self._leave(uid, validity, size, f"{_('the server does not give it out')}: {_in_words(error)}")
+            self._leave(uid, validity, size, f"{_WITHHELD}: {_in_words(error)}")
             return False
         if not raw:
             if size:
-                self._leave(uid, validity, size, _("the server does not give it out"))
+                self._leave(uid, validity, size, _WITHHELD)
             return False
         # From here on it is not the server that can fail.
         self.fetching = None

@@ -1,6 +1,7 @@
 """The raw mail in the storage, before anything is made of it: what was kept outlives the machine's power."""
 
 import hashlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO
 
@@ -10,6 +11,8 @@ from django.utils import timezone
 
 from tickets.storing import FOLDER, TooLong, write_through
 
+_disk = ThreadPoolExecutor(max_workers=8, thread_name_prefix="raw-mail")
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -18,6 +21,8 @@ class Kept:
     raw: bytes
     # False: today somebody has kept this mail before, and perhaps died of it.
     is_first: bool
+    # The disk takes its time, in which the mail is read; waited for before anybody is told that the mail is kept.
+    written: "Future[None]"
 
 
 def keep(stream: IO[bytes], limit: int, queue_id: int | None) -> Kept:
@@ -29,5 +34,4 @@ def keep(stream: IO[bytes], limit: int, queue_id: int | None) -> Kept:
     # By days, as the files of messages: what was left behind without a row is found by looking at one.
     wanted = f"{FOLDER}/{timezone.now():%Y/%m/%d}/{sha256}-{queue_id or 0}"
     path = default_storage.save(wanted, ContentFile(raw))
-    write_through(path)
-    return Kept(path, sha256, raw, path == wanted)
+    return Kept(path, sha256, raw, path == wanted, _disk.submit(write_through, path))

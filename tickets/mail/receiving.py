@@ -10,6 +10,7 @@ import base64
 import binascii
 import logging
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
 from typing import IO
@@ -46,6 +47,11 @@ FLOOD_SPAN = timedelta(hours=1)
 # How often a mail is begun with that has stopped its worker.
 MOST_ATTEMPTS = 3
 
+# Reasons that say more after a colon.
+_FLOODED = _("too many mails within an hour")
+_NOT_UNDERSTOOD = _("it is not understood")
+_DEADLY = _("it has stopped its worker again and again")
+
 _CONTENT_ID = re.compile(r"(?i)\bcid:([^\s\"'<>]+)")
 _DATA_IMAGE = re.compile(r"(?i)(?<=src=[\"'])data:image/(png|jpe?g|gif|webp);base64,([a-z0-9+/=\s%]{1,40000000})")
 
@@ -73,9 +79,10 @@ def take_in(
     received = ReceivedMail(sha256=kept.sha256, queue=queue, path=kept.path, size=len(kept.raw))
     received.imap_validity, received.imap_uid = place or (None, None)
     if not kept.is_first:
+        kept.written.result()
         return _take_in_again(received)
     try:
-        _decide(received, kept.raw)
+        _decide(received, kept.raw, kept.written.result)
     except IntegrityError:
         known = ReceivedMail.objects.filter(sha256=kept.sha256, queue=queue).first()
         if known is None:
@@ -119,7 +126,7 @@ def process(pk: int) -> None:
         if received.attempt_count > MOST_ATTEMPTS:
             received.outcome, received.reason = (
                 Outcome.QUARANTINED,
-                f"{_('it has stopped its worker again and again')}: {MOST_ATTEMPTS}",
+                f"{_DEADLY}: {MOST_ATTEMPTS}",
             )
             received.save(update_fields=["outcome", "reason"])
             return
@@ -133,7 +140,7 @@ def process(pk: int) -> None:
         _decide(received, raw)
 
 
-def _decide(received: ReceivedMail, raw: bytes) -> None:
+def _decide(received: ReceivedMail, raw: bytes, wait_until_kept: Callable[[], None] = lambda: None) -> None:
     """One transaction: the message with what follows from it, and the row that says what became of the mail."""
     files: list[Stored] = []
     try:
@@ -143,28 +150,30 @@ def _decide(received: ReceivedMail, raw: bytes) -> None:
         with transaction.atomic():
             _check(received, mail)
             _to_message(received, mail, files)
+            wait_until_kept()
             received.save()
     except (OperationalError, InterfaceError, OSError, MemoryError, IntegrityError):
         # The stores', or somebody else's at the same mail: it is not the mail's fault.
         _discard(files)
         raise
     except Needless as reason:
-        _close(received, Outcome.IGNORED, str(reason), reason.message)
+        _set(received, Outcome.IGNORED, str(reason), reason.message)
     except (Quarantine, Unreadable) as reason:
-        _close(received, Outcome.QUARANTINED, str(reason))
+        _set(received, Outcome.QUARANTINED, str(reason))
     except Invalid as reason:
-        _close(received, Outcome.QUARANTINED, "; ".join(reason.messages))
-        _discard(files)
+        _set(received, Outcome.QUARANTINED, "; ".join(reason.messages))
     except Exception as error:
         # One mail never stops the mailbox, whatever is in it.
         logger.exception("mail not understood", extra={"sha256": received.sha256})
-        _close(received, Outcome.QUARANTINED, f"{_('it is not understood')}: {type(error).__name__}: {error}")
+        _set(received, Outcome.QUARANTINED, f"{_NOT_UNDERSTOOD}: {type(error).__name__}: {error}")
+    if received.outcome != Outcome.STORED:
         _discard(files)
+        wait_until_kept()
+        received.save()
 
 
-def _close(received: ReceivedMail, outcome: str, reason: str, message: Message | None = None) -> None:
+def _set(received: ReceivedMail, outcome: str, reason: str, message: Message | None = None) -> None:
     received.outcome, received.reason, received.message = outcome, reason.replace("\0", "")[:500], message
-    received.save()
 
 
 def _discard(files: list[Stored]) -> None:
@@ -181,7 +190,7 @@ def _check(received: ReceivedMail, mail: Mail) -> None:
         raise Quarantine(_("it says that it comes from one of our own addresses"))
     # A person's decision is one to let it in.
     if standing.recent >= FLOOD and not received.decided_by:
-        raise Quarantine(f"{_('too many mails within an hour')}: {mail.sender}")
+        raise Quarantine(f"{_FLOODED}: {mail.sender}")
     if standing.may_be_copy and (message := copy_of(mail, received.queue)) is not None:
         raise Needless(_("it has come before, by another way"), message)
 

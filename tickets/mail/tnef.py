@@ -13,6 +13,8 @@ _BEGIN, _TITLE, _DATA, _PROPERTIES = 0x9002, 0x8010, 0x800F, 0x9005
 _ATTACHMENT_LEVEL = 2
 # MAPI properties of a file: its long name, and how HTML names it.
 _LONG_NAME, _CONTENT_ID = 0x3707, 0x3712
+# Where the content is among the properties: a message, or an object of another program.
+_OBJECT = 0x3701
 # Sizes of MAPI's types, padded to four bytes; those that are missing say their length.
 _SIZES = {2: 4, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 10: 4, 11: 4, 20: 8, 64: 8, 72: 16}
 _TEXT, _UNICODE = 0x1E, 0x1F
@@ -24,10 +26,11 @@ class File:
     name: str = ""
     content: bytes | None = None
     content_id: str = ""
+    is_object: bool = False
 
 
 def files(raw: bytes) -> list[File]:
-    """Each that has a content; none where this is no TNEF or is cut off."""
+    """Each; none where this is no TNEF, is cut off, or has a file that is an object of Outlook's."""
     if not raw.startswith(_SIGNATURE):
         return []
     found: list[File] = []
@@ -43,7 +46,7 @@ def files(raw: bytes) -> list[File]:
                 _name(found[-1], data)
     except (struct.error, ValueError):
         return []
-    return [each for each in found if each.content is not None]
+    return [] if any(each.content is None or each.is_object for each in found) else found
 
 
 def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
@@ -67,6 +70,8 @@ def _name(file: File, data: bytes) -> None:
                 file.name = value
             elif identifier == _CONTENT_ID:
                 file.content_id = value
+            elif identifier == _OBJECT:
+                file.is_object = True
     except (struct.error, ValueError):
         return
 
@@ -95,11 +100,10 @@ def _properties(data: bytes) -> Iterator[tuple[int, str]]:
             if len(value) < length:
                 raise ValueError("cut off")
             place += 4 + _padded(length)
-            if base in (_TEXT, _UNICODE):
-                yield (
-                    identifier,
-                    value.decode("utf-16-le", "replace").rstrip("\0") if base == _UNICODE else _text(value),
-                )
+            if base == _UNICODE:
+                yield identifier, value.decode("utf-16-le", "replace").rstrip("\0")
+            elif base == _TEXT or identifier == _OBJECT:
+                yield identifier, _text(value[:1000])
 
 
 def _padded(length: int) -> int:
