@@ -1,4 +1,4 @@
-"""Probes and metrics for operators: /health/live, /health/ready, /metrics.
+"""Probes and metrics for operators: /health/live, /health/ready, /health/mail, /metrics.
 
 Nothing here waits longer than TIMEOUT_SECONDS, whatever the stores do: each question to a store is asked in a thread,
 on a connection of its own, and answered for without it when the time is up.
@@ -29,6 +29,8 @@ from telephony.listener import HEARS, LEADS, LOCK_SPACE
 logger = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 2.0
+# A mail that has waited longer is one that somebody should know of.
+MAIL_LATE_SECONDS = 900
 # A store that hangs may hold some of these threads until the system gives up; then probes fail without asking.
 _threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="health")
 
@@ -48,6 +50,13 @@ def ready(request: HttpRequest) -> HttpResponse:
     is_ready = all(check["status"] == "ok" for check in checks.values())
     body = {"status": "ok" if is_ready else "failed", "checks": checks}
     return JsonResponse(body, status=200 if is_ready else 503, headers={"Cache-Control": "no-store"})
+
+
+def mail(request: HttpRequest) -> HttpResponse:
+    """Nothing that is to be sent has waited for long: 200; else 503. Nobody is to be restarted because of it."""
+    (outcome,) = [_outcome(name, wait) for name, wait in _ask({"mail": _check_mail}).items()]
+    status = 200 if outcome["status"] == "ok" else 503
+    return JsonResponse(outcome, status=status, headers={"Cache-Control": "no-store"})
 
 
 def _ask(questions: dict[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
@@ -108,6 +117,24 @@ def _check_database() -> float:
 def _check_broker() -> float:
     with _broker() as broker:
         return _timed(broker.ping)
+
+
+# Messages on their way out, by the way that they take, in the terms of tickets.Dispatch.
+_MAIL_FACTS = """
+SELECT CASE WHEN source = 'email' THEN 'mail' ELSE 'marketplace' END,
+       count(*) FILTER (WHERE state = 'queued'),
+       COALESCE(EXTRACT(epoch FROM now() - min(queued_at) FILTER (WHERE state = 'queued')), 0)::float8,
+       count(*) FILTER (WHERE state = 'failed')
+FROM tickets_dispatch WHERE state IN ('queued', 'failed') GROUP BY 1
+"""
+
+
+def _check_mail() -> float:
+    started = time.perf_counter()
+    oldest = max((age for _way, _waiting, age, _failed in _query(_MAIL_FACTS)), default=0.0)
+    if oldest > MAIL_LATE_SECONDS:
+        raise NotReadyError(f"A message has waited for {oldest / 60:.0f} minutes to be sent.")
+    return round((time.perf_counter() - started) * 1000, 1)
 
 
 class _Migrations:
@@ -257,10 +284,24 @@ def _call_metrics() -> Iterable[Metric]:
     ]
 
 
+def _mail_metrics() -> Iterable[Metric]:
+    facts = {way: rest for way, *rest in _query(_MAIL_FACTS)}
+    waiting = GaugeMetricFamily("callcentre_messages_waiting", "Messages that are to be sent", labels=["way"])
+    oldest = GaugeMetricFamily(
+        "callcentre_message_oldest_seconds", "Age of the one that has waited longest; 0 for none", labels=["way"]
+    )
+    failed = GaugeMetricFamily("callcentre_messages_failed", "Messages that a person has to look at", labels=["way"])
+    for way in ("mail", "marketplace"):
+        for family, value in zip((waiting, oldest, failed), facts.get(way, (0, 0.0, 0)), strict=True):
+            family.add_metric([way], value)
+    return [waiting, oldest, failed]
+
+
 def _database_metrics() -> Iterable[Metric]:
     size, active, connections, oldest = _query(_DATABASE_FACTS)[0]
     return [
         *_call_metrics(),
+        *_mail_metrics(),
         _gauge("callcentre_database_bytes", "Size of the database", size),
         _gauge("callcentre_database_connections", "Connections to the database", connections),
         _gauge("callcentre_database_active_connections", "Connections that run a statement", active),

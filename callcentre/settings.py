@@ -382,15 +382,19 @@ if TRANSCRIPTION_FORMAT not in ("verbose_json", "diarized_json"):
 # Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
 
 EMAIL_HOST = env("EMAIL_HOST")
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "callcentre.mailfiles.EmailBackend"
 EMAIL_FILE_PATH = VAR / "mail"
 EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)
 EMAIL_PORT = env_int("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25, minimum=1)
 EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
-EMAIL_TIMEOUT = 15
+# For each answer of the server.
+EMAIL_TIMEOUT = env_int("EMAIL_TIMEOUT", 15, minimum=1)
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
+# Where customers reach this service, as https://callcentre.example: links in mails to them start with it; empty: mails
+# have none.
+PUBLIC_URL = env("PUBLIC_URL").rstrip("/")
 # The largest mail that is taken in.
 MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
 # Who is told of what nobody but a person can mend, such as a webhook that was given up.

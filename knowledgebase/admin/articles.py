@@ -110,8 +110,8 @@ class ArticleAdmin(HistoryMixin, Admin):
     readonly_fields = ("identifier", "feedback")
 
     class Media:
-        css = {"all": ("knowledgebase/jodit/jodit.min.css", "knowledgebase/editor.css")}
-        js = ("knowledgebase/jodit/jodit.min.js", "knowledgebase/editor.js")
+        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
 
     def get_fieldsets(self, request: HttpRequest, obj: Article | None = None) -> Any:
         about = ["title", "category", "author"]

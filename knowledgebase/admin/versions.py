@@ -38,7 +38,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     actions_detail = ("restore",)
 
     class Media:
-        css = {"all": ("knowledgebase/editor.css",)}
+        css = {"all": ("knowledgebase/reader.css",)}
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")

@@ -18,6 +18,7 @@ from callcentre.api.fields import second
 from telephony.admin import connection_search
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
+from telephony.customers import page_of_customer
 from telephony.models import CallCommand, Connection, Leg, Offer, Transfer
 from webhooks.admin.spans import DatesFilter
 
@@ -181,7 +182,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("id",)
     search_help_text = _("Id, or number of either side in any spelling")
     fieldsets: Any = (
-        (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer_id"))}),
+        (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer"))}),
         (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_of"),)}),
     )
@@ -235,6 +236,16 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("result"))
     def outcome(self, call: Connection) -> str:
         return self.result(call)[1]
+
+    @display(description=_("customer"))
+    def customer(self, call: Connection) -> str:
+        if call.customer_id is None:
+            return "–"
+        found = page_of_customer(call.customer_id)
+        if found is None:
+            return str(call.customer_id)
+        customer, address = found
+        return format_html('<a class="cc-link" href="{}">{}</a>', address, customer.label)
 
     @display(description=_("request id"))
     def request_of(self, call: Connection) -> str:

@@ -17,6 +17,7 @@ from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import Change
 from callcentre.phone import PhoneError, normalise
 from callcentre.wake import wake
+from telephony.customers import customers_of
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
 from telephony.numbers import comparable
@@ -162,6 +163,7 @@ class Connection(models.Model):
         if faults:
             raise Invalid(faults)
         now = timezone.now()
+        customer = customers_of([number]).get(number)
         connection = cls.objects.create(
             direction=cls.Direction.OUTBOUND,
             state=cls.State.QUEUED,
@@ -170,6 +172,7 @@ class Connection(models.Model):
             src_number=comparable(sip),
             dst_number=number,
             agent_id=agent_id,
+            customer_id=customer.id if customer else None,
             created_at=now.replace(microsecond=0),
             place_until=now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS),
             request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],

@@ -209,7 +209,7 @@ document(
             token=text("What messages name it by.", "Zk3vJp"),
             size=integer("Bytes.", 48_213),
         ),
-        errors={ErrorCode.FILE_EMPTY_UPLOAD: "", ErrorCode.TOO_MANY_FILES: ""},
+        errors={ErrorCode.FILE_EMPTY_UPLOAD: "", ErrorCode.FILE_CUT_SHORT: "", ErrorCode.TOO_MANY_FILES: ""},
     ),
 )
 document(

@@ -181,6 +181,7 @@ document(
             ErrorCode.CUSTOMER_NOT_FOUND: "customer_id",
             ErrorCode.TICKET_QUEUE_MISSING: "ticket_queue_id",
             ErrorCode.FILE_NOT_FOUND: "attachments.0",
+            ErrorCode.FILES_TOO_LARGE: "attachments",
         },
     ),
     retrieve=Operation(
@@ -229,6 +230,7 @@ document(
             ErrorCode.PLAIN_ONLY: "body_type",
             ErrorCode.RECIPIENT_UNKNOWN: "",
             ErrorCode.FILE_NOT_FOUND: "attachments.0",
+            ErrorCode.FILES_TOO_LARGE: "attachments",
         },
     ),
     customer_response=Operation(
