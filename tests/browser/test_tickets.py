@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from callcentre.models import User
 from tests.browser.conftest import Visit
@@ -47,6 +47,11 @@ def as_agent() -> None:
     AgentFactory(name="Anna", user=User.objects.get(is_superuser=True))
 
 
+def stop(loaded: list[str], route: Route) -> None:
+    loaded.append(route.request.url)
+    route.abort()
+
+
 def write(page: Page, text: str) -> None:
     page.locator(".jodit-wysiwyg").click()
     page.keyboard.type(text)
@@ -61,7 +66,7 @@ def test_a_mail_runs_nothing_and_loads_nothing(visit: Visit, is_cleaned: bool) -
         Message.objects.filter(pk=message.pk).update(body=ATTACK)
     loaded: list[str] = []
     # Asked for what leaves the browser: what the frame's policy stops never comes so far.
-    visit.page.route(re.compile("tracker.example"), lambda route: (loaded.append(route.request.url), route.abort()))
+    visit.page.route(re.compile("tracker.example"), lambda route: stop(loaded, route))
 
     page = visit.open(page_of(ticket))
     frame = page.frame_locator("iframe.tk-frame")

@@ -321,6 +321,7 @@ def test_who_was_merged_is_shown_as_he_was_and_not_edited():
     page = client.page(page_of(source))
 
     assert "Kowal" in page
+    assert "Perhaps the same person" not in page
     assert 'name="surname"' not in page
     assert client.post(page_of(source), {"surname": "Nowak"}).status_code == 403
 

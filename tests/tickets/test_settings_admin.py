@@ -327,6 +327,26 @@ def test_the_password_of_a_marketplace_is_never_shown():
     assert "of the marketplace" not in client.page(page_of(marketplace))
 
 
+def test_the_secret_of_a_marketplace_is_shown_to_who_asks_for_it_and_replaced():
+    marketplace = MarketplaceFactory()
+    client, secret = superuser(), marketplace.secret
+
+    shown = client.submit(page_of(marketplace, "show_secret"), expected=200).content.decode()
+    client.submit(page_of(marketplace, "new_secret"), expected=200)
+
+    marketplace.refresh_from_db()
+    assert secret in shown
+    assert secret not in client.page(page_of(marketplace))
+    assert marketplace.secret != secret
+
+
+def test_who_may_only_look_sees_no_secret():
+    marketplace = MarketplaceFactory()
+
+    for page in ("show_secret", "new_secret"):
+        assert staff("view_marketplace").post(page_of(marketplace, page)).status_code == 403
+
+
 def test_only_marketplaces_are_sources_of_marketplaces():
     page = superuser().page(add("marketplace"))
 

@@ -187,7 +187,8 @@ def test_earlier_messages_are_on_further_pages():
     messages = [said(ticket, f"<p>number-{n}.</p>", created_at=start + timedelta(minutes=n // 2)) for n in range(70)]
     client, path = superuser(), page_of(ticket)
 
-    shown, query = [], {}
+    shown: list[int] = []
+    query: dict[str, int] = {}
     while True:
         response = client.get(path, query)
         thread = response.context["thread"]
@@ -219,7 +220,7 @@ def test_others_who_have_the_ticket_open_are_named():
 def test_without_redis_nobody_is_named_and_nothing_fails(monkeypatch):
     import redis
 
-    monkeypatch.setattr(limits, "client", lambda: redis.Redis(host="127.0.0.1", port=1, retry=None))
+    monkeypatch.setattr(limits, "client", lambda: redis.Redis(host="127.0.0.1", port=1))
     client, ticket = superuser(), TicketFactory()
 
     assert client.get(page_of(ticket)).status_code == 200

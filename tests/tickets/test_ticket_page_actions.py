@@ -148,7 +148,7 @@ def test_a_ticket_is_merged_once_the_other_was_seen():
     ticket.refresh_from_db()
     assert "The first one" in asked.content.decode()
     assert (before, ticket.merged_into, other.messages.count()) == (None, other, 1)
-    assert done.url == page_of(other)
+    assert done["Location"] == page_of(other)
 
 
 @pytest.mark.parametrize(

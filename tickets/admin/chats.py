@@ -22,6 +22,7 @@ from tickets.models.chatting import assign, close, start, write
 
 # Lines that a page shows: the last ones.
 LINES = 500
+INSTANTS = ("created_at", "assigned_at", "answered_at", "closed_at")
 
 
 class ChatChangeList(UncountedChangeList):
@@ -111,14 +112,10 @@ class ChatAdmin(UncountedMixin, Admin):
         about = [("client_name", "client_email"), "queue"]
         if obj is None:
             return [(None, {"fields": about})]
-        return [(None, {"fields": [*about, "agent"]}), (_("Course"), {"fields": [self._instants()]})]
-
-    @staticmethod
-    def _instants() -> tuple[str, ...]:
-        return ("created_at", "assigned_at", "answered_at", "closed_at")
+        return [(None, {"fields": [*about, "agent"]}), (_("Course"), {"fields": [INSTANTS[:2], INSTANTS[2:]]})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Chat | None = None) -> tuple[str, ...]:
-        return ("client_name", "client_email", "queue", "agent", *self._instants()) if obj else ()
+        return ("client_name", "client_email", "queue", "agent", *INSTANTS) if obj else ()
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

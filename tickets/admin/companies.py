@@ -27,7 +27,7 @@ class CompanyAdmin(UncountedMixin, Admin):
         return ("customers_link", "created_at")
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changelist = super().get_changelist_instance(request)  # type: ignore[misc]
+        changelist = super().get_changelist_instance(request)
         count_customers(changelist.result_list)
         return changelist
 

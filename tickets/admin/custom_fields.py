@@ -15,7 +15,7 @@ from tickets.models.custom_field import check_options
 class LinesField(forms.CharField):
     """A list with one entry a line, each once."""
 
-    widget = UnfoldAdminTextareaWidget
+    widget = UnfoldAdminTextareaWidget(attrs={"rows": 5})
 
     def prepare_value(self, value: Any) -> Any:
         return "\n".join(value) if isinstance(value, list) else value

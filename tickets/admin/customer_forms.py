@@ -35,7 +35,8 @@ class CustomerForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, instance: Customer | None = None, **kwargs: Any) -> None:
         if instance is not None:
             kwargs["initial"] = initial_of(instance, self.custom) | (kwargs.get("initial") or {})
-        super().__init__(*args, instance=instance, **kwargs)
+        kwargs["instance"] = instance
+        super().__init__(*args, **kwargs)
 
     def clean_phone_numbers(self) -> list[str]:
         numbers = [line.strip() for line in self.cleaned_data["phone_numbers"].splitlines() if line.strip()]
@@ -46,7 +47,9 @@ class CustomerForm(forms.ModelForm):  # type: ignore[type-arg]
     def values(self) -> dict[str, Any]:
         """What was changed, for the verb; of a new customer all that was filled in."""
         names, given = set(self.changed_data), self.cleaned_data
-        values = {name: given[name] for name in ("name", "surname", "email", "identifier") if name in names}
+        values: dict[str, Any] = {
+            name: given[name] for name in ("name", "surname", "email", "identifier") if name in names
+        }
         if "company" in names:
             values["company_id"] = given["company"].pk if given["company"] else None
         if "phone_numbers" in names:

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
@@ -28,11 +29,21 @@ def label_of(action: str) -> str:
     return str(ACTIONS.get(action) or action_label(action))
 
 
+def column(name: str) -> str:
+    field: Any = Customer._meta.get_field(name)
+    return str(field.verbose_name)
+
+
+def label_of_column(name: str) -> str:
+    """As a form has it."""
+    return str(capfirst(column(name)))
+
+
 def changes_of(entries: Sequence[CustomerChange]) -> list[Changes]:
     """Name, before, after of each change of each entry; two queries at most."""
     companies = {pk for entry in entries for pk in entry.changes.get("company_id", []) if pk}
     keys = {key for entry in entries for values in entry.changes.get("custom_fields", []) for key in values}
-    names = {
+    names: dict[str, dict[Any, str]] = {
         "company_id": dict(Company.objects.filter(pk__in=companies).values_list("pk", "name")) if companies else {},
         "custom_fields": {
             str(pk): name for pk, name in CustomField.objects.filter(pk__in=keys).values_list("pk", "name")
@@ -54,8 +65,7 @@ def _changes(entry: CustomerChange, names: dict[str, dict[Any, str]]) -> Changes
         elif name == "company_id":
             changes.append((LABELS[name], *(names[name].get(pk, in_words(pk)) for pk in (old, new))))
         else:
-            label = LABELS.get(name) or Customer._meta.get_field(name).verbose_name
-            changes.append((label, in_words(old), in_words(new)))
+            changes.append((LABELS.get(name) or column(name), in_words(old), in_words(new)))
     return changes
 
 
@@ -71,7 +81,7 @@ class CustomerChangeAdmin(UncountedMixin, ReadOnlyAdmin):
     readonly_fields = fields
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changelist = super().get_changelist_instance(request)  # type: ignore[misc]
+        changelist = super().get_changelist_instance(request)
         for entry, changes in zip(changelist.result_list, changes_of(changelist.result_list), strict=True):
             entry.in_words = changes
         return changelist

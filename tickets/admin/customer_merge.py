@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from telephony.models import Connection
+from tickets.admin.customer_history import label_of_column
 from tickets.models import Chat, Company, Customer, CustomField
 from tickets.models.merging import plan
 
@@ -52,9 +53,8 @@ def preview_of(source: Customer, target: Customer) -> Preview:
 
 
 def _line(source: Customer, target: Customer, name: str, after: Any) -> Line:
-    field = Customer._meta.get_field(name)
-    values = [_shown(name, value) for value in (getattr(source, name), getattr(target, name), after)]
-    return Line(field.verbose_name, *values, is_left=bool(values[0]) and values[0] != values[2])
+    theirs, mine, shown = (_shown(name, value) for value in (getattr(source, name), getattr(target, name), after))
+    return Line(label_of_column(name), theirs, mine, shown, is_left=bool(theirs) and theirs != shown)
 
 
 def _shown(name: str, value: Any) -> str:

@@ -40,8 +40,6 @@ def panels_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
 
 def alike(customer: Customer) -> list[dict[str, Any]]:
     """Others with one of his numbers or his address, and what they share."""
-    if customer.merged_into_id:
-        return []
     numbers = {row.number for row in customer.numbers.all()}
     found = []
     for other in customer.perhaps_same().select_related("company").prefetch_related("numbers")[:MOST_ALIKE]:

@@ -100,7 +100,8 @@ class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Customer | None = None) -> Any:
         fieldsets: list[Any] = [(None, {"fields": [("name", "surname"), ("email", "identifier"), "company"]})]
-        fieldsets.append((_("Reached at"), {"fields": ["phone_numbers"]}))
+        may_change = self.has_change_permission(request, obj) if obj else True
+        fieldsets.append((_("Reached at"), {"fields": ["phone_numbers" if may_change else "numbers_shown"]}))
         if names := [name_of(custom) for custom in self._fields(request)]:
             fieldsets.append((_("Custom fields"), {"fields": names}))
         if obj:
@@ -108,7 +109,11 @@ class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
         return fieldsets
 
     def get_readonly_fields(self, request: HttpRequest, obj: Customer | None = None) -> tuple[str, ...]:
-        return ("created_at", "updated_at") if obj else ()
+        return ("numbers_shown", "created_at", "updated_at") if obj else ()
+
+    @display(description=_("phone numbers"))
+    def numbers_shown(self, customer: Customer) -> str:
+        return ", ".join(customer.phone_numbers) or "–"
 
     def history_of(self, obj: Customer) -> list[Entry]:
         changes = list(obj.history.all()[:SHOWN])
@@ -119,7 +124,7 @@ class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
         return entries
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if (customer := options.get("obj")) is not None:
+        if (customer := options.get("obj")) is not None and not customer.merged_into_id:
             context |= panels_of(request, customer)
         return super().render_change_form(request, context, **options)
 

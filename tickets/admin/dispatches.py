@@ -52,11 +52,11 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     actions = ("resend_selected",)
     actions_detail = ("resend",)
     fieldsets: Any = (
-        (None, {"fields": ("ticket", "to", "copies_shown", "header_id")}),
-        (_("State"), {"fields": ("condition_shown", "error", "attempt_count")}),
+        (None, {"fields": ("ticket", "to", "copies_shown", "message_id_shown")}),
+        (_("State"), {"fields": ("condition_now", "error", "attempt_count")}),
         (_("Dates"), {"fields": (("queued_at", "next_attempt_at"), ("sent_at", "bounced_at"))}),
     )
-    readonly_fields = ("ticket", "to", "copies_shown", "condition_shown")
+    readonly_fields = ("ticket", "to", "copies_shown", "message_id_shown", "condition_now")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dispatch]:
         return super().get_queryset(request).select_related("message__ticket")  # type: ignore[no-any-return]
@@ -95,8 +95,16 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         elif dispatch.state == State.QUEUED:
             colour = "doubtful" if dispatch.error else "waits"
         else:
-            colour = "doubtful" if dispatch.error else "good"
+            colour = "doubtful" if dispatch.error or dispatch.state == State.WRITTEN else "good"
         return colour, dispatch.condition
+
+    @display(description=_("state"))
+    def condition_now(self, dispatch: Dispatch) -> str:
+        return dispatch.condition
+
+    @display(description="Message-ID")
+    def message_id_shown(self, dispatch: Dispatch) -> str:
+        return dispatch.header_id or "–"
 
     # Sending again
 

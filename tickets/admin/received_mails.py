@@ -63,11 +63,11 @@ class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
     actions = ("retry_selected", "discard_selected")
     actions_detail = ("retry", "discard")
     fieldsets: Any = (
-        (None, {"fields": ("subject_shown", "sender", "queue", "header_id")}),
+        (None, {"fields": ("subject_shown", "sender", "queue", "message_id_shown")}),
         (_("What became of it"), {"fields": ("outcome", "why_shown", "ticket", "decided_by")}),
         (_("The mail as it came"), {"fields": ("received_at", "size_shown", "raw")}),
     )
-    readonly_fields = ("subject_shown", "why_shown", "ticket", "size_shown", "raw")
+    readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "size_shown", "raw")
 
     def get_urls(self) -> Any:
         raw = self.admin_site.admin_view(self.raw_view)
@@ -85,6 +85,10 @@ class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=pgettext_lazy("of a mail", "subject"))
     def subject_shown(self, mail: ReceivedMail) -> str:
         return mail.subject or _now("(no subject)")
+
+    @display(description="Message-ID")
+    def message_id_shown(self, mail: ReceivedMail) -> str:
+        return mail.header_id or "–"
 
     @display(description=_("outcome"), label=COLOURS)
     def state(self, mail: ReceivedMail) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """A person opens a ticket on behalf of a customer: who called, or stood at the desk."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -19,6 +19,7 @@ from unfold.widgets import (
 
 from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
+from callcentre.models import User
 from telephony.models import Agent
 from tickets.admin.ticket_page_forms import categories_for, queues_for
 from tickets.models import Customer, Source, Ticket
@@ -50,7 +51,7 @@ class OpeningForm(forms.Form):
         own: dict[str, Any] = self.fields
         own["queue"].choices = queues_for(None)
         own["category"].choices = [("", _("none")), *categories_for(None)]
-        widget: Any = AutocompleteSelect(Ticket._meta.get_field("customer"), admin.site, attrs={"class": "cc-select"})  # type: ignore[arg-type]
+        widget: Any = AutocompleteSelect(Ticket._meta.get_field("customer"), admin.site, attrs={"class": "cc-select"})
         widget.choices = own["customer"].choices
         own["customer"].widget = widget
         if not is_agent:
@@ -67,7 +68,7 @@ class TicketOpening:
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        agent = Agent.objects.of_user(request.user)
+        agent = Agent.objects.of_user(cast("User", request.user))
         initial = {"customer": request.GET.get("customer")}
         form = OpeningForm(request.POST or None, initial=initial, is_agent=agent is not None)
         if request.method == "POST" and form.is_valid():

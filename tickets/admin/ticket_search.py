@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from tickets.admin import customer_search
 from tickets.models import CustomField, Ticket, TicketStatus
@@ -25,17 +24,6 @@ SELECT newest.id FROM unnest(%s::bigint[]) AS wanted(status) CROSS JOIN LATERAL 
   ORDER BY t.updated_at DESC, t.id DESC LIMIT %s
 ) newest ORDER BY newest.updated_at DESC, newest.id DESC LIMIT %s
 """
-# Those that are late with either, by the indexes of what is due.
-_LATE = """
-SELECT id FROM (
-  (SELECT id, response_due_at AS due_at FROM tickets_ticket
-   WHERE first_agent_responded_at IS NULL AND closed_at IS NULL AND response_due_at < %(now)s
-   ORDER BY response_due_at LIMIT %(limit)s)
-  UNION ALL
-  (SELECT id, resolution_due_at FROM tickets_ticket
-   WHERE closed_at IS NULL AND resolution_due_at < %(now)s ORDER BY resolution_due_at LIMIT %(limit)s)
-) late GROUP BY id ORDER BY min(due_at), id LIMIT %(limit)s
-"""
 _SUBJECTS = """
 SELECT id FROM (
   SELECT id, subject, updated_at FROM tickets_ticket ORDER BY updated_at DESC, id DESC LIMIT %s
@@ -52,9 +40,17 @@ def waiting_for_us(count: int) -> list[int]:
     return _ids(_WAITING, [statuses, count, count])
 
 
-def late(count: int, now: datetime | None = None) -> list[int]:
-    """The so many that are late the longest, in that order."""
-    return _ids(_LATE, {"now": now or timezone.now(), "limit": count})
+def late(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
+    """Of these the so many that are late the longest, in that order: each kind of due time has an index of its own."""
+    unfinished = tickets.filter(closed_at=None)
+    due_at: dict[int, datetime] = {}
+    for name, owed in (
+        ("response_due_at", unfinished.filter(first_agent_responded_at=None, response_due_at__lt=now)),
+        ("resolution_due_at", unfinished.filter(resolution_due_at__lt=now)),
+    ):
+        for pk, instant in owed.order_by(name).values_list("pk", name)[:count]:
+            due_at[pk] = min(instant, due_at.get(pk, instant))
+    return sorted(due_at, key=lambda pk: (due_at[pk], pk))[:count]
 
 
 def ids_found(text: str) -> list[int]:

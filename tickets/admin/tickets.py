@@ -84,7 +84,9 @@ class ViewFilter(admin.SimpleListFilter):
                 due_at = Least(
                     Case(When(first_agent_responded_at=None, then=F("response_due_at"))), "resolution_due_at"
                 )
-                wanted = is_late(now) if self.is_narrowed else Q(pk__in=ticket_search.late(self.rows, now))
+                # A search is applied after this, and finds few.
+                is_searched = bool(request.GET.get("q"))
+                wanted = is_late(now) if is_searched else Q(pk__in=ticket_search.late(queryset, self.rows, now))
                 return queryset.filter(wanted).annotate(due_at=due_at)
         return queryset
 
@@ -117,14 +119,15 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
 
     list_display = ("number", "title", "from_whom", "state", "due", "agent_name", "queue", "way", "changed")
     list_display_links = ("number", "title")
+    # The view last: it looks among what the others leave.
     list_filter = (
-        ViewFilter,
         ("queue", RelatedDropdownFilter),
         ("status", RelatedDropdownFilter),
         ("agent", AutocompleteSelectFilter),
         ("category", RelatedDropdownFilter),
         ("source", ChoicesDropdownFilter),
         OpenedFilter,
+        ViewFilter,
     )
     list_select_related = ("status", "substatus", "queue", "agent", "customer")
     list_before_template = "admin/tickets/ticket_views.html"
@@ -230,7 +233,7 @@ def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": list(statuses), "limit": COUNTED + 1})
         mine, unassigned, waiting = cursor.fetchone()
-    late = len(ticket_search.late(COUNTED + 1))
+    late = len(ticket_search.late(Ticket.objects.all(), COUNTED + 1, timezone.now()))
     counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late}
     chosen = request.GET.get("view", "")
     views: list[dict[str, Any]] = [{"query": "?", "name": _("All tickets"), "is_chosen": not chosen}]

@@ -60,7 +60,7 @@ class Chat(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.client_name} {self.created_at:%Y-%m-%d %H:%M}"
+        return f"{self.client_name} {timezone.localtime(self.created_at):%Y-%m-%d %H:%M}"
 
 
 class ChatMessage(models.Model):
