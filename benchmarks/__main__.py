@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, calls, import_records, knowledgebase, telephony, webhooks
+from benchmarks import api, batch, calls, import_records, knowledgebase, telephony, tickets, webhooks
 from benchmarks.harness import service
 
 
@@ -16,6 +16,7 @@ def main() -> None:
         knowledgebase.measure(running, articles=50_000)
     calls.main()
     telephony.measure_many()
+    tickets.measure_many()
 
 
 if __name__ == "__main__":
