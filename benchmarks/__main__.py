@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, calls, import_records, knowledgebase, mail, telephony, webhooks
+from benchmarks import api, batch, calls, import_records, knowledgebase, mail, telephony, tickets, webhooks
 from benchmarks.harness import service
 
 
@@ -17,6 +17,7 @@ def main() -> None:
         mail.measure(running)
     calls.main()
     telephony.measure_many()
+    tickets.measure_many()
 
 
 if __name__ == "__main__":

@@ -220,15 +220,16 @@ class _Month:
             system_comment=self._move(ticket, Kind.WAITING_FOR_CUSTOMER),
         )
         ticket.first_agent_responded_at = at
-        if is_mail:
-            Dispatch.objects.create(
-                message=reply,
-                state=Dispatch.State.SENT,
-                recipients=[ticket.sender],
-                header_id=new_header_id(reply),
-                attempt_count=1,
-                sent_at=at + timedelta(seconds=2),
-            )
+        Dispatch.objects.create(
+            message=reply,
+            source=ticket.source,
+            state=Dispatch.State.SENT,
+            recipients=[ticket.sender] if is_mail else [],
+            header_id=new_header_id(reply) if is_mail else "",
+            queued_at=at,
+            attempt_count=1,
+            sent_at=at + timedelta(seconds=2),
+        )
         if number % 6 == 1:
             attach_file(reply, "label.pdf")
         if number % 7 == 4:

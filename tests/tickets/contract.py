@@ -1,5 +1,8 @@
 """The operations of the API that belong to tickets, customers, chats and files, and a world for them."""
 
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
 from callcentre.models import ApiUser
 from telephony.models import Agent, Queue
 from tests.contract import GROUP, INTEGER_OR_NULL, Each, Operation, ours
@@ -180,7 +183,8 @@ def fill(size: int) -> None:
     agent = Agent.objects.get(login="free")
     colour = CustomFieldFactory(name="colour")
     size_field = CustomFieldFactory(name="size", owner="customer")
-    file = StoredFileFactory(token="contract-file", api_user=ApiUser.objects.first())
+    path = default_storage.save("files/contract", ContentFile(b"abc"))
+    file = StoredFileFactory(token="contract-file", filename="a.pdf", path=path, api_user=ApiUser.objects.first())
     for n in range(size):
         TicketCategory.objects.create(name=f"Category {n}")
         TicketQueue.objects.create(name=f"Queue {n}")

@@ -140,11 +140,11 @@ def test_durations_are_those_that_pass_also_when_the_clocks_change(api: ApiClien
 def test_messages_of_each_type_oldest_first(api: ApiClient) -> None:
     ticket = TicketFactory(created_at=BORN)
     anna = AgentFactory(login="anna")
-    reply = MessageFactory(ticket=ticket, replied=True, agent=anna, created_at=BORN + timedelta(hours=2), ratings=[5])
+    reply = MessageFactory(ticket=ticket, reply=True, agent=anna, created_at=BORN + timedelta(hours=2), ratings=[5])
     reply.attachments = [StoredFileFactory(message=reply, token=token).token for token in ("t2", "t1")]
     reply.system_comment = "Changed status from [New] to [Waiting for customer]"
     reply.save()
-    comment = MessageFactory(ticket=ticket, commented=True, agent=anna, created_at=BORN + timedelta(hours=3))
+    comment = MessageFactory(ticket=ticket, comment_of_agent=True, agent=anna, created_at=BORN + timedelta(hours=3))
     mail = MessageFactory(ticket=ticket, body="new", quoted="\n> old", created_at=BORN)
 
     unset = {"comment": "", "system_comment": "", "attachments": [], "ratings": []}
@@ -174,7 +174,7 @@ def test_messages_of_each_type_oldest_first(api: ApiClient) -> None:
             "user_login": "anna",
             "type": "COMMENT",
             "body": "",
-            "comment": "A word among us",
+            "comment": "<p>I have asked the carrier.</p>",
             "created_at": "2026-07-01 13:00",
         },
     ]
