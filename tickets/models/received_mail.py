@@ -7,8 +7,9 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext as translated
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
@@ -101,7 +102,7 @@ class ReceivedMail(models.Model):
     def why(self) -> str:
         """The reason in the reader's language: what stands before a colon is a sentence of ours."""
         sentence, colon, detail = self.reason.partition(": ")
-        return f"{gettext(sentence)}{colon}{detail}" if sentence else ""
+        return f"{translated(sentence)}{colon}{detail}" if sentence else ""
 
     def open_raw(self) -> "File[bytes]":
         """The mail as it came. There is none where it has no path."""
