@@ -125,7 +125,7 @@ def test_a_page_takes_the_same_queries_however_much_there_was(count, django_asse
         customer.edit(ACTOR, surname=f"Kowal {number}")
     client = superuser()
 
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(18):
         client.page(page_of(customer))
 
 

@@ -57,7 +57,7 @@ def test_a_mail_is_downloaded_as_it_came_and_never_shown():
 
     response = superuser().get(page_of(mail, "raw"))
 
-    assert b"".join(response.streaming_content) == raw
+    assert response.getvalue() == raw
     assert response["Content-Type"] == "application/octet-stream"
     assert response["Content-Disposition"].startswith("attachment")
     assert response["X-Content-Type-Options"] == "nosniff"

@@ -9,6 +9,7 @@ from django.core.validators import validate_email
 from django.db.models import Q
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -77,7 +78,7 @@ class ComposerForm(forms.Form):
         label=_("Kind"), choices=[(REPLY, _("Reply to the customer")), (COMMENT, _("Internal comment"))]
     )
     to = AddressesField(label=_("To"), required=False)
-    cc = AddressesField(label=_("Copy"), required=False)
+    cc = AddressesField(label=pgettext_lazy("of a mail", "Copy"), required=False)
     body = forms.CharField(
         label=_("Text"), max_length=2_000_000, strip=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 8})
     )

@@ -116,7 +116,7 @@ class TicketChangeList(UncountedChangeList):
 class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
     """What do customers want, and who sees to it?"""
 
-    list_display = ("number", "title", "from_whom", "state", "due", "agent_name", "queue", "way", "changed")
+    list_display = ("number", "title", "from_whom", "state", "due", "agent_name", "queue", "changed")
     list_display_links = ("number", "title")
     # The view last: it looks among what the others leave.
     list_filter = (
@@ -177,8 +177,16 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
 
     @display(description=pgettext_lazy("of a mail", "subject"))
     def title(self, ticket: Ticket) -> str:
-        tags = format_html_join("", ' <span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3]))
-        return format_html('<span class="tk-title">{}</span>{}', ticket.subject, tags)
+        way = ticket.get_source_display()
+        return format_html(
+            '<span class="tk-way material-symbols-outlined" title="{}" role="img" aria-label="{}">{}</span>'
+            '<span class="tk-title">{}</span>{}',
+            way,
+            way,
+            ICONS.get(ticket.source, "confirmation_number"),
+            ticket.subject,
+            format_html_join("", ' <span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3])),
+        )
 
     @display(description=_("customer"))
     def from_whom(self, ticket: Ticket) -> str:
@@ -207,16 +215,6 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
     @display(description=_("agent"))
     def agent_name(self, ticket: Ticket) -> str:
         return (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
-
-    @display(description=_("source"))
-    def way(self, ticket: Ticket) -> str:
-        name = ticket.get_source_display()
-        return format_html(
-            '<span class="material-symbols-outlined" title="{}" role="img" aria-label="{}">{}</span>',
-            name,
-            name,
-            ICONS.get(ticket.source, "confirmation_number"),
-        )
 
     @display(description=_("changed"))
     def changed(self, ticket: Ticket) -> str:
