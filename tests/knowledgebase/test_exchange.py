@@ -159,7 +159,8 @@ def test_what_is_exported_is_imported_as_it_was(kind: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("kind", ["html", "md"])
 def test_what_was_not_edited_stays_as_it_was_and_no_draft_is_published(kind: str, tmp_path: Path) -> None:
     category = CategoryFactory(catalog__name="Help")
-    ArticleFactory(category=category, content="<p>Text <em>here</em></p>")
+    content = f'<p>Text <em>here</em> <img src="{ArticleImageFactory().path}" alt="p"></p>'
+    ArticleFactory(category=category, content=content)
     drafted = ArticleFactory(category=category, title="Published")
     drafted.edit(ACTOR, title="Draft")
     call_command("export_articles", "Help", str(tmp_path), "--format", kind, stdout=StringIO())

@@ -95,6 +95,25 @@ def test_a_word_that_is_not_wanted_makes_no_page_shorter_than_it_must_be(common:
     assert len(hits) == min(count, 50)
 
 
+def test_articles_with_several_words_of_one_beginning_in_their_title_are_candidates() -> None:
+    word = ranking.Frequency(beginning="=orde")
+
+    word.add("=order", 1000, [20, 10], [50, 300])
+    word.add("^orde", 1100, [17, 16], [20, 30])
+
+    assert word.best(10) == "('20=orde':* | '16^orde')"
+    assert word.articles == 1000
+
+
+@pytest.mark.parametrize(("title", "is_marked"), [("Order orders", True), ("Order other", False), ("Or or", False)])
+def test_several_words_of_one_beginning_in_a_title_stand_out(title: str, is_marked: bool, db: None) -> None:
+    article = ArticleFactory(title=title, content="<p>ordering ordered</p>")
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT peaks @@ '16^orde'::tsquery FROM knowledgebase_article WHERE id = %s", [article.pk])
+        assert cursor.fetchone() == (is_marked,)
+
+
 # Counting
 
 
