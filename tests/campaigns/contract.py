@@ -138,7 +138,7 @@ OPERATIONS = [
         "/outbounds/WORLD/records",
         READ,
         200,
-        {"count": int, "result": [RECORD | FIELDS | {"additional_numbers": [str]}]},
+        {"count": int, "result": [RECORD | FIELDS | {"customer_id": INTEGER_OR_NULL, "additional_numbers": [str]}]},
         5,
         None,
         "/outbounds/XXXXX/records",

@@ -91,7 +91,7 @@ OPERATIONS = [
     ),
     Operation("GET", "/queues/88001/topics", CONNECTIONS, 200, QUEUE_TOPICS, 5, None, "/queues/999999999/topics"),
     Operation("GET", "/system/transfer_shortcuts", "system:read", 200, [SHORTCUT], 2),
-    Operation("POST", "/connections/call", "connections:write", 204, None, 3, NEW_CALL),
+    Operation("POST", "/connections/call", "connections:write", 204, None, 2, NEW_CALL),
     # DECISIONS 9: agents
     ours("GET", "/agents", AGENTS, 200, [AGENT], 2),
     ours("GET", "/agents/free", AGENTS, 200, AGENT, 2, None, "/agents/nobody"),
