@@ -142,7 +142,7 @@ OPERATIONS = [
         CONNECTIONS,
         200,
         [CALLER],
-        3,
+        4,
         None,
         "/queues/999999999/waiting_list",
     ),
