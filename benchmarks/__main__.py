@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, calls, import_records, knowledgebase, telephony, webhooks
+from benchmarks import api, batch, calls, import_records, knowledgebase, mail, telephony, tickets, webhooks
 from benchmarks.harness import service
 
 
@@ -14,8 +14,10 @@ def main() -> None:
         import_records.measure(running, records)
         webhooks.measure(running)
         knowledgebase.measure(running, articles=50_000)
+        mail.measure(running)
     calls.main()
     telephony.measure_many()
+    tickets.measure_many()
 
 
 if __name__ == "__main__":

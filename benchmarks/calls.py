@@ -27,6 +27,8 @@ CALLS = 30
 PICK_UP_SECONDS = 0.5
 FLOOD_CALLS = 300
 RUNS = 5
+# Of single requests; and what the web server has, after each, to send its task.
+ASKED, SENDING_SECONDS = 1000, 0.01
 
 _ADD_AGENTS = """
 INSERT INTO telephony_agent (login, name, surname, email, is_active, number, outbound_mode, updated_at)
@@ -43,7 +45,7 @@ WITH calls AS (
   RETURNING id, agent_id, src
 )
 INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
-SELECT id, 'agent', agent_id, src, 'cc-' || id || '-1', 'asked', now(), '' FROM calls RETURNING connection_id
+SELECT id, 'agent', agent_id, src, 'callcentre-' || id || '-1', 'asked', now(), '' FROM calls RETURNING connection_id
 """
 _BOUND = """
 INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, agent_id, caller_id, created_at,
@@ -144,7 +146,7 @@ def thirty_at_once(running: Service, session: requests.Session, url: str) -> flo
         time.sleep(2 * PICK_UP_SECONDS)
         _wait(lambda: _count(connection, "talking") == CALLS, 30, step=0.005)
         pks = [row[0] for row in connection.execute("SELECT id FROM telephony_connection WHERE state = 'talking'")]
-        _wait(lambda: all(len(session.get(f"{url}/bridges/cc-{pk}").json()["channels"]) == 2 for pk in pks), 30)
+        _wait(lambda: all(len(session.get(f"{url}/bridges/callcentre-{pk}").json()["channels"]) == 2 for pk in pks), 30)
         seconds = time.perf_counter() - started
         for channel in session.get(f"{url}/channels").json():
             session.delete(f"{url}/channels/{channel['id']}")
@@ -172,7 +174,9 @@ def flood(running: Service, session: requests.Session, url: str, first: int) -> 
     """Events a second: from the first one told until the rows say that all calls are over."""
     with running.connect() as connection:
         started = time.perf_counter()
-        session.post(f"{url}/channels", json={"endpoint": "PJSIP/100", "app": "callcentre", "channelId": "cc-0-1"})
+        session.post(
+            f"{url}/channels", json={"endpoint": "PJSIP/100", "app": "callcentre", "channelId": "callcentre-0-1"}
+        )
         _wait(lambda: not _open_legs(connection), 120, step=0.05)
         seconds = time.perf_counter() - started
         answered = connection.execute(
@@ -186,11 +190,8 @@ def _open_legs(connection: Any) -> int:
     return int(connection.execute("SELECT count(*) FROM telephony_leg WHERE ended_at IS NULL").fetchone()[0])
 
 
-def measure(running: Service, url: str) -> None:
-    table = Table("Calls")
-    table.head()
+def measure(table: Table, running: Service, url: str) -> None:
     with running.connect() as connection:
-        agent_id = connection.execute("SELECT id FROM telephony_agent WHERE number = '200'").fetchone()
         with asterisk(running, url, "tests.telephony.switch.ari_server", "--pick-up", str(PICK_UP_SECONDS)) as session:
             thirty_at_once(running, session, url)  # so that all have their connections
             shares = [thirty_at_once(running, session, url) for _ in range(RUNS)]
@@ -207,25 +208,35 @@ def measure(running: Service, url: str) -> None:
             # There are none: nobody is to look for them in the next run.
             connection.execute("DELETE FROM telephony_recording")
         table.add_rate("events of one listener; bound: 1,500/s", 1500, statistics.median(rates), 1)
-        asking(running, table, connection, agent_id)
 
 
-def asking(running: Service, table: Table, connection: Any, agent_id: Any) -> None:
-    """POST /connections/call, against a ping and one INSERT. Nobody answers: the calls have failed by and by."""
-    client = running.client()
-    body = json.dumps({"sip": "200", "phone_number": "+48 600 100 200"}).encode()
-    ping, insert, post = medians(
-        300,
-        lambda: client.send("GET", "/api/ping", expect=204),
-        lambda: connection.execute(_BOUND, agent_id),
-        lambda: client.send("POST", "/api/connections/call", body, expect=204),
-    )
+def asking(table: Table) -> None:
+    """POST /connections/call, against a ping and one INSERT, turn by turn.
+
+    Nobody places these calls: a worker would take the time of all three. What the web server does once it has answered,
+    sending the task, is waited for, so that it is not in the way of the next.
+    """
+    with service(0) as running, running.connect() as connection:
+        connection.execute(_ADD_AGENTS, [1])
+        agent_id = connection.execute("SELECT id FROM telephony_agent WHERE number = '200'").fetchone()
+        client = running.client()
+        body = json.dumps({"sip": "200", "phone_number": "+48 600 100 200"}).encode()
+        ping, insert, post, _ = medians(
+            ASKED,
+            lambda: client.send("GET", "/api/ping", expect=204),
+            lambda: connection.execute(_BOUND, agent_id),
+            lambda: client.send("POST", "/api/connections/call", body, expect=204),
+            lambda: time.sleep(SENDING_SECONDS),
+        )
     table.add("POST /connections/call; bound: a ping and one INSERT", ping + insert, post, 2)
 
 
 def main() -> None:
+    table = Table("Calls")
+    table.head()
+    asking(table)
     with calls_service() as (running, url):
-        measure(running, url)
+        measure(table, running, url)
 
 
 if __name__ == "__main__":

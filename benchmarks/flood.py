@@ -1,6 +1,6 @@
 """A stand-in of Asterisk that tells of many calls as fast as it can: `python -m benchmarks.flood PORT FIRST COUNT`.
 
-It begins when a channel is asked for whose id is `cc-0-1`, and tells of the calls of the connections FIRST and on, each
+It begins when the channel `callcentre-0-1` is asked for, and tells of the calls of the connections FIRST and on, each
 in the 59 messages that thirty calls of a real Asterisk make on the average, most of them to be ignored.
 """
 
@@ -22,7 +22,7 @@ class FloodPbx(Pbx):
 
     def originate(self, wishes: dict[str, str]) -> Line:
         line = Line(wishes["channelId"], "PJSIP/100-00000001", "100", wishes["app"])
-        if line.id == "cc-0-1":
+        if line.id == "callcentre-0-1":
             threading.Thread(target=self._flood, daemon=True).start()
         return line
 
@@ -37,7 +37,9 @@ class FloodPbx(Pbx):
     def _tell(self, pk: int, step: int) -> None:
         leg, kind, content = STEPS[step]
         with self.lock:
-            line = self.lines.setdefault(f"cc-{pk}-{leg}", Line(f"cc-{pk}-{leg}", "PJSIP/trunk-1", "48", "callcentre"))
+            line = self.lines.setdefault(
+                f"callcentre-{pk}-{leg}", Line(f"callcentre-{pk}-{leg}", "PJSIP/trunk-1", "48", "callcentre")
+            )
             line.state, line.is_in_stasis = content.get("state", "Up"), True
             if step == LAST_STEPS[leg]:
                 del self.lines[line.id]

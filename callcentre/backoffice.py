@@ -25,6 +25,31 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
         ],
     ),
     (
+        _("Tickets"),
+        [
+            (_("Tickets"), "confirmation_number", "tickets", "ticket"),
+            (_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
+            (_("Received mail"), "inbox", "tickets", "receivedmail"),
+            (_("Sent messages"), "outgoing_mail", "tickets", "dispatch"),
+            (_("Canned replies"), "quickreply", "tickets", "cannedreply"),
+            (_("Ratings"), "star", "tickets", "rating"),
+            (_("Files"), "attach_file", "tickets", "storedfile"),
+            (_("Chats"), "chat", "tickets", "chat"),
+            (_("Marketplaces"), "storefront", "tickets", "marketplace"),
+            (_("Statuses of tickets"), "flag", "tickets", "ticketstatus"),
+            (_("Categories"), "category", "tickets", "ticketcategory"),
+            (_("Custom fields"), "dynamic_form", "tickets", "customfield"),
+        ],
+    ),
+    (
+        _("Customers"),
+        [
+            (_("Customers"), "person_search", "tickets", "customer"),
+            (_("Companies"), "apartment", "tickets", "company"),
+            (_("Changes of customers"), "history", "tickets", "customerchange"),
+        ],
+    ),
+    (
         _("Telephony"),
         [
             (_("Agents"), "support_agent", "telephony", "agent"),

@@ -7,6 +7,7 @@
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from email.utils import parseaddr
 from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,12 +16,14 @@ from zoneinfo import ZoneInfo
 from cryptography.fernet import Fernet
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import Warning as Doubt
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from callcentre.network import is_in_networks
 from callcentre.phone import is_region
 from telephony.switch import BACKENDS
+from tickets.addresses import is_address
 
 Check = Callable[[], Iterable[CheckMessage]]
 LOOPBACK = ("127.0.0.0/8", "::1")
@@ -51,6 +54,37 @@ def check_debug(**kwargs: Any) -> list[CheckMessage]:
             id="callcentre.E001",
         )
     ]
+
+
+@register(Tags.security, deploy=True)
+def check_mail_leaves(**kwargs: Any) -> list[CheckMessage]:
+    """What a demonstration may lack, and a service that serves customers may not."""
+    if not settings.EMAIL_HOST:
+        return [
+            Doubt(
+                "EMAIL_HOST is not set: replies become files in CALLCENTRE_VAR/mail, and customers get none.",
+                hint="Name the server that takes mail.",
+                id="callcentre.W030",
+            )
+        ]
+    found: list[CheckMessage] = []
+    if settings.EMAIL_HOST_USER and not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL):
+        found.append(
+            Doubt(
+                "EMAIL_HOST_USER is sent without TLS: the password can be read on the way.",
+                hint="Set EMAIL_USE_TLS=1 (STARTTLS) or EMAIL_USE_SSL=1.",
+                id="callcentre.W031",
+            )
+        )
+    if parseaddr(settings.DEFAULT_FROM_EMAIL)[1].endswith("@localhost"):
+        found.append(
+            Doubt(
+                "DEFAULT_FROM_EMAIL is an address at localhost: mail servers refuse what comes from there.",
+                hint="Give an address of your own, as callcentre@callcentre.example.",
+                id="callcentre.W032",
+            )
+        )
+    return found
 
 
 def refuse_unsafe_settings() -> None:
@@ -217,6 +251,30 @@ def check_time_zone() -> Iterator[CheckMessage]:
 
 
 @_check
+def check_mail() -> Iterator[CheckMessage]:
+    if settings.EMAIL_USE_TLS and settings.EMAIL_USE_SSL:
+        yield Error(
+            "EMAIL_USE_TLS and EMAIL_USE_SSL are both on: no mail could be sent.",
+            hint="The first is STARTTLS, usually on port 587; the second is TLS from the start, usually on 465.",
+            id="callcentre.E030",
+        )
+    if not is_address(parseaddr(settings.DEFAULT_FROM_EMAIL)[1]):
+        yield Error(
+            f"DEFAULT_FROM_EMAIL: {settings.DEFAULT_FROM_EMAIL!r} is no e-mail address.",
+            hint="Give an address, or a name and an address: Help <help@callcentre.example>.",
+            id="callcentre.E031",
+        )
+    address = urlsplit(settings.PUBLIC_URL)
+    is_whole = address.scheme in ("http", "https") and address.hostname and not (address.query or address.fragment)
+    if settings.PUBLIC_URL and not is_whole:
+        yield Error(
+            f"PUBLIC_URL: {settings.PUBLIC_URL!r} is no address of a web site.",
+            hint="Give it as https://callcentre.example.",
+            id="callcentre.E032",
+        )
+
+
+@_check
 def check_switch() -> Iterator[CheckMessage]:
     try:
         import_string(BACKENDS.get(settings.SWITCH_BACKEND, settings.SWITCH_BACKEND))
@@ -242,7 +300,7 @@ def check_switch() -> Iterator[CheckMessage]:
             id="callcentre.E017",
         )
     for name in ("ARI_APP", "TRUNK"):
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+", getattr(settings, name)):
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", getattr(settings, name)):
             yield Error(
                 f"{name}: {getattr(settings, name)!r} is no name of Asterisk's configuration.",
                 hint="It has letters, digits and _ . - only.",

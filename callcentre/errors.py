@@ -162,6 +162,9 @@ class ErrorCode(enum.Enum):
     MERGE_WITH_ITSELF = 150011, _("A ticket cannot be merged into itself.")
     ADDRESS_MALFORMED = 150012, _("This is no e-mail address.")
     SPLIT_NEEDS_SOME = 150013, _("Some of the messages, and not all of them, can become a ticket of their own.")
+    MAIL_NOT_QUARANTINED = 150201, _("The mail is not in quarantine any more.")
+    MAIL_OUT_OF_REACH = 150202, _("The mailbox has been numbered anew: the mail cannot be found in it any more.")
+    NOT_RESENT = 150101, _("The message was sent, or may just be being sent: it cannot be sent again.")
     # Customers
     CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")
     COMPANY_NOT_FOUND = 151002, _("Company not found.")
@@ -169,11 +172,15 @@ class ErrorCode(enum.Enum):
     CUSTOM_FIELD_UNKNOWN = 151004, _('There is no custom field "%(name)s".')
     CUSTOM_FIELD_OPTION = 151005, _('Custom field "%(name)s" must be one of: %(choices)s.')
     CUSTOMER_MERGED = 151006, _("The customer was merged into another one.")
+    CUSTOMER_MERGED_WITH_ITSELF = 151007, _("A customer cannot be merged with himself.")
+    CUSTOMER_BUSY = 151008, _("Somebody is working with the customer right now: try again in a moment.")
+    CUSTOM_FIELD_IN_USE = 151009, _("The field has values: its type stays. Add another field instead.")
     # Files
     FILE_NOT_FOUND = 152001, _("There is no unused file with this token.")
     FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")
     FILES_TOO_LARGE = 152003, _("The files together are larger than %(limit)s MB.")
     TOO_MANY_FILES = 152004, _("There are %(limit)s unused files already: use them, or wait until they are forgotten.")
+    FILE_CUT_SHORT = 152005, _("Less came than the request announced.")
     # Chats
     CHAT_QUEUE_NOT_FOUND = 153001, _("Queue not found.")
     CHAT_CLOSED = 153002, _("The chat is closed.")

@@ -1,4 +1,4 @@
-"""Probes and metrics for operators: /health/live, /health/ready, /metrics.
+"""Probes and metrics for operators: /health/live, /health/ready, /health/mail, /metrics.
 
 Nothing here waits longer than TIMEOUT_SECONDS, whatever the stores do: each question to a store is asked in a thread,
 on a connection of its own, and answered for without it when the time is up.
@@ -24,11 +24,14 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from callcentre.network import client_address, is_in_networks
-from telephony.listener import HEARS, LEADS, LOCK_SPACE
+from telephony.leading import HEARS, HOLDERS, LEADS
+from telephony.models import AgentState
 
 logger = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 2.0
+# A mail that has waited longer is one that somebody should know of.
+MAIL_LATE_SECONDS = 900
 # A store that hangs may hold some of these threads until the system gives up; then probes fail without asking.
 _threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="health")
 
@@ -48,6 +51,16 @@ def ready(request: HttpRequest) -> HttpResponse:
     is_ready = all(check["status"] == "ok" for check in checks.values())
     body = {"status": "ok" if is_ready else "failed", "checks": checks}
     return JsonResponse(body, status=200 if is_ready else 503, headers={"Cache-Control": "no-store"})
+
+
+def mail(request: HttpRequest) -> HttpResponse:
+    """Nothing that is to be sent has waited for long, and every mailbox is read: 200; else 503.
+
+    Nobody is to be restarted because of it.
+    """
+    (outcome,) = [_outcome(name, wait) for name, wait in _ask({"mail": _check_mail}).items()]
+    status = 200 if outcome["status"] == "ok" else 503
+    return JsonResponse(outcome, status=status, headers={"Cache-Control": "no-store"})
 
 
 def _ask(questions: dict[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
@@ -108,6 +121,39 @@ def _check_database() -> float:
 def _check_broker() -> float:
     with _broker() as broker:
         return _timed(broker.ping)
+
+
+# Messages on their way out, by the way that they take, in the terms of tickets.Dispatch.
+_MAIL_FACTS = """
+SELECT CASE WHEN source = 'email' THEN 'mail' ELSE 'marketplace' END,
+       count(*) FILTER (WHERE state = 'queued'),
+       COALESCE(EXTRACT(epoch FROM now() - min(queued_at) FILTER (WHERE state = 'queued')), 0)::float8,
+       count(*) FILTER (WHERE state = 'failed')
+FROM tickets_dispatch WHERE state IN ('queued', 'failed') GROUP BY 1
+"""
+
+
+# Mailboxes that are read: their queue, and for how long they were not, in the terms of tickets.TicketQueue.
+_MAILBOX_FACTS = """
+SELECT id, EXTRACT(epoch FROM now() - COALESCE(read_at, created_at))::float8
+FROM tickets_ticketqueue WHERE is_active AND imap_host <> ''
+"""
+_RECEIVED_FACTS = """
+SELECT count(*) FILTER (WHERE outcome = 'quarantined'), count(*) FILTER (WHERE outcome = 'received')
+FROM tickets_receivedmail WHERE outcome IN ('received', 'quarantined')
+"""
+
+
+def _check_mail() -> float:
+    started = time.perf_counter()
+    oldest = max((age for _way, _waiting, age, _failed in _query(_MAIL_FACTS)), default=0.0)
+    if oldest > MAIL_LATE_SECONDS:
+        raise NotReadyError(f"A message has waited for {oldest / 60:.0f} minutes to be sent.")
+    late = [(age, queue) for queue, age in _query(_MAILBOX_FACTS) if age > MAIL_LATE_SECONDS]
+    if late:
+        age, queue = max(late)
+        raise NotReadyError(f"The mailbox of ticket queue {queue} was not read for {age / 60:.0f} minutes.")
+    return round((time.perf_counter() - started) * 1000, 1)
 
 
 class _Migrations:
@@ -225,30 +271,47 @@ SELECT pg_database_size(current_database()),
        COALESCE(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
-
-
-# Of the listener's two advisory locks (telephony.listener): who leads, and whether he hears the switch.
-_LISTENER_FACTS = f"""
-SELECT count(*) FILTER (WHERE objid = {LEADS}), count(*) FILTER (WHERE objid = {HEARS}) FROM pg_locks
-WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""  # noqa: S608  (of our own constants)
 _CALL_FACTS = """
 SELECT state, count(*), EXTRACT(epoch FROM now() - min(created_at))::float8 FROM telephony_connection
 WHERE state <> 'ended' GROUP BY state
 """
+_WAITING_FACTS = """
+SELECT q.name, count(c.id), COALESCE(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
+FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'
+WHERE q.is_active OR c.id IS NOT NULL GROUP BY q.id
+"""
+_AGENT_FACTS = "SELECT kind, count(*) FROM telephony_agentstate WHERE ended_at IS NULL GROUP BY kind"
 
 
 def _call_metrics() -> Iterable[Metric]:
-    ((leading, hearing),) = _query(_LISTENER_FACTS)
+    held = dict(_query(HOLDERS))
     calls = {state: (count, age) for state, count, age in _query(_CALL_FACTS)}
     going_on = GaugeMetricFamily("callcentre_open_calls", "Calls that are not over", labels=["state"])
     for state in ("queued", "originating", "dialling", "waiting", "talking"):
         going_on.add_metric([state], calls.get(state, (0, 0))[0])
+    waiting = GaugeMetricFamily("callcentre_waiting_callers", "Callers who wait in the queue", labels=["queue"])
+    longest = GaugeMetricFamily(
+        "callcentre_longest_wait_seconds", "Since when the first of them waits; 0 for none", labels=["queue"]
+    )
+    for queue, count, seconds in _query(_WAITING_FACTS):
+        waiting.add_metric([queue], count)
+        longest.add_metric([queue], seconds)
+    agents = GaugeMetricFamily("callcentre_agents", "Agents who are logged in or paused", labels=["state"])
+    doing = dict(_query(_AGENT_FACTS))
+    for state in AgentState.Kind.values:
+        agents.add_metric([state], doing.get(state, 0))
     return [
-        _gauge("callcentre_listener_up", "Whether a process listens to the switch", leading),
-        _gauge("callcentre_switch_heard", "Whether it hears the switch", hearing),
+        _gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in held),
+        _gauge("callcentre_switch_heard", "Whether it hears the switch", HEARS in held),
+        *(
+            [_gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", max(held[LEADS], 0))]
+            if LEADS in held
+            else []
+        ),
         going_on,
+        waiting,
+        longest,
+        agents,
         _gauge(
             "callcentre_queued_call_oldest_seconds",
             "Age of the call that has waited longest to be placed; 0 for none",
@@ -257,10 +320,34 @@ def _call_metrics() -> Iterable[Metric]:
     ]
 
 
+def _mail_metrics() -> Iterable[Metric]:
+    facts = {way: rest for way, *rest in _query(_MAIL_FACTS)}
+    waiting = GaugeMetricFamily("callcentre_messages_waiting", "Messages that are to be sent", labels=["way"])
+    oldest = GaugeMetricFamily(
+        "callcentre_message_oldest_seconds", "Age of the one that has waited longest; 0 for none", labels=["way"]
+    )
+    failed = GaugeMetricFamily("callcentre_messages_failed", "Messages that a person has to look at", labels=["way"])
+    for way in ("mail", "marketplace"):
+        for family, value in zip((waiting, oldest, failed), facts.get(way, (0, 0.0, 0)), strict=True):
+            family.add_metric([way], value)
+    unread = GaugeMetricFamily(
+        "callcentre_mailbox_unread_seconds", "Since when the queue's mailbox was not read", labels=["queue"]
+    )
+    for queue, age in _query(_MAILBOX_FACTS):
+        unread.add_metric([str(queue)], age)
+    ((quarantined, undecided),) = _query(_RECEIVED_FACTS)
+    return [
+        *(waiting, oldest, failed, unread),
+        _gauge("callcentre_mails_quarantined", "Received mails that a person has to look at", quarantined),
+        _gauge("callcentre_mails_undecided", "Received mails that are still to become messages", undecided),
+    ]
+
+
 def _database_metrics() -> Iterable[Metric]:
     size, active, connections, oldest = _query(_DATABASE_FACTS)[0]
     return [
         *_call_metrics(),
+        *_mail_metrics(),
         _gauge("callcentre_database_bytes", "Size of the database", size),
         _gauge("callcentre_database_connections", "Connections to the database", connections),
         _gauge("callcentre_database_active_connections", "Connections that run a statement", active),

@@ -9,7 +9,6 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
 from ipaddress import ip_network
 from typing import Any
 
@@ -20,6 +19,7 @@ from prometheus_client import Counter
 
 from callcentre.models import Lockout
 from callcentre.network import parse_address
+from callcentre.quick_redis import client
 
 RATE_WINDOW_SECONDS = 60
 FAILURE_WINDOW_SECONDS = 300
@@ -49,11 +49,6 @@ for i, key in ipairs(KEYS) do
 end
 return counts
 """
-
-
-@lru_cache(maxsize=1)
-def client() -> redis.Redis:
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.1, socket_connect_timeout=0.1, retry=None)
 
 
 class _Script:

@@ -8,22 +8,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from functools import lru_cache
 
 import redis
 from django.conf import settings
 from django.db import transaction
+
+from callcentre.quick_redis import client
 
 logger = logging.getLogger(__name__)
 
 PAUSE_AFTER_FAILURE_SECONDS = 1.0
 
 _paused_until = 0.0
-
-
-@lru_cache(maxsize=1)
-def _client() -> redis.Redis:
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.1, socket_connect_timeout=0.1, retry=None)
 
 
 def nudge(topic: str) -> None:
@@ -36,7 +32,7 @@ def _publish(topic: str) -> None:
     if time.monotonic() < _paused_until:
         return
     try:
-        _client().publish(_channel(topic), b"")
+        client().publish(_channel(topic), b"")
     except redis.RedisError:
         _paused_until = time.monotonic() + PAUSE_AFTER_FAILURE_SECONDS
 
@@ -57,8 +53,8 @@ def _listen(topic: str, act: Callable[[], object], stopping: threading.Event) ->
     while not stopping.is_set():
         try:
             # Without a socket_timeout of None the client would give up each 5 s, and try ten times.
-            client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=None, socket_connect_timeout=2, retry=None)
-            with client, client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
+            store = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=None, socket_connect_timeout=2, retry=None)
+            with store, store.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
                 subscription.subscribe(_channel(topic))
                 act()
                 while not stopping.is_set():

@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from celery.schedules import crontab
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 from django.urls import reverse_lazy
@@ -20,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.embedded import read_environment, read_stores
 from callcentre.logs import logging_config
+from callcentre.schedule import SCHEDULE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("CALLCENTRE_VAR", "").strip() or BASE_DIR / "var").resolve()
@@ -333,7 +333,8 @@ EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
 SWITCH_BACKEND = env("SWITCH_BACKEND", "simulated")
 # How many times faster than people those behind the simulated switch are.
 SIMULATED_SPEED = env_int("SIMULATED_SPEED", 1, minimum=1)
-# Asterisk's REST interface, as http://pbx:8088/ari, our user of ari.conf, and the name of our Stasis application.
+# Asterisk's REST interface, as http://pbx:8088/ari, our user of ari.conf, and the name of our Stasis application, with
+# which the ids of our channels begin: installations that share an Asterisk have one each.
 ARI_URL = env("ARI_URL")
 ARI_USER = env("ARI_USER")
 ARI_PASSWORD = env("ARI_PASSWORD")
@@ -383,15 +384,19 @@ if TRANSCRIPTION_FORMAT not in ("verbose_json", "diarized_json"):
 # Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
 
 EMAIL_HOST = env("EMAIL_HOST")
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "callcentre.mailfiles.EmailBackend"
 EMAIL_FILE_PATH = VAR / "mail"
 EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)
 EMAIL_PORT = env_int("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25, minimum=1)
 EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
-EMAIL_TIMEOUT = 15
+# For each answer of the server.
+EMAIL_TIMEOUT = env_int("EMAIL_TIMEOUT", 15, minimum=1)
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
+# Where customers reach this service, as https://callcentre.example: links in mails to them start with it; empty: mails
+# have none.
+PUBLIC_URL = env("PUBLIC_URL").rstrip("/")
 # The largest mail that is taken in.
 MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
 # Who is told of what nobody but a person can mend, such as a webhook that was given up.
@@ -440,43 +445,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
-CELERY_BEAT_SCHEDULE = {
-    # every second: place calls whose message was lost or that had to wait, should the listener not have
-    "telephony.sweep_calls": {"task": "telephony.sweep_calls", "schedule": 1.0, "options": {"expires": 2}},
-    # every 5 seconds: end wrap-ups that the listener did not end, and sessions that nobody did
-    "telephony.sweep_agents": {"task": "telephony.sweep_agents", "schedule": 5.0, "options": {"expires": 5}},
-    # every 5 seconds: fetch recordings and make transcriptions whose message or worker was lost, or whose turn it is
-    "telephony.sweep_recordings": {
-        "task": "telephony.sweep_recordings",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    # at 3:41 every night: remove recordings that were kept for long enough
-    "telephony.prune_recordings": {"task": "telephony.prune_recordings", "schedule": crontab(hour="3", minute="41")},
-    # every second: deliver what is due again, and what no message was sent for
-    "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
-    # every 10 seconds: go on with resends whose message or worker was lost
-    "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
-    # at 2:41 every night: forget events that are 90 days old, and what is left of removed webhooks
-    "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
-    # every 5 seconds: send what is due again, and what no message was sent for
-    "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
-    # once a minute: read the mailboxes of ticket queues
-    "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
-    # once an hour: forget uploaded files that no message has used, 24 hours old
-    "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
-    # every 10 seconds: start imports whose message or worker was lost
-    "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
-    # every 5 seconds: sum anew what has changed of agents' hours, and of longer periods that are over
-    "reports.refresh": {"task": "reports.refresh", "schedule": 5.0, "options": {"expires": 5}},
-    # once an hour: count the words of catalogs whose articles have changed, for searches
-    "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
-    # at 3:41 every night: forget searches that nobody asks any more, and images that no article took
-    "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": crontab(hour="3", minute="41")},
-    # once an hour: forget answers kept for retried writes, 24 hours old
-    "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
-    # at 3:17 every night: remove uploaded import files and their error files, 30 days old
-    "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": crontab(hour="3", minute="17")},
-}
+CELERY_BEAT_SCHEDULE = SCHEDULE
 
 LOGGING = logging_config(level=env("LOG_LEVEL", "INFO").upper(), as_json=env_bool("LOG_JSON", True))

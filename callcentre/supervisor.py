@@ -243,6 +243,7 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
         **kept_secrets(stores.var / "secrets"),
         **stores.environment,
         "PORT": str(port),
+        "PUBLIC_URL": os.environ.get("PUBLIC_URL") or f"http://localhost:{port}",
         "CALLCENTRE_VAR": str(stores.var),
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         "PYTHONUNBUFFERED": "1",
@@ -299,6 +300,13 @@ def chosen_port() -> int:
     return int(port)
 
 
+def whither_mail(var: Path) -> str:
+    """Nobody is to wait for a mail that is not sent."""
+    if host := os.environ.get("EMAIL_HOST", "").strip():
+        return f"is sent, by {host}"
+    return f"is sent to nobody (no EMAIL_HOST): each is a file in {var / 'mail'}"
+
+
 def say(line: str, output: TextIO = sys.stdout) -> None:
     # Should the terminal be gone: SIGHUP follows and stops us.
     with suppress(OSError):
@@ -306,13 +314,14 @@ def say(line: str, output: TextIO = sys.stdout) -> None:
         output.flush()
 
 
-def announcement(port: int, logins: str) -> str:
+def announcement(port: int, logins: str, mail: str) -> str:
     address = f"http://localhost:{port}"
     return (
         f"\n  The service is at {address}\n"
         f"  API:       {address}/api (documents: {address}/api/docs)\n"
         f"  Admin:     {address}/admin/\n"
         + "".join(f"  {line}\n" for line in logins.strip().splitlines())
+        + f"  Mail:      {mail}\n"
         + "  Ctrl-C stops everything; the data stays.\n"
     )
 
@@ -328,7 +337,8 @@ def serve() -> None:
         Command(stores, environment, "migrate", "--no-input", "--verbosity=0").output()
         logins = Command(stores, environment, "demo").output()
         static_files.output()
-        Supervisor(stores, programs(port), environment, announcement=announcement(port, logins), port=port).run()
+        text = announcement(port, logins, whither_mail(stores.var))
+        Supervisor(stores, programs(port), environment, announcement=text, port=port).run()
 
 
 def main() -> int:

@@ -11,6 +11,7 @@ from callcentre.api.routers import route
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.login import login
 from knowledgebase.images import show_image
+from tickets.rating_page import rate_reply
 
 api: list[URLPattern | URLResolver] = [
     route("ping", PingViewSet, get="ping"),
@@ -32,8 +33,10 @@ urlpatterns = [
     path("admin/language", set_language, name="language"),
     path("admin/", admin.site.urls),
     path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),
+    path("ratings/<str:token>", rate_reply, name="rating"),
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
+    path("health/mail", health.mail, name="mail"),
     path("metrics", health.metrics, name="metrics"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("", RedirectView.as_view(pattern_name="admin:index"), name="root"),

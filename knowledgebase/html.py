@@ -82,6 +82,15 @@ def text_of(html: str) -> str:
     return " ".join("".join(reader.parts).split())
 
 
+def paragraphs_of(html: str) -> list[str]:
+    """What a reader reads, block by block; a picture is its description in brackets."""
+    reader = _Text(parting="\n", with_images=True)
+    reader.feed(html)
+    reader.close()
+    lines = (" ".join(line.split()) for line in "".join(reader.parts).split("\n"))
+    return [line for line in lines if line]
+
+
 def image_ids(html: str) -> set[str]:
     """Ids of the images that the HTML shows."""
     return set(IMAGE_SOURCE.findall(html))
@@ -102,20 +111,25 @@ def _filter(tag: str, name: str, value: str) -> str | None:
 
 
 class _Text(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, parting: str = " ", *, with_images: bool = False) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
+        self._parting = parting
+        self._with_images = with_images
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in _BLOCKS:
-            self.parts.append(" ")
+            self.parts.append(self._parting)
+        if tag == "img" and self._with_images:
+            self.parts.append(f" [{dict(attributes).get('alt') or '…'}] ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in _BLOCKS:
-            self.parts.append(" ")
+            self.parts.append(self._parting)
 
     def handle_data(self, data: str) -> None:
-        self.parts.append(data)
+        # Line breaks of the source are blanks.
+        self.parts.append(data.replace("\n", " "))
 
 
 class _Inventory(HTMLParser):

@@ -15,7 +15,11 @@ class Customer:
 # Numbers in their normal form -> the customer of each that has one; of several the oldest. So many numbers, one query.
 CustomerLookup = Callable[[Collection[str]], Mapping[str, Customer]]
 
+# A customer's id -> the customer, and the address of the customer's page in the back office.
+CustomerPage = Callable[[int], tuple[Customer, str] | None]
+
 _lookups: list[CustomerLookup] = []
+_pages: list[CustomerPage] = []
 
 
 def register_customer_lookup(lookup: CustomerLookup) -> None:
@@ -26,3 +30,13 @@ def register_customer_lookup(lookup: CustomerLookup) -> None:
 def customers_of(numbers: Collection[str]) -> Mapping[str, Customer]:
     """Number -> customer; empty where nobody has registered."""
     return _lookups[0](numbers) if _lookups and numbers else {}
+
+
+def register_customer_page(page: CustomerPage) -> None:
+    """Called likewise."""
+    _pages[:] = [page]
+
+
+def page_of_customer(customer_id: int) -> tuple[Customer, str] | None:
+    """None where nobody has registered, or there is no such customer."""
+    return _pages[0](customer_id) if _pages else None

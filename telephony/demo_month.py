@@ -227,6 +227,7 @@ class Month:
             Transfer(
                 connection=call,
                 from_agent=offer.agent,
+                from_queue=call.queue,
                 number=number,
                 at=at,
                 action="transfer",

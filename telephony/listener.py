@@ -14,16 +14,17 @@ from functools import partial
 from typing import Any
 
 import psycopg
-from django.db import connection
 from django.utils import timezone
 from prometheus_client import Counter
 
 from callcentre.nudge import subscribe
 from telephony.calls import commands, distributing, handling, inbound, placing, resync
+from telephony.channels import connection_of
 from telephony.crew import Crew
+from telephony.leading import Leadership
 from telephony.models import Agent
 from telephony.switch import current_switch
-from telephony.switch.base import OURS, Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
+from telephony.switch.base import Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
@@ -35,47 +36,8 @@ CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
 PAUSE_SECONDS = 5.0
 # What is under way when we are asked to end may take so long.
 PATIENCE_SECONDS = 8.0
-# Advisory locks: who leads, and that he hears the switch. callcentre.health looks for them.
-LOCK_SPACE, LEADS, HEARS = 0x63616C73, 0, 1
 
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
-
-
-class Leadership:
-    """The lock by which one listener leads. It goes with its connection, so nobody has to give it back."""
-
-    def __init__(self) -> None:
-        limits: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "autocommit": True}
-        parameters = {**connection.get_connection_params(), **limits, "application_name": "callcentre listener"}
-        self._own = psycopg.connect(**parameters)
-
-    def __enter__(self) -> "Leadership":
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        with suppress(psycopg.Error):
-            self._own.close()
-
-    def is_won(self) -> bool:
-        return self._take(LEADS)
-
-    def is_kept(self) -> bool:
-        with suppress(psycopg.Error):
-            self._own.execute("SELECT 1")
-            return True
-        return False
-
-    def tell(self, *, is_heard: bool) -> None:
-        """For those who watch us: whether we hear the switch."""
-        with suppress(psycopg.Error):
-            if is_heard:
-                self._take(HEARS)
-            else:
-                self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, HEARS])
-
-    def _take(self, key: int) -> bool:
-        row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_SPACE, key]).fetchone()
-        return bool(row and row[0])
 
 
 class Listener:
@@ -121,6 +83,10 @@ class Listener:
                 if was_heard != self._is_heard:
                     was_heard = self._is_heard
                     leadership.tell(is_heard=was_heard)
+                    if was_heard:
+                        # Kept until somebody hears what becomes of them; some were hung up meanwhile.
+                        self._crew.attempt(self._give_commands)
+                        self._crew.attempt(lambda: self._give_all(placing.queued(), placing.place))
                 self._tick()
         except _Lost:
             logger.warning("another listener leads")
@@ -238,5 +204,4 @@ def _handle(event: Any) -> None:
 def _key(event: Any) -> int:
     """The same for all channels that we asked for in one call."""
     name = event.name if isinstance(event, RecordingFinished) else event.channel_id
-    number = name.split("-")[1] if name.startswith(OURS) else ""
-    return int(number) if number.isdecimal() else hash(name)
+    return connection_of(name) or hash(name)

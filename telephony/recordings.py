@@ -7,7 +7,7 @@ import time
 import wave
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
@@ -29,6 +29,8 @@ PIECE_BYTES = 64 * 1024
 MOST_BYTES = 2 * 1024**3
 RENEW_SECONDS = 30.0
 REMOVED_AT_ONCE = 500
+# Until the switch is asked once more to remove what it did not.
+AGAIN_AFTER = timedelta(minutes=10)
 # Of the threads that also place calls, so many may read recordings at one time.
 _slots = threading.BoundedSemaphore(4)
 # What a sweep wakes at most: each of them wakes the next.
@@ -69,7 +71,9 @@ def _attempt(recording: Recording) -> None:
         logger.warning("recording was taken over", extra={"recording": recording.name})
     else:
         if recording.store(size=size, seconds=seconds):
-            _remove_from_switch(recording.name)
+            if not settings.RECORDINGS_FOLDER:
+                with suppress(SwitchUnreachable):  # the sweep comes back to it
+                    _remove_from_switch(recording)
             request_transcription(recording.connection_id)
 
 
@@ -113,11 +117,29 @@ def _pieces(name: str) -> Iterator[bytes]:
         raise SwitchUnreachable(f"RECORDINGS_FOLDER: {error.strerror}") from error
 
 
-def _remove_from_switch(name: str) -> None:
-    """Its disk is not ours to fill. A folder belongs to whoever fills it."""
-    if not settings.RECORDINGS_FOLDER:
-        with suppress(SwitchError):
-            current_switch().remove_recording(name)
+def clear_switch(now: datetime) -> None:
+    """Remove copies that the switch need not keep any longer: its disk is not ours to fill."""
+    if settings.RECORDINGS_FOLDER:
+        return
+    leaving = Recording.objects.leaving(now).order_by("leaves_switch_at")
+    try:
+        for recording in leaving[:REMOVED_AT_ONCE]:
+            _remove_from_switch(recording)
+    except SwitchUnreachable as error:
+        logger.warning("recordings stay at the switch", extra={"error": str(error)})
+        leaving.update(leaves_switch_at=now + AGAIN_AFTER)
+
+
+def _remove_from_switch(recording: Recording) -> None:
+    again_at = None
+    try:
+        current_switch().remove_recording(recording.name)
+    except SwitchUnreachable:
+        raise
+    except SwitchError as error:
+        logger.warning("a recording stays", extra={"recording": recording.name, "error": str(error)})
+        again_at = timezone.now() + AGAIN_AFTER
+    Recording.objects.filter(pk=recording.pk).update(leaves_switch_at=again_at)
 
 
 def sweep(now: datetime) -> None:

@@ -43,8 +43,11 @@ def transcribe(connection_id: int) -> None:
 
 @shared_task(name="telephony.sweep_recordings")
 def sweep_recordings() -> None:
-    """Go on with recordings and transcriptions whose message or worker was lost, or whose turn it is."""
-    recordings.sweep(timezone.now())
+    """Go on with recordings and transcriptions whose message or worker was lost, or whose turn it is; have the switch
+    forget what it need not keep."""
+    now = timezone.now()
+    recordings.sweep(now)
+    recordings.clear_switch(now)
 
 
 @shared_task(name="telephony.prune_recordings")

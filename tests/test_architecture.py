@@ -33,9 +33,16 @@ WITHOUT_ADMIN = {
     "telephony.ConnectionTopic": "shown with its connection",
     "telephony.TranscriptionUsage": "said above the list of transcriptions",
     "telephony.SwitchCommand": "gone as soon as the simulated switch has answered",
+    "tickets.AcknowledgedAddress": "who got an acknowledgement within the hour: for the service only",
     "knowledgebase.ArticleImage": "seen in its article",
     "knowledgebase.ArticleVote": "counted at its article; who voted is nobody's business",
     "knowledgebase.Term": "counted by the service, for searches",
+    "tickets.ChatMessage": "read in its chat",
+    "tickets.CustomerNote": "read at its customer",
+    "tickets.CustomerNumber": "edited with its customer",
+    "tickets.Message": "read in its ticket",
+    "tickets.TicketChange": "read at its ticket",
+    "tickets.TicketCount": "a number in parts, kept by a trigger",
 }
 
 

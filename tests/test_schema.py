@@ -5,6 +5,7 @@ from copy import deepcopy
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 import jsonschema  # type: ignore[import-untyped]
 import orjson
@@ -30,7 +31,9 @@ from tests.telephony.factories import (
     TopicFieldFactory,
     TranscriptionFactory,
 )
+from tests.tickets.factories import ChatFactory, CustomerFactory, CustomFieldFactory, TicketFactory
 from tests.webhooks.factories import EventFactory, WebhookFactory
+from tickets.models import StoredFile
 
 # What is under /api and no operation: the documents themselves, and the answer to paths that nobody serves.
 NO_OPERATIONS = {"SchemaView", "DocsView", "UnknownPath"}
@@ -83,10 +86,16 @@ def faults(value: Any, schema: Any) -> list[str]:
 def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
     """(what, media type object) of the request and of each answer that has a body."""
     if "requestBody" in operation:
-        yield "request", operation["requestBody"]["content"]["application/json"]
+        yield "request", media_of(operation["requestBody"])[1]
     for status, response in operation["responses"].items():
         if "content" in resolved(response):
-            yield status, resolved(response)["content"]["application/json"]
+            yield status, media_of(resolved(response))[1]
+
+
+def media_of(node: Any) -> tuple[str, Any]:
+    """The one content type of a body, and what is said of it."""
+    ((content_type, media),) = node["content"].items()
+    return content_type, media
 
 
 @pytest.fixture(autouse=True)
@@ -101,8 +110,10 @@ def demonstration(db: None) -> None:
     from campaigns.demo import seed as seed_campaigns
     from knowledgebase.demo import seed as seed_articles
     from telephony.demo import seed as seed_telephony
+    from tickets.demo import seed as seed_tickets
 
     seed_telephony()
+    seed_tickets()
     seed_campaigns()
     seed_articles()
     EventFactory()
@@ -120,6 +131,10 @@ def demonstration(db: None) -> None:
     TopicFieldFactory(pk=3, queue=queue)
     ConnectionTopicFactory(connection=call, topic=topic)
     TranscriptionFactory(connection=call, finished=True)
+    QueueFactory(pk=3)
+    CustomFieldFactory(owner="customer", name="loyalty")
+    CustomerFactory(pk=77)
+    TicketFactory(pk=5012)
 
 
 def id_for(path: str) -> str:
@@ -128,13 +143,23 @@ def id_for(path: str) -> str:
         return str(WebhookFactory().pk)
     if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
         return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
-    return {"connections": "1416225570.341", "queues": "88001"}.get(path.split("/")[2], "DEMO1")
+    if path.startswith("/api/chats/"):
+        return str(ChatFactory().pk)
+    ids = {"connections": "1416225570.341", "queues": "88001", "tickets": "5012", "customers": "77"}
+    return ids.get(path.split("/")[2], "DEMO1")
 
 
-def knowledge() -> dict[str, str]:
-    """Ids of a catalog and of an article that readers see."""
+def names() -> dict[str, str]:
+    """What the other parameters of paths are called: of an article that readers see, an attachment, an agent …"""
     article = Article.objects.published().first()
-    return {"articleId": str(article.pk), "catalogId": str(article.catalog_id)}
+    return {
+        "articleId": str(article.pk),
+        "catalogId": str(article.catalog_id),
+        "token": StoredFile.objects.latest("id").token,
+        "login": "agent1",
+        "phone_number": "+48 22 555 0001",
+        "identifier": "DEMO-0001",
+    }
 
 
 # The document
@@ -266,12 +291,12 @@ def test_answers_of_reads_fit_their_schemas(api: ApiClient, demonstration: None)
     for path, method, operation in operations():
         if method != "get":
             continue
-        names = {"login": "agent1", "phone_number": "+48 22 555 0001", "identifier": "DEMO-0001", **knowledge()}
-        path = path.format(id=id_for(path), **names)
+        path = path.format(id=id_for(path), **names())
         response = api.get(path, {"include_record_fields": "true", "query": "order", **EXTRAS})
         documented = resolved(operation["responses"][str(response.status_code)])
-        if response.content:
-            wrong += faults(response.json(), documented["content"]["application/json"]["schema"])
+        if "application/json" in documented.get("content", {}):
+            _, media = media_of(documented)
+            wrong += faults(response.json(), media["schema"])
 
     assert wrong == []
 
@@ -281,17 +306,19 @@ def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiCl
     for path, method, operation in operations():
         if method == "get":
             continue
-        path = path.format(id=id_for(path), login="agent1", phone_number="+48 22 555 0001", **knowledge())
+        wanted = [one for one in map(resolved, operation["parameters"]) if one["in"] == "query" and one.get("required")]
+        query = urlencode({one["name"]: one["schema"]["example"] for one in wanted})
+        path = path.format(id=id_for(path), **names()) + (f"?{query}" if query else "")
         if "requestBody" in operation:
-            body = operation["requestBody"]["content"]["application/json"]["example"]
-            response = getattr(api, method)(path, body)
+            content_type, media = media_of(operation["requestBody"])
+            response = getattr(api, method)(path, media["example"], content_type=content_type)
         else:
             response = getattr(api, method)(path)
         if str(response.status_code) not in operation["responses"] or response.status_code >= 300:
             wrong.append((operation["operationId"], response.status_code, response.content))
         elif response.content:
-            content = operation["responses"][str(response.status_code)]["content"]["application/json"]
-            wrong += faults(response.json(), content["schema"])
+            _, media = media_of(operation["responses"][str(response.status_code)])
+            wrong += faults(response.json(), media["schema"])
 
     assert wrong == []
 

@@ -5,3 +5,10 @@ from django.utils.translation import gettext_lazy as _
 class TicketsConfig(AppConfig):
     name = "tickets"
     verbose_name = _("Tickets")
+
+    def ready(self) -> None:
+        from telephony.customers import register_customer_lookup, register_customer_page  # noqa: PLC0415
+        from tickets import lookup  # noqa: PLC0415  (models are not there before)
+
+        register_customer_lookup(lookup.customers_of)
+        register_customer_page(lookup.page_of_customer)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tickets.models.message import Message
 
 _OURS = re.compile(r"cc\.(\d{1,18})\.([0-9a-f]{8})\.([0-9a-f]{20})@")
+_IN_TEXT = re.compile(r"\bcc\.\d{1,18}\.[0-9a-f]{8}\.[0-9a-f]{20}@[\w.-]{1,200}")
 
 
 def _signature(key: str, ticket_id: str, nonce: str) -> str:
@@ -23,6 +24,12 @@ def new_header_id(message: "Message") -> str:
     ticket_id, nonce = str(message.ticket_id), secrets.token_hex(4)
     host = (message.ticket.queue.address or settings.DEFAULT_FROM_EMAIL).rpartition("@")[2].strip("> ") or "localhost"
     return f"cc.{ticket_id}.{nonce}.{_signature(settings.SECRET_KEY, ticket_id, nonce)}@{host}"
+
+
+def ids_in(text: str) -> list[str]:
+    """Those of ours that stand in a text, each once; forged ones are left out."""
+    found = dict.fromkeys(each[0] for each in _IN_TEXT.finditer(text))
+    return [header_id for header_id in found if ticket_of(header_id) is not None]
 
 
 def ticket_of(header_id: str) -> int | None:

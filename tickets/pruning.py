@@ -6,16 +6,21 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from tickets.models import ReceivedMail, StoredFile
+from tickets.mail.acknowledging import SPAN
+from tickets.models import AcknowledgedAddress, ReceivedMail, StoredFile
 from tickets.storing import FOLDER
 
 BATCH = 500
 # Days whose folders are looked through for files without a row: what a crash left between the two.
-ORPHANS_AFTER_DAYS = (2, 3, 4)
+ORPHANS_AFTER_DAYS = range(2, 8)
 
 
 def prune() -> int:
-    """Remove uploads that no message has used in time, and what crashes have left; how many files."""
+    """Remove uploads that no message has used in time, and what crashes have left; how many files.
+
+    Along with them go the addresses that were acknowledged longer ago than matters.
+    """
+    AcknowledgedAddress.objects.filter(acknowledged_at__lt=timezone.now() - SPAN).delete()
     return _unused() + sum(_orphans(timezone.now().date() - timedelta(days=days)) for days in ORPHANS_AFTER_DAYS)
 
 
@@ -34,9 +39,14 @@ def _orphans(day: date) -> int:
     folder = f"{FOLDER}/{day:%Y/%m/%d}"
     if not default_storage.exists(folder):
         return 0
-    paths = {f"{folder}/{name}" for name in default_storage.listdir(folder)[1]}
-    known = set(StoredFile.objects.filter(path__in=paths).values_list("path", flat=True))
-    known |= set(ReceivedMail.objects.filter(path__in=paths).values_list("path", flat=True))
-    for path in paths - known:
-        default_storage.delete(path)
-    return len(paths - known)
+    names, count = default_storage.listdir(folder)[1], 0
+    for start in range(0, len(names), BATCH):
+        batch = names[start : start + BATCH]
+        # By what the names are made of, which is indexed: a file's token, and a mail's checksum.
+        files = StoredFile.objects.filter(token__in=batch).values_list("path", flat=True)
+        mails = ReceivedMail.objects.filter(sha256__in=[name[:64] for name in batch]).values_list("path", flat=True)
+        orphans = {f"{folder}/{name}" for name in batch} - {*files, *mails}
+        for path in orphans:
+            default_storage.delete(path)
+        count += len(orphans)
+    return count

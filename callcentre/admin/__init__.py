@@ -10,6 +10,7 @@ from callcentre.admin.base import (
     page_action,
     without_buttons,
 )
+from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import HistoryMixin
 
 # Registers what is our own.
@@ -17,6 +18,7 @@ from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
 
 __all__ = [
     "Admin",
+    "DatesFilter",
     "HistoryMixin",
     "ReadOnlyAdmin",
     "UncountedChangeList",

@@ -79,6 +79,18 @@ class IdListFilter(ListFilter):
         return parse_integer(text)
 
 
+class MapFilter(_Wire, filters.Filter):
+    """name -> its alternatives: `fields[<name>]=<value>`, or `fields[<name>][<n>]=<value>` for several."""
+
+    def read(self, params: QueryDict, name: str) -> dict[str, list[str]] | None:
+        key = re.compile(rf"{re.escape(name)}\[(?P<name>.+?)\](\[\d*\])?\Z", re.DOTALL)
+        wanted: dict[str, list[str]] = {}
+        for spelled, values in params.lists():
+            if found := key.match(spelled):
+                wanted.setdefault(found["name"], []).extend(parse_text(value) for value in values)
+        return wanted or None
+
+
 class FilterSet(filters.FilterSet):
     @classmethod
     def filtered(cls, request: Request, queryset: QuerySet[M, Any], faults: Iterable[Fault] = ()) -> QuerySet[M, Any]:

@@ -15,6 +15,7 @@ from callcentre.api.serializers import Input
 from callcentre.errors import ErrorCode
 
 Schema = dict[str, Any]
+JSON = "application/json"
 MINUTE_PATTERN = r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2})?$"
 INSTANT = "`YYYY-MM-DD`, `YYYY-MM-DD hh:mm` or `YYYY-MM-DD hh:mm:ss`"
 
@@ -204,10 +205,13 @@ class Parameter:
     description: str
     errors: tuple[ErrorCode, ...] = ()
     is_required: bool = False
+    style: str = ""
 
     def as_dict(self, place: str) -> Schema:
-        required = {"required": True} if place == "path" or self.is_required else {}
-        return {"in": place, "name": self.name, **required, "description": self.description, "schema": self.schema}
+        more: Schema = {"required": True} if place == "path" or self.is_required else {}
+        if self.style:
+            more["style"] = self.style
+        return {"in": place, "name": self.name, **more, "description": self.description, "schema": self.schema}
 
 
 def path(name: str, description: str, example: str) -> Parameter:
@@ -248,6 +252,10 @@ def _query_parameter(name: str, filter_: Any) -> Parameter:
             return Parameter(name, {"type": "integer"}, description, (ErrorCode.NOT_INTEGER,))
         case filters.BooleanFilter():
             return Parameter(name, {"type": "boolean"}, description, (ErrorCode.NOT_BOOLEAN,))
+        case filters.MapFilter():
+            values: Schema = {"type": "array", "items": {"type": "string"}}
+            schema = {"type": "object", "additionalProperties": values}
+            return Parameter(name, schema, description, (ErrorCode.NUL,), style="deepObject")
         case filters.InstantFilter():
             end = "A date means its last instant, a minute all of it." if filter_.is_upper_bound else ""
             return Parameter(name, {"type": "string"}, f"{description} {INSTANT}. {end}", (ErrorCode.NOT_INSTANT,))
@@ -271,9 +279,11 @@ class Operation:
     body: type[Input] | Schema | None = None
     is_partial: bool = False
     request_example: Any = None
+    request_type: str = JSON
     # None: an empty answer.
     answer: Schema | None = None
     answer_description: str = ""
+    answer_type: str = JSON
     status: int = 0
     answer_example: Any = None
     filter_set: type[filters.FilterSet] | None = None

@@ -45,7 +45,16 @@ class LimitOffset(BasePagination):
     def paginate_queryset(
         self, queryset: Any, request: Request, view: Any = None, columns: Sequence[str] = ()
     ) -> list[Any]:
-        """The objects of the page; rows of these columns, if there are any.
+        """The objects of the page; rows of these columns, if there are any."""
+        keys = self.keys_of_page(queryset, request)
+        if keys is None:
+            return []
+        page = queryset.model.objects.filter(pk__in=keys)
+        page = page.order_by(*queryset.query.order_by or queryset.model._meta.ordering)
+        return list(page.values_list(*columns) if columns else page)
+
+    def keys_of_page(self, queryset: Any, request: Request) -> Any:
+        """A queryset of the page's primary keys, in its order; None past the end.
 
         The rows of the skipped pages are not looked at: their keys are passed over in an index, and joins are made
         for the page alone.
@@ -57,11 +66,7 @@ class LimitOffset(BasePagination):
         if faults:
             raise Invalid(faults)
         self.count = self.count_of(queryset)
-        if offset >= self.count:
-            return []
-        page = queryset.model.objects.filter(pk__in=queryset.values("pk")[offset : offset + limit])
-        page = page.order_by(*queryset.query.order_by or queryset.model._meta.ordering)
-        return list(page.values_list(*columns) if columns else page)
+        return queryset.values("pk")[offset : offset + limit] if offset < self.count else None
 
     def count_of(self, queryset: Any) -> int:
         return int(queryset.order_by().count())

@@ -11,6 +11,7 @@ from drf_spectacular.openapi import AutoSchema
 
 from callcentre.api.exceptions import BY_STATUS
 from callcentre.api.openapi import (
+    JSON,
     OPERATIONS,
     PATHS,
     SAMPLES,
@@ -89,7 +90,7 @@ class OperationSchema(AutoSchema):
             described["x-extension"] = True
         if operation.body:
             content = {"schema": _body(operation), "example": operation.request_example}
-            described["requestBody"] = {"required": True, "content": {"application/json": content}}
+            described["requestBody"] = {"required": True, "content": {operation.request_type: content}}
         described["responses"] = _responses(operation, method, right, has_ids=has_ids)
         return described
 
@@ -130,7 +131,9 @@ def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) 
     if conflicts:
         responses["409"] = _problem(409, conflicts)
     if operation.body:
-        responses |= {"413": _shared(413), "415": _shared(415)}
+        responses["413"] = _shared(413)
+        if operation.request_type == JSON:
+            responses["415"] = _shared(415)
     responses["429"] = _shared(429)
     return responses
 
@@ -151,7 +154,7 @@ def _success(operation: Operation, method: str) -> Schema:
     }
     if operation.answer:
         example = operation.answer_example or example_of(operation.answer)
-        response["content"] = {"application/json": {"schema": operation.answer, "example": example}}
+        response["content"] = {operation.answer_type: {"schema": operation.answer, "example": example}}
     return response
 
 
@@ -160,7 +163,7 @@ def _bad_input(operation: Operation, method: str) -> dict[ErrorCode, str]:
     codes = dict(operation.errors)
     for parameter in operation.parameters():
         codes |= {code: parameter.name for code in parameter.errors if code not in codes}
-    if operation.body:
+    if operation.body and operation.request_type == JSON:
         if not isinstance(operation.body, dict):
             codes = codes | input_errors(operation.body) | codes
         codes |= {ErrorCode.NOT_JSON: "", ErrorCode.BODY_NOT_OBJECT: ""}

@@ -20,6 +20,7 @@ from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
 from campaigns.models.adding import NewRecord
+from campaigns.models.crm import customers_of_records
 from campaigns.models.editing import Edit
 from campaigns.models.rules import CampaignFacts
 
@@ -148,6 +149,8 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     def get_fieldsets(self, request: HttpRequest, obj: Record | None = None) -> Any:
         facts = self._facts(request, obj)
         about = ["number_shown", "campaign_link"] if obj else ["phone_number"]
+        if obj and facts.is_crm:
+            about.append("customer")
         fieldsets: list[Any] = [
             (None, {"fields": [*about, *COLUMNS, "further_numbers"]}),
         ]
@@ -158,7 +161,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return fieldsets
 
     def get_readonly_fields(self, request: HttpRequest, obj: Record | None = None) -> tuple[str, ...]:
-        return ("number_shown", "campaign_link", "called_at", "created_at") if obj else ()
+        return ("number_shown", "campaign_link", "customer", "called_at", "created_at") if obj else ()
 
     @display(description=_("phone number"))
     def number_shown(self, record: Record) -> str:
@@ -172,6 +175,16 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     def campaign_link(self, record: Record) -> str:
         url = reverse("admin:campaigns_campaign_change", args=[record.campaign_id])
         return format_html('<a class="cc-link" href="{}">{}</a>', url, record.campaign)
+
+    @display(description=_("customer"))
+    def customer(self, record: Record) -> str:
+        """Of a CRM campaign: whose number it is, and where else he is reached."""
+        found = customers_of_records([record.pk]).get(record.pk)
+        if found is None:
+            return "–"
+        url = reverse("admin:tickets_customer_change", args=[found.id])
+        link = format_html('<a class="cc-link" href="{}">{}</a>', url, found.label)
+        return format_html("{} · {}", link, ", ".join(found.other_numbers)) if found.other_numbers else link
 
     def history_of(self, obj: Record) -> list[Entry]:
         names = {key: name for name, key in obj.facts.fields.items()}  # type: ignore[attr-defined]

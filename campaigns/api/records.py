@@ -23,6 +23,7 @@ from campaigns.api.serializers import (
 )
 from campaigns.models import AdditionalNumber, Record, reading
 from campaigns.models.adding import NewRecord
+from campaigns.models.crm import customers_of_records
 from campaigns.models.editing import Edit
 from campaigns.models.rules import CampaignFacts
 
@@ -46,9 +47,13 @@ class RecordViewSet(ApiViewSet):
             "record_id", "phone_number"
         ):
             further[record_id].append(number)
+        customers = customers_of_records(list(further)) if facts.is_crm else {}
+        for record_id, customer in customers.items():
+            further[record_id] = list(dict.fromkeys([*further[record_id], *customer.other_numbers]))
         result = [
             {
                 **record_data(row),
+                "customer_id": customers[row[0]].id if row[0] in customers else None,
                 "additional_numbers": further[row[0]],
                 "record_fields": record_fields_data(facts.fields, row[-1]),
             }

@@ -79,7 +79,9 @@ LISTED_RECORD = shape(
     "ListedRecord",
     "A record with all that is known of it.",
     **CORE,
-    additional_numbers={key: value for key, value in NUMBERS.items() if key != "maxItems"},
+    customer_id=integer("In a CRM campaign the oldest customer with the number.", 77, nullable=True),
+    additional_numbers={key: value for key, value in NUMBERS.items() if key != "maxItems"}
+    | {"description": "Further numbers of the same person; in a CRM campaign those of its customer too."},
     record_fields=FIELDS,
 )
 

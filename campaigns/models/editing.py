@@ -13,6 +13,7 @@ from callcentre.errors import ErrorCode, Fault
 from callcentre.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.adding import read_additional
+from campaigns.models.crm import FOUND_BY_CUSTOMER
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
 from telephony.models import Agent
 
@@ -42,9 +43,11 @@ class Edit:
 _FIND_DUPLICATED = """
 SELECT DISTINCT number FROM campaigns_record WHERE campaign_id = %s AND NOT is_primary AND number = ANY(%s)
 """
-_FIND_ADDITIONAL = """
-SELECT number, record_id FROM campaigns_additionalnumber WHERE campaign_id = %s AND number = ANY(%s)
-"""
+_FIND_ADDITIONAL = f"""
+SELECT number, record_id FROM campaigns_additionalnumber WHERE campaign_id = %(campaign)s AND number = ANY(%(numbers)s)
+UNION ALL
+{FOUND_BY_CUSTOMER} AND x.number = ANY(%(numbers)s) AND c.id = %(campaign)s
+"""  # noqa: S608  (a text of ours)
 # In the order of ids, so that two batches that meet wait for each other and never for ever.
 _LOCK = """
 SELECT r.id, r.number, r.is_primary, r.status_id, r.system_status, r.agent_id, a.login, r.next_call_at,
@@ -169,7 +172,7 @@ def _find_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]
     searched = [edit.number for edit in edits if edit.is_search_in_additional and edit.number]
     found: dict[str, set[int]] = defaultdict(set)
     if searched:
-        cursor.execute(_FIND_ADDITIONAL, [campaign.id, searched])
+        cursor.execute(_FIND_ADDITIONAL, {"campaign": campaign.id, "numbers": searched})
         for number, record_id in cursor.fetchall():
             found[number].add(record_id)
     return found

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode
@@ -84,7 +85,7 @@ class RecordImport(models.Model):
     duplicate_count = models.PositiveIntegerField(_("duplicates"), default=0)
     faulty_count = models.PositiveIntegerField(_("faulty rows"), default=0)
     error_file = models.FileField(_("rows not imported"), upload_to="imports/%Y/%m/", max_length=300, blank=True)
-    message = models.TextField(_("message"), blank=True)
+    message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
     # While running: until when its worker counts as alive. While queued: when the sweep sends its message again.
     leased_until = models.DateTimeField(null=True, editable=False)
     # Grows with every start, and so tells a worker whether the import is still its own.

@@ -4,11 +4,13 @@ from typing import Any
 
 from django.db import connection
 
+from campaigns.models.crm import FOUND_BY_CUSTOMER
+
 # As campaigns.api.serializers.RECORD_COLUMNS, then the campaign's fields if they are wanted.
 _COLUMNS = """
 r.id, r.phone_number, r.system_status, s.name, r.status_id, r.called_at, r.created_at, r.next_call_at,
 a.name, a.surname, a.login, r.last_note, r.identifier, r."order", r.fields::text,
-CASE WHEN %s THEN COALESCE((SELECT jsonb_agg(jsonb_build_array(f.name, f.id) ORDER BY f."order", f.id)
+CASE WHEN %(include_fields)s THEN COALESCE((SELECT jsonb_agg(jsonb_build_array(f.name, f.id) ORDER BY f."order", f.id)
                             FROM campaigns_campaignfield f WHERE f.campaign_id = c.id), '[]')::text END
 """
 _FROM = """
@@ -18,18 +20,19 @@ LEFT JOIN campaigns_recordstatus s ON s.id = r.status_id
 LEFT JOIN telephony_agent a ON a.id = r.agent_id
 """
 _SELECT = f"SELECT {_COLUMNS} {_FROM}"
-_BY_NUMBER = _SELECT + "WHERE r.is_primary AND r.number = %s AND c.code = %s"
-_BY_ADDITIONAL_NUMBER = (
-    _SELECT
-    + "JOIN campaigns_additionalnumber n ON n.record_id = r.id AND n.campaign_id = c.id"
-    + " WHERE n.number = %s AND c.code = %s ORDER BY r.id LIMIT 1"
-)
-_BY_IDENTIFIER = _SELECT + "WHERE r.identifier = %s AND r.identifier <> '' AND c.code = %s"
+_BY_NUMBER = _SELECT + "WHERE r.is_primary AND r.number = %(key)s AND c.code = %(code)s"
+_BY_ADDITIONAL_NUMBER = f"""{_SELECT} WHERE r.id IN (
+  SELECT n.record_id FROM campaigns_additionalnumber n JOIN campaigns_campaign c ON c.id = n.campaign_id
+  WHERE n.number = %(key)s AND c.code = %(code)s
+  UNION ALL
+  SELECT found.record_id FROM ({FOUND_BY_CUSTOMER} AND x.number = %(key)s AND c.code = %(code)s) AS found
+) ORDER BY r.id LIMIT 1"""  # noqa: S608  (texts of ours)
+_BY_IDENTIFIER = _SELECT + "WHERE r.identifier = %(key)s AND r.identifier <> '' AND c.code = %(code)s"
 
 
 def _row(sql: str, code: str, key: str, include_fields: bool) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
-        cursor.execute(sql, [include_fields, key, code])
+        cursor.execute(sql, {"include_fields": include_fields, "key": key, "code": code})
         row: tuple[Any, ...] | None = cursor.fetchone()
     return row
 

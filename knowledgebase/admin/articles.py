@@ -100,7 +100,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     search_help_text = _("Part of the title, or an id")
     ordering = ("-updated_at", "id")
     actions = ("publish_selected", "unpublish_selected")
-    actions_detail = ("preview", "publish", "unpublish", "versions")
+    actions_detail = ("preview", "changes", "publish", "unpublish", "versions")
     autocomplete_fields: tuple[str, ...] = ()
     fault_fields = {"category_id": "category"}
     sentences = {
@@ -110,8 +110,8 @@ class ArticleAdmin(HistoryMixin, Admin):
     readonly_fields = ("identifier", "feedback")
 
     class Media:
-        css = {"all": ("knowledgebase/jodit/jodit.min.css", "knowledgebase/editor.css")}
-        js = ("knowledgebase/jodit/jodit.min.js", "knowledgebase/editor.js")
+        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
 
     def get_fieldsets(self, request: HttpRequest, obj: Article | None = None) -> Any:
         about = ["title", "category", "author"]
@@ -207,12 +207,13 @@ class ArticleAdmin(HistoryMixin, Admin):
     # What can be done with an article
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Publishing what is published already is no choice, nor is withdrawing a draft."""
+        """Publishing what is published already is no choice, nor is withdrawing a draft, nor comparing one version."""
         state = Article.objects.filter(pk=object_id).values_list("is_published", "number", "published_number").first()
         is_published, number, published_number = state or (False, 0, 0)
         useless = {
             "knowledgebase_article_publish": is_published and number == published_number,
             "knowledgebase_article_unpublish": not is_published,
+            "knowledgebase_article_changes": number == 1,
         }
         actions = super().get_actions_detail(request, object_id)
         return [action for action in actions if not useless.get(action.action_name)]
@@ -273,6 +274,14 @@ class ArticleAdmin(HistoryMixin, Admin):
     def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
         article = self._article(request, object_id, to_change=False)
         return redirect(f"{reverse('admin:knowledgebase_articleversion_changelist')}?q={article.pk}")
+
+    @page_action(description=_("Changes"), url_path="changes", icon="difference")
+    def changes(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What readers would see differently if the draft were published."""
+        article = self._article(request, object_id, to_change=False)
+        if (newest := article.newest)._state.adding:
+            raise Http404
+        return redirect(reverse("admin:knowledgebase_articleversion_compare", args=[newest.pk]))
 
     # Images
 

@@ -39,6 +39,7 @@ class ArticleChangeAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("article",)
     fields = ("at", "article", "what", "who", "details")
     readonly_fields = fields
+    has_own_history = True  # nobody edits them: Django's would be empty
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")

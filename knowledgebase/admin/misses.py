@@ -19,6 +19,7 @@ class SearchMissAdmin(ReadOnlyAdmin):
     search_fields = ("query",)
     fields = ("query", "catalog", "count", "first_at", "last_at")
     readonly_fields = fields
+    has_own_history = True  # nobody edits them: Django's would be empty
     actions = ("dismiss",)
 
     @display(description=_("query"), ordering="query")

@@ -5,12 +5,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from knowledgebase.comparing import compare
 from knowledgebase.models import ArticleVersion
 
 
@@ -24,6 +26,13 @@ def reader_page(title: str, content: str) -> str:
     return render_to_string("admin/knowledgebase/reader.html", {"title": title, "content": content})
 
 
+def _compared_by_default(version: ArticleVersion, numbers: list[int]) -> int:
+    published: int | None = version.article.published_number
+    if version.number == version.article.number and published and published != version.number:
+        return published
+    return next((number for number in numbers if number < version.number), version.number)
+
+
 @admin.register(ArticleVersion)
 class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     """What did the article say before, and who changed it?"""
@@ -33,12 +42,13 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("article__id__exact",)
     search_help_text = _("Id of an article")
     list_select_related = ("article",)
-    fields = ("article_title", "number", "state", "created_at", "actor_name", "removed_summary", "shown")
+    fields = ("article_title", "number", "state_in_words", "created_at", "actor_name", "removed_summary", "shown")
     readonly_fields = fields
-    actions_detail = ("restore",)
+    has_own_history = True  # nobody edits them: Django's would be empty
+    actions_detail = ("compare", "restore")
 
     class Media:
-        css = {"all": ("knowledgebase/editor.css",)}
+        css = {"all": ("knowledgebase/reader.css",)}
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")
@@ -56,14 +66,49 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
             return "draft", _now("draft")
         return "earlier", _now("earlier")
 
+    @display(description=_("state"))
+    def state_in_words(self, version: ArticleVersion) -> str:
+        return self.state(version)[1]
+
     @display(description=_("taken out"))
     def removed_summary(self, version: ArticleVersion) -> str:
         return removed_in_words(version.removed) or "–"
 
     @display(description=_("as readers see it"))
     def shown(self, version: ArticleVersion) -> str:
-        document = reader_page(version.title, version.content)
-        return format_html('<iframe class="reader" sandbox="allow-same-origin" srcdoc="{}"></iframe>', str(document))
+        # Escaped though it is safe HTML: here it is the value of an attribute.
+        document = escape(reader_page(version.title, version.content))
+        return format_html('<iframe class="reader" sandbox="allow-same-origin" srcdoc="{}"></iframe>', document)
+
+    @page_action(description=_("Compare"), url_path="compare", icon="difference")
+    def compare(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """With the version that `with` names; else with what readers see, for a draft, or with the one before."""
+        version = self.get_object(request, object_id)
+        if version is None:
+            raise Http404
+        if not self.has_view_permission(request, version):
+            raise PermissionDenied
+        versions = version.article.versions.select_related("article").defer("content").order_by("-number")
+        numbers = [one.number for one in versions]
+        asked = request.GET.get("with", "")
+        chosen = int(asked) if asked.isdecimal() and len(asked) < 10 else _compared_by_default(version, numbers)
+        other = version.article.versions.filter(number=chosen).first() or version
+        older, newer = sorted((version, other), key=lambda one: one.number)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _now("Compare"),
+            "subtitle": version.title,
+            "opts": self.opts,
+            "original": version,
+            "version": version,
+            "others": [(one, self.state(one)[1]) for one in versions if one.number != version.number],
+            "chosen": other.number,
+            "older": older,
+            "newer": newer,
+            "comparison": compare(older.title, older.content, newer.title, newer.content),
+            "back_url": self.url_of("change", version.pk),
+        }
+        return TemplateResponse(request, "admin/knowledgebase/compare.html", context)
 
     @page_action(description=_("Restore"), url_path="restore", icon="restore", permissions=["restore"])
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:

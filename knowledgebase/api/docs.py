@@ -64,8 +64,8 @@ ARTICLE = shape(
     catalog_id=uuid("Its catalog.", CATALOG_ID),
     feedback=FEEDBACK,
     user_login=text("Login of the agent who wrote it; an empty string when unset.", "agent4"),
-    created_at=text("ISO 8601, UTC.", "2026-05-04T08:15:00Z", format="date-time"),
-    updated_at=text("ISO 8601, UTC.", "2026-11-20T16:40:12Z", format="date-time"),
+    created_at=text("When it was begun. ISO 8601, UTC.", "2026-05-04T08:15:00Z", format="date-time"),
+    updated_at=text("When what readers see last changed. ISO 8601, UTC.", "2026-11-20T16:40:12Z", format="date-time"),
 )
 HIT = shape(
     "SearchHit",

@@ -39,7 +39,8 @@ def article_data(article: Article, base: str) -> dict[str, Any]:
         "feedback": feedback_data(article),
         "user_login": article.author.login if article.author else "",
         "created_at": instant(article.created_at),
-        "updated_at": instant(article.updated_at),
+        # A draft that nobody reads changes nothing for readers.
+        "updated_at": instant(article.published_at or article.updated_at),
     }
 
 

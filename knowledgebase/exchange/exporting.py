@@ -30,7 +30,8 @@ def export_folder(catalog: Catalog, folder: Path, kind: Format = "html") -> Iter
             "id": str(article.pk),
             "title": newest.title,
             "author": article.author.login if article.author else "",
-            "published": "true" if article.is_published else "false",
+            # A draft of a published article is one: nobody has published it yet.
+            "published": "false" if article.has_draft else "true",
         }
         # The id makes two articles of one title two files.
         path = directory / f"{_name(newest.title)[:80].strip()}-{str(article.pk)[:8]}.{kind}"

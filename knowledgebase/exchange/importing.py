@@ -32,6 +32,7 @@ class Outcome:
     path: Path
     article: Article | None = None
     is_new: bool = False
+    is_changed: bool = False
     removed: dict[str, int] = field(default_factory=dict)
     problem: str = ""
 
@@ -70,10 +71,11 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
         html = html[heading.end() :] if text_of(heading[1]) == title or not title else html
         title = title or text_of(heading[1])
     title = title or path.stem.replace("-", " ").replace("_", " ")
-    html = _with_images(actor, html, folder, path)
     category = _category(catalog, path.relative_to(folder))
     pk = _uuid(head.get("id", ""))
     known = _known(catalog, category, pk, title)
+    html = _with_images(actor, html, folder, path, known)
+    before: tuple[Any, ...] = ()
     author = Agent.objects.filter(login=head["author"]).first() if head.get("author") else None
     is_published = publish and head.get("published", "true").lower() not in ("false", "no", "0")
     if known is None:
@@ -89,11 +91,17 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
         outcome.is_new = True
     else:
         outcome.article = known
+        before = _state(known)
         values: dict[str, Any] = {"author": author} if author else {}
         cleaned = known.edit(actor, title=title, content=html, category_id=category.pk, **values)
     if is_published:
         outcome.article.publish(actor)
+    outcome.is_changed = known is not None and _state(known) != before
     outcome.removed = cleaned.removed
+
+
+def _state(article: Article) -> tuple[Any, ...]:
+    return article.number, article.published_number, article.category_id, article.author_id
 
 
 def _category(catalog: Catalog, path: Path) -> Category:
@@ -117,8 +125,10 @@ def _known(catalog: Catalog, category: Category, pk: UUID | None, title: str) ->
     return same
 
 
-def _with_images(actor: Actor, html: str, folder: Path, path: Path) -> str:
-    """Images beside the file become attachments; what is not there, or is no image, the sanitiser takes out."""
+def _with_images(actor: Actor, html: str, folder: Path, path: Path, known: Article | None) -> str:
+    """Images beside the file become attachments, unless the article has them; what is not there, or is no image, the
+    sanitiser takes out.
+    """
 
     def keep(source: re.Match[str]) -> str:
         name = unquote(unescape(source[3] if source[3] is not None else source[4])).partition("?")[0]
@@ -127,10 +137,16 @@ def _with_images(actor: Actor, html: str, folder: Path, path: Path) -> str:
         file = (path.parent / name).resolve()
         if not file.is_relative_to(folder) or not file.is_file():
             return source[0]
+        content = file.read_bytes()
         try:
-            image = ArticleImage.create(actor, file.name, file.read_bytes())
+            image = _attached(known, content) or ArticleImage.create(actor, file.name, content)
         except ValidationError:
             return source[0]
         return f'{source[1]}"{escape(image.path)}"'
 
     return _SOURCE.sub(keep, html)
+
+
+def _attached(article: Article | None, content: bytes) -> ArticleImage | None:
+    images = article.images.filter(size=len(content)) if article else ()
+    return next((image for image in images if image.file.read() == content), None)

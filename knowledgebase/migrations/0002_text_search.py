@@ -43,7 +43,8 @@ END $$;
 -- Where an article stands out, as lexemes of two digits, a sign, and a word or the beginning of some.
 -- 'NN=word': the first digit is how often the title has the word (3 at most), the second one says that the text has it
 -- at least so often; 0 for a word of the title is left to mean any number. An article with many has the digits of fewer
--- too. 'NN^wo': all words with this beginning weigh at least so much together.
+-- too. 'NN^wo': all words with this beginning weigh at least so much together; of a beginning longer than three letters
+-- the words of the title, where they are several.
 CREATE FUNCTION knowledgebase_peaks(vector tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
   WITH words AS MATERIALIZED (
@@ -54,8 +55,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
   ), beginnings AS (
     SELECT left(lexeme, n) AS beginning,
            sum(CASE WHEN titles > 0 THEN 0.8 + 0.2 * titles ELSE 0.1 END * (1 + 0.05 * least(uses, 4))) AS weight
-    FROM words, generate_series(1, 3) AS n
-    WHERE length(lexeme) >= n
+    FROM words, generate_series(1, 6) AS n
+    WHERE length(lexeme) >= n AND (n <= 3 OR titles > 0)
     GROUP BY 1
   ), peaks AS (
     SELECT 10 * titles + level || '=' || lexeme AS peak
@@ -67,7 +68,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     FROM beginnings,
          unnest('{0.4,0.6,0.8,1,1.3,1.6,2,2.4,3,3.6,4.4,5.4,6.5,8,10,13,17,22}'::numeric[])
          WITH ORDINALITY AS levels(least_weight, level)
-    WHERE weight >= least_weight
+    WHERE weight >= least_weight AND (length(beginning) <= 3 OR least_weight >= 1.6)
   )
   SELECT array_to_tsvector(coalesce(array_agg(CASE WHEN peak ~ '^[0-9][=^]' THEN '0' || peak ELSE peak END), '{}'))
   FROM peaks

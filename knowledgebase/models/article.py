@@ -9,7 +9,7 @@ from django.db.models import F, Func, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
+from callcentre.actor import SYSTEM, Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import Change, TimestampedModel, actor_columns
 from knowledgebase.html import Cleaned, clean, possible, text_of
@@ -64,6 +64,7 @@ class Article(TimestampedModel):
         Agent, models.PROTECT, null=True, blank=True, related_name="articles", verbose_name=_("author")
     )
     is_published = models.BooleanField(_("published"), default=False, editable=False)
+    # When what readers see last changed: the time they are told. `updated_at` is for editors: it counts drafts too.
     published_at = models.DateTimeField(_("published at"), null=True, editable=False)
     # Of the newest version, and of the published one.
     number = models.PositiveIntegerField(default=1, editable=False)
@@ -114,7 +115,17 @@ class Article(TimestampedModel):
 
     @property
     def newest(self) -> "ArticleVersion":
-        return self.versions.get(number=self.number)
+        """Of an article that was written into the table in bulk, what it says now, which nobody has kept yet."""
+        kept: ArticleVersion | None = self.versions.filter(number=self.number).first()
+        return kept or ArticleVersion(
+            article=self,
+            number=self.number,
+            title=self.title,
+            content=self.content,
+            created_at=self.updated_at,
+            actor_kind=SYSTEM.kind,
+            actor_name=SYSTEM.name,
+        )
 
     @classmethod
     def create(
@@ -172,7 +183,7 @@ class Article(TimestampedModel):
             locked = self._locked()
             if number is not None and number != locked.number:
                 raise Conflict(ErrorCode.ARTICLE_CHANGED)
-            newest = locked.newest
+            newest = locked._kept_newest()
             cleaned = clean(newest.content if content is None else content)
             title = newest.title if title is None else _title(title)
             _check(title, newest.content if content is None else content)
@@ -220,6 +231,7 @@ class Article(TimestampedModel):
         """A draft with the title and content of an earlier version. Raises ArticleVersion.DoesNotExist."""
         with transaction.atomic():
             locked = self._locked()
+            locked._kept_newest()
             version = locked.versions.get(number=number)
             locked.number += 1
             # Through the sanitiser again: its rules may be stricter than they were.
@@ -244,6 +256,13 @@ class Article(TimestampedModel):
         found: Article = Article.objects.select_for_update(of=("self",)).get(pk=self.pk)
         return found
 
+    def _kept_newest(self) -> "ArticleVersion":
+        """Before another takes its place."""
+        newest = self.newest
+        if newest._state.adding:
+            newest.save(force_insert=True)
+        return newest
+
     def count_vote(self, is_positive: bool, votes: int) -> None:
         """For ArticleVote, which has locked the row."""
         if is_positive:
@@ -266,6 +285,8 @@ class Article(TimestampedModel):
             self.language = category.catalog.language
         if changes:
             self._log(actor, "move", changes)
+            if self.is_published:
+                self.published_at = timezone.now()
 
     def _add_version(self, actor: Actor, title: str, cleaned: Cleaned) -> None:
         self.versions.create(

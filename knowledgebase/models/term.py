@@ -20,7 +20,7 @@ FROM knowledgebase_article a, unnest(a.search) AS w
 WHERE a.id = %s AND length(w.lexeme) BETWEEN 2 AND 60
 ON CONFLICT DO NOTHING
 """
-# Every word, and how many articles have it. Of the common ones, and of the common beginnings ('^' and up to three
+# Every word, and how many articles have it. Of the common ones, and of the common beginnings ('^' and up to six
 # letters), in how many articles they stand out, level by level, best first.
 COUNT = """
 WITH words AS MATERIALIZED (
@@ -36,13 +36,13 @@ WITH words AS MATERIALIZED (
 ), terms AS (
   SELECT '=' || word AS term, ndoc AS articles FROM words
   UNION ALL
-  SELECT '^' || left(word, n), least(sum(ndoc), %(articles)s) FROM words, generate_series(1, 3) AS n
+  SELECT '^' || left(word, n), least(sum(ndoc), %(articles)s) FROM words, generate_series(1, 6) AS n
   WHERE length(word) >= n GROUP BY 1
 )
 INSERT INTO knowledgebase_term (catalog_id, term, articles, levels, counts)
 SELECT %(catalog)s, term, articles, coalesce(levels, '{}'), coalesce(counts, '{}')
 FROM terms LEFT JOIN levels USING (term)
-WHERE articles >= %(common)s
+WHERE articles >= %(common)s AND (levels IS NOT NULL OR term LIKE '=%%')
 UNION ALL
 SELECT %(catalog)s, term, articles, '{}', '{}' FROM terms WHERE articles < %(common)s AND term LIKE '=%%'
 ON CONFLICT DO NOTHING

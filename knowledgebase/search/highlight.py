@@ -2,13 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from itertools import islice
 
 from knowledgebase.search.query import Term, fold
 
+# Where a word is, and which.
+Span = tuple[int, int, str]
 LENGTH = 220
 # Of a long text with the word all over, these are enough to choose from.
 _LOOKED_AT = 24
@@ -22,19 +24,18 @@ class Highlighter:
     """
 
     def __init__(self, terms: Iterable[Term], forms: Iterable[str] = ()) -> None:
-        words = dict.fromkeys(map(fold, forms), False)
+        phrases: dict[tuple[str, ...], bool] = {(fold(form),): False for form in forms}
         for term in terms:
-            for position, word in enumerate(term.words):
-                is_prefix = term.is_prefix and position == len(term.words) - 1
-                words[fold(word)] = words.get(fold(word), False) or is_prefix
-        # One for each word, that begins with a set of letters and no condition: so a text is looked through in
-        # microseconds.
+            words = tuple(map(fold, term.words))
+            phrases[words] = phrases.get(words, False) or term.is_prefix
+        # One for each word or phrase; those that begin alike, as forms of one word do, count as one.
         self._patterns = [
-            re.compile(_letters(word) + (r"\w*" if is_prefix else r"(?![^\W_])")) for word, is_prefix in words.items()
+            (_begun(words, r"\w*" if is_prefix else r"(?![^\W_])"), words[0][:4])
+            for words, is_prefix in phrases.items()
         ]
 
     def matches(self, text: str) -> bool:
-        return any(True for pattern in self._patterns for _ in _words_of(pattern, text))
+        return any(pattern.search(text) for pattern, _word in self._patterns)
 
     def mark(self, title: str, text: str) -> str:
         """The best fragment of the text; where only the title matches, the title, and how the text begins."""
@@ -46,21 +47,29 @@ class Highlighter:
             return f"{marked} – {beginning}" if beginning else marked
         return beginning or escape(title)
 
-    def _spans(self, text: str) -> list[tuple[int, int]]:
+    def _spans(self, text: str) -> list[Span]:
         """Where the words are, in order; of those that overlap, the longest."""
-        found = [span for pattern in self._patterns for span in islice(_words_of(pattern, text), _LOOKED_AT)]
-        spans: list[tuple[int, int]] = []
-        for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
-            if not spans or start >= spans[-1][1]:
-                spans.append((start, end))
+        found = [
+            (*match.span(), word)
+            for pattern, word in self._patterns
+            for match in islice(pattern.finditer(text), _LOOKED_AT)
+        ]
+        if len(self._patterns) == 1:
+            return found
+        spans: list[Span] = []
+        for span in sorted(found, key=lambda span: (span[0], -span[1])):
+            if not spans or span[0] >= spans[-1][1]:
+                spans.append(span)
         return spans
 
-    def _fragment(self, text: str, spans: list[tuple[int, int]]) -> str:
-        """Around the match with the most different words in reach, by their beginnings; the first of equal ones."""
+    def _fragment(self, text: str, spans: list[Span]) -> str:
+        """Around the match with the most different words in reach, then the most matches; the first of equal ones."""
         best, best_score = spans[0][0], (0, 0)
-        for position, (start, _end) in enumerate(spans):
-            reach = [span for span in spans[position : position + 12] if span[1] <= start + LENGTH - _BEFORE]
-            score = (len({text[a:b].lower()[:4] for a, b in reach}), len(reach))
+        beyond = 0
+        for position, (start, _end, _word) in enumerate(spans):
+            while beyond < len(spans) and spans[beyond][1] <= start + LENGTH - _BEFORE:
+                beyond += 1
+            score = (len({word for _start, _end, word in spans[position:beyond]}), beyond - position)
             if score > best_score:
                 best, best_score = start, score
         start = _word_boundary(text, max(best - _BEFORE, 0))
@@ -69,22 +78,14 @@ class Highlighter:
         end = min(start + LENGTH, len(text))
         if end < len(text) and (blank := text.rfind(" ", best, end)) > best:
             end = blank
-        marked = _marked(text, start, end, [span for span in spans if span[0] >= start and span[0] < end])
+        marked = _marked(text, start, end, [span for span in spans if start <= span[0] < end])
         return f"{'… ' if start else ''}{marked}{' …' if end < len(text) else ''}"
 
 
-def _words_of(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Where the pattern matches from the beginning of a word."""
-    for match in pattern.finditer(text):
-        start, end = match.span()
-        if not (start and text[start - 1].isalnum()):
-            yield start, end
-
-
-def _marked(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str:
+def _marked(text: str, start: int, end: int, spans: list[Span]) -> str:
     parts = []
     at = start
-    for first, last in spans:
+    for first, last, _word in spans:
         last = min(last, end)
         parts += [escape(text[at:first]), "<em>", escape(text[first:last]), "</em>"]
         at = last
@@ -110,8 +111,8 @@ def like(stems: Iterable[str], text: str) -> set[str]:
     """The text's words that begin as a stem does, or nearly: which of them are its forms, the database knows."""
     found: set[str] = set()
     for stem in stems:
-        pattern = re.compile(_letters(stem[:-1] if len(stem) > 3 else stem) + r"\w*")
-        found |= {text[start:end].lower() for start, end in islice(_words_of(pattern, text), _LOOKED_AT)}
+        pattern = _begun([stem[:-1] if len(stem) > 3 else stem], r"\w*")
+        found |= {match[0].lower() for match in islice(pattern.finditer(text), _LOOKED_AT)}
     return found
 
 
@@ -132,6 +133,15 @@ def _letter(char: str) -> str:
     return f"[{re.escape(''.join(sorted(letters)))}]"
 
 
+def _begun(words: Sequence[str], rest: str) -> re.Pattern[str]:
+    """The beginning of a word, or words in their order, in any case and with any accents; and what follows.
+
+    It begins with a set of letters and no condition, so that a text is looked through in microseconds: what is before
+    the first letter is looked at after it.
+    """
+    start = rf"{_letter(words[0][0])}(?<![^\W_].){_letters(words[0][1:])}"
+    return re.compile(r"[\W_]+".join([start, *map(_letters, words[1:])]) + rest, re.DOTALL)
+
+
 def _letters(word: str) -> str:
-    """A pattern of the word in any case and with any accents."""
     return "".join(map(_letter, word))

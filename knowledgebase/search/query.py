@@ -43,9 +43,6 @@ class Query:
     def tsquery(self) -> str:
         return " & ".join(term.tsquery() for term in self.terms)
 
-    def without_prefix(self) -> "Query":
-        return Query(tuple(replace(term, is_prefix=False) for term in self.terms))
-
 
 def parse(text: str) -> Query:
     """The terms of a query; none where nothing is looked for: nothing but punctuation, or only what is not wanted.

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 # Matches that are ranked one by one: about a microsecond each.
-ALL_RANKED = 3000
-# Candidates where there are more: for a word, and for a beginning of up to three letters, which costs more to rank.
-CANDIDATES = 200
-CANDIDATES_OF_BEGINNING = 100
+ALL_RANKED = 5000
+# Candidates where there are more: for a word, or the beginning of some.
+CANDIDATES = 100
+# Of a longer one, with several such words in the title.
+MOST_SEVERAL = 400
 # For several words together.
-CANDIDATES_TOGETHER = 2000
+CANDIDATES_TOGETHER = 3000
 # Titles that have all of several words are the best there are; so many of them fill a page, and so many are enough.
 TITLES, MOST_TITLES = 80, 1500
 
@@ -21,12 +22,20 @@ class Frequency:
 
     articles: int = 0
     peaks: dict[int, dict[str, int]] = field(default_factory=dict)
+    terms: set[str] = field(default_factory=set)
     # '=' and the beginning of a word of four letters or more: one key for all the words that begin so.
     beginning: str = ""
+    # Of such a beginning: the articles with several words in their title that begin so.
+    several: str = ""
 
     def add(self, term: str, articles: int, levels: Sequence[int], counts: Sequence[int]) -> None:
-        if any(term in terms for terms in self.peaks.values()):
+        if term in self.terms:
             return  # a word that is its own stem
+        self.terms.add(term)
+        if self.beginning and term.startswith("^"):
+            few = [level for level, count in zip(levels, counts, strict=True) if count <= MOST_SEVERAL]
+            self.several = f"'{min(few)}{term}'" if few else ""
+            return
         self.articles += articles
         for level, count in zip(levels, counts, strict=True):
             self.peaks.setdefault(level, {})[term] = count
@@ -58,6 +67,8 @@ class Frequency:
 
     def _query(self, levels: Iterable[int]) -> str:
         lexemes = dict.fromkeys(self._lexeme(level, term) for level in levels for term in self.peaks[level])
+        if self.several:
+            lexemes[self.several] = None
         return f"({' | '.join(lexemes)})"
 
     def _from(self, level: int) -> list[int]:
@@ -84,7 +95,7 @@ def candidates(words: Sequence[Frequency], total: int) -> str:
     if total * math.prod(shares) <= ALL_RANKED or not all(word.peaks for word in words):
         return ""
     if len(words) == 1:
-        return words[0].best(CANDIDATES_OF_BEGINNING if words[0].is_beginning else CANDIDATES)
+        return words[0].best(CANDIDATES)
     titles = total * math.prod(word.titles / total for word in words)
     if TITLES <= titles <= MOST_TITLES:
         return " & ".join(word.in_titles() for word in words)

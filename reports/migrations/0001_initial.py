@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('telephony', '0008_ledger_changes'),
+        ('telephony', '0010_ledger_changes'),
     ]
 
     operations = [

@@ -17,7 +17,7 @@ WHERE known.since IS NOT NULL
 class Migration(migrations.Migration):
     dependencies = [
         ("reports", "0001_initial"),
-        ("tickets", "0003_statuses"),
+        ("tickets", "0007_open_tickets_and_senders"),
     ]
 
     operations = [migrations.RunSQL(_NOTE, migrations.RunSQL.noop)]

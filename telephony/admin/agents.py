@@ -71,13 +71,14 @@ class AgentAdmin(Admin):
     actions = ("log_out_selected", "pause_selected", "free_selected", "activate", "deactivate")
     actions_detail = ("log_out", "pause", "free")
     readonly_fields = ("state_now",)
+    autocomplete_fields = ("user",)
 
     def get_fieldsets(self, request: HttpRequest, obj: Agent | None = None) -> Any:
         now = [(_("Now"), {"fields": ("state_now",)})] if obj else []
         return [
             (None, {"fields": ("login", "is_active")}),
             *now,
-            (_("Person"), {"fields": ("name", "surname", "email")}),
+            (_("Person"), {"fields": ("name", "surname", "email", "user")}),
             (_("Work"), {"fields": ("number", "group", "outbound_mode")}),
         ]
 

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection as database
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -12,18 +11,11 @@ from django.utils import timezone
 
 from telephony.admin.states import COLOURS, LABELS, label_of, length
 from telephony.board import LOGGED_OUT, ORDER, Current, current_states
-from telephony.listener import HEARS, LOCK_SPACE
+from telephony.leading import is_heard
 from telephony.models import Agent, Connection
 
 # A board is for looking at: the rest is in the list of agents.
 SHOWN = 200
-
-_IS_HEARD = """
-SELECT EXISTS (
-  SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s::bigint::oid AND objid = %s::int::oid
-    AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +72,7 @@ def _board() -> dict[str, Any]:
     numbers = _numbers({states[pk].connection_id for pk in shown})
     return {
         "at": at,
-        "is_heard": _is_heard(),
+        "is_heard": is_heard(),
         "tiles": [Tile(status, LABELS[status], counts[status]) for status in ORDER] if agents else [],
         "lines": [Line(agents[pk], states[pk], numbers.get(states[pk].connection_id, "")) for pk in shown],
         "hidden_count": len(working) - len(shown),
@@ -95,10 +87,3 @@ def _numbers(connection_ids: set[int | None]) -> dict[int | None, str]:
         pk: src if direction == Connection.Direction.INBOUND else dst
         for pk, direction, src, dst in rows.values_list("pk", "direction", "src", "dst")
     }
-
-
-def _is_heard() -> bool:
-    """Whether anybody hears the switch: without that, calls ring and end and the ledger does not know."""
-    with database.cursor() as cursor:
-        cursor.execute(_IS_HEARD, [LOCK_SPACE, HEARS])
-        return bool(cursor.fetchone()[0])

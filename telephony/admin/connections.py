@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.api.fields import second
 from telephony.admin import connection_search
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
+from telephony.customers import page_of_customer
 from telephony.models import CallCommand, Connection, Leg, Offer, Transfer
-from webhooks.admin.spans import DatesFilter
 
 COLOURS: dict[str, str] = {
     Connection.Disposition.ANSWERED: "success",
@@ -40,8 +40,7 @@ class ConnectionDates(DatesFilter):
         """By the index on the start: ids tell nothing of calls that were imported."""
         # Kept for the results, which look in the same span.
         self.request.span = since, until  # type: ignore[attr-defined]
-        bounds = {"created_at__gte": since, "created_at__lt": until}
-        return queryset.filter(**{name: bound for name, bound in bounds.items() if bound})
+        return super().of_span(queryset, since, until)
 
 
 class _ResultFilter(DropdownFilter):
@@ -142,7 +141,7 @@ class OfferInline(_PartInline):
 
 class TransferInline(_PartInline):
     model = Transfer
-    fields = ("moment", "actor_name", "from_agent", "queue", "number")
+    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number")
     moment = _instant("at", _("time"))
 
 
@@ -181,7 +180,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("id",)
     search_help_text = _("Id, or number of either side in any spelling")
     fieldsets: Any = (
-        (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer_id"))}),
+        (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer"))}),
         (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_of"),)}),
     )
@@ -235,6 +234,16 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("result"))
     def outcome(self, call: Connection) -> str:
         return self.result(call)[1]
+
+    @display(description=_("customer"))
+    def customer(self, call: Connection) -> str:
+        if call.customer_id is None:
+            return "–"
+        found = page_of_customer(call.customer_id)
+        if found is None:
+            return str(call.customer_id)
+        customer, address = found
+        return format_html('<a class="cc-link" href="{}">{}</a>', address, customer.label)
 
     @display(description=_("request id"))
     def request_of(self, call: Connection) -> str:

@@ -1,6 +1,6 @@
 """The ledger as rows: looked at, never edited. States are a table of millions."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -13,10 +13,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
-from callcentre.admin import Admin, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import Admin, DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from telephony.admin.states import COLOURS, length, moment
 from telephony.models import AgentSession, AgentState, Pause
-from webhooks.admin.spans import DatesFilter
 
 AGENT = "agent__id__exact"
 # How far back rows of one kind are looked for where neither an agent nor a date narrows them.
@@ -33,10 +32,7 @@ class NewestFirst(UncountedChangeList):
 class Dates(DatesFilter):
     """By the day on which an interval begins."""
 
-    def of_span(self, queryset: QuerySet[Any], since: datetime | None, until: datetime | None) -> QuerySet[Any]:
-        if since:
-            queryset = queryset.filter(started_at__gte=since)
-        return queryset.filter(started_at__lt=until) if until else queryset
+    column = "started_at"
 
 
 class KindFilter(DropdownFilter):

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 from unfold.admin import TabularInline
 
 from callcentre.admin import Admin, display, without_buttons
@@ -74,7 +74,7 @@ class QueueAdmin(Admin):
         """A queue that is no longer wanted is made inactive: connections speak of it."""
         return False
 
-    @display(description=_("waiting"))
+    @display(description=pgettext_lazy("of callers", "waiting"))
     def waiting(self, queue: Any) -> int:
         count: int = queue.situation.waiting
         return count

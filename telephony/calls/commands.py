@@ -4,11 +4,12 @@ A request checks what can be checked and leaves a row; the listener carries it o
 again, for meanwhile the call may be over.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from callcentre.actor import Actor
@@ -18,6 +19,8 @@ from callcentre.nudge import nudge
 from callcentre.phone import PhoneError, normalise
 from telephony.calls import inbound, legs, offers, orders, transferring
 from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
+
+logger = logging.getLogger(__name__)
 
 Kind, State = CallCommand.Kind, Connection.State
 TARGETS = ("queue_id", "number", "transfer_shortcut_id")
@@ -96,9 +99,21 @@ def outstanding() -> list[tuple[int, int]]:
     return list(CallCommand.objects.filter(done_at=None).order_by("id").values_list("id", "connection_id"))
 
 
-@transaction.atomic
 def carry_out(pk: int, connection_id: int) -> None:
-    """Do what was asked, unless it was done, or can no longer be done."""
+    """Do what was asked, unless it was done, or can no longer be done. Whatever happens, it is not left open: only a
+    database that is away makes it wait, and raises."""
+    try:
+        _carry_out(pk, connection_id)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        logger.exception("a command failed", extra={"command": pk})
+        failure = f"The service failed: {type(error).__name__}."
+        CallCommand.objects.filter(pk=pk, done_at=None).update(done_at=timezone.now(), error=failure)
+
+
+@transaction.atomic
+def _carry_out(pk: int, connection_id: int) -> None:
     connection = legs.lock(connection_id)
     command = CallCommand.objects.select_for_update().filter(pk=pk, done_at=None).first()
     if connection is None or command is None:
@@ -147,6 +162,7 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     Transfer.objects.create(
         connection=connection,
         from_agent=connection.agent,
+        from_queue=connection.queue,
         queue=queue,
         number=number,
         action="transfer",

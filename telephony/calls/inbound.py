@@ -86,7 +86,12 @@ def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_ove
     queue, number = (place, "") if isinstance(place, Queue) else (None, place)
     if is_overflow:
         Transfer.objects.create(
-            connection=connection, queue=queue, number=number, action=OVERFLOW, **actor_columns(SYSTEM)
+            connection=connection,
+            from_queue=connection.queue,
+            queue=queue,
+            number=number,
+            action=OVERFLOW,
+            **actor_columns(SYSTEM),
         )
     if queue:
         enter_queue(connection, queue, at)
@@ -146,7 +151,7 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | Non
         return
     offer = offers.current(connection)
     if offer is not None and offer.agent_id == leg.agent_id:
-        offers.close(offer, at, offers.outcome_of(cause))
+        offers.close(offer, at, offers.outcome_of(leg, cause))
         offer.agent.leave_call(connection, at)
         nudge("calls")
 

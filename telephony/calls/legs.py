@@ -4,14 +4,18 @@ from datetime import datetime
 
 import structlog
 from django.db import connection as database
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from prometheus_client import Counter
 
-from telephony import events
+from telephony import channels, events
 from telephony.calls import offers, orders
 from telephony.models import Agent, Connection, Leg, change_log
 
 NORMAL = 16
+
+ended = Counter("callcentre_calls", "Calls that are over", ["direction", "disposition"])
 
 _LOCK_BY_CHANNEL = """
 SELECT id FROM telephony_connection WHERE id = (SELECT connection_id FROM telephony_leg WHERE channel_id = %s)
@@ -88,7 +92,7 @@ def add_leg(
         role=role,
         number=number,
         agent=agent,
-        channel_id=channel_id or f"cc-{connection.pk}-{len(known) + 1}",
+        channel_id=channel_id or channels.channel_id(connection.pk, len(known) + 1),
         state=state,
         asked_at=at,
         up_at=at if state == Leg.State.UP else None,
@@ -127,7 +131,8 @@ def end(
 ) -> None:
     """The call is over, once: what it was, CONNECTION_ENDED, its legs hung up, its agent let go.
 
-    An open offer and the wait in a queue end with it. Whoever calls has counted `ring_seconds`: it is stored here.
+    An open offer and the wait in a queue end with it. Whom we let go hears the cause, as the row says it. Whoever calls
+    has counted `ring_seconds`: it is stored here.
     """
     if connection.state == Connection.State.ENDED:
         return
@@ -143,8 +148,9 @@ def end(
     )
     if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
         change_log.note(connection.agent_id, connection.created_at, at)
+    told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
     for leg in connection.open_legs:
-        hang_up(leg, at)
+        hang_up(leg, at, told)
         if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at:
             # It rings him, though the call is another's still.
             leg.agent.leave_call(connection, at)
@@ -153,3 +159,4 @@ def end(
     if connection.agent:
         connection.agent.leave_call(connection, at, wrap_up_seconds)
     events.connection_ended(connection)
+    transaction.on_commit(ended.labels(connection.direction, disposition).inc, robust=True)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from telephony.models import Agent, Connection, Offer, change_log
+from telephony.models import Agent, Connection, Leg, Offer, change_log
 
 Outcome = Offer.Outcome
 
@@ -15,8 +15,10 @@ _OUTCOMES = {
 }
 
 
-def outcome_of(cause: int | None) -> str:
-    """What a phone that was not picked up says of its agent (Q.850)."""
+def outcome_of(leg: Leg, cause: int | None) -> str:
+    """What a phone that was not picked up says of its agent (Q.850). Where nobody has heard why, it rang in vain."""
+    if cause is None and leg.ringing_at:
+        return Outcome.NOT_ANSWERED
     return _OUTCOMES.get(cause or 0, Outcome.FAILED)
 
 

@@ -58,12 +58,23 @@ def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | 
     else:
         connection.ring_seconds = rang(leg, at)
         hung_up_by = Party.CUSTOMER if cause in (USER_BUSY, CALL_REJECTED) else Party.SYSTEM
-    _end(connection, at, _DISPOSITIONS.get(cause or 0, Disposition.FAILED), cause, hung_up_by)
+    _end(connection, at, _failure(leg, cause), cause, hung_up_by)
+
+
+def _failure(leg: Leg, cause: int | None) -> str:
+    """Of a phone that was not picked up. Where nobody has heard why, one that rang was not answered."""
+    if cause is None and leg.ringing_at:
+        return Disposition.NO_ANSWER
+    return _DISPOSITIONS.get(cause or 0, Disposition.FAILED)
 
 
 def rang(leg: Leg, until: datetime) -> int:
-    """How long the phone has rung, in whole seconds; one that was silent has not."""
-    return max(int((until - leg.ringing_at.replace(microsecond=0)).total_seconds()), 0) if leg.ringing_at else 0
+    """How long the phone has rung, in whole seconds; one that was silent has not. None rings for longer than it was to,
+    however late it is found out that it has stopped."""
+    if leg.ringing_at is None:
+        return 0
+    seconds = int((until - leg.ringing_at.replace(microsecond=0)).total_seconds())
+    return min(max(seconds, 0), settings.RING_SECONDS)
 
 
 def _end(connection: Connection, at: datetime, failure: str, cause: int | None, hung_up_by: str) -> None:

@@ -2,6 +2,9 @@
 
 A worker that dies in between leaves an agent's leg that is ASKED; the listener looks for it at the switch
 (telephony.calls.resync) and either goes on with it or ends it. Nobody asks again.
+
+While nobody hears the switch a phone would ring, be picked up, and nothing would follow: calls stay QUEUED until
+somebody does, or until they may no longer be placed.
 """
 
 from datetime import datetime, timedelta
@@ -9,25 +12,32 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import connection as database
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from telephony import events
 from telephony.calls import legs, orders
+from telephony.channels import channel_id
+from telephony.customers import customers_of
+from telephony.leading import IS_HEARD, is_heard
 from telephony.models import Agent, Connection, Leg
 
 # A call that is older was not placed by the task that was woken for it.
 OVERDUE_SECONDS = 1.0
 # Of a sweep; the next one is a second later.
 MOST_AT_ONCE = 50
+# Q.850, of a call that nobody could place in time: nobody heard the switch; no line was free; nobody tried.
+OUT_OF_ORDER, NO_CIRCUIT, TEMPORARY_FAILURE = 38, 34, 41
 
-_CLAIMED = ("created_at", "src", "dst", "queue_id", "request_id", "agent_id")
+_CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
 _CLAIM = f"""
 WITH claimed AS (
   UPDATE telephony_connection SET state = 'originating'
-  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s RETURNING id, {", ".join(_CLAIMED)}
+  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_HEARD}
+  RETURNING id, {", ".join(_CLAIMED)}
 ), leg AS (
   INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
-  SELECT id, 'agent', agent_id, src, 'cc-' || id || '-1', 'asked', %(now)s, '' FROM claimed
+  SELECT id, 'agent', agent_id, src, %(channel)s, 'asked', %(now)s, '' FROM claimed
 )
 SELECT {", ".join(f"c.{name}" for name in _CLAIMED)}, a.login
 FROM claimed c JOIN telephony_agent a ON a.id = c.agent_id
@@ -43,14 +53,16 @@ WHERE c.direction = 'OUTBOUND' AND c.created_at > %s AND l.role = 'agent' AND l.
 
 
 def place(pk: int) -> None:
-    """Ring the agent's phone, if nobody has yet and the limits allow it; give up a call that had to wait too long."""
+    """Ring the agent's phone, if nobody has yet, somebody hears the switch, and the limits allow it; give up a call
+    that had to wait too long."""
     now = timezone.now()
     with transaction.atomic():
         if _is_allowed() and (connection := _claimed(pk, now)):
+            _find_customer(connection)
             events.connection_started(connection)
             if connection.agent:
                 connection.agent.ring(connection, now)
-            leg = Leg(channel_id=f"cc-{pk}-1", number=connection.src)
+            leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
             orders.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
         else:
             _give_up_late(pk, now)
@@ -59,7 +71,7 @@ def place(pk: int) -> None:
 def _claimed(pk: int, now: datetime) -> Connection | None:
     """The call, with its agent, which nobody else places from now on."""
     with database.cursor() as cursor:
-        cursor.execute(_CLAIM, {"id": pk, "now": now})
+        cursor.execute(_CLAIM, {"id": pk, "now": now, "channel": channel_id(pk, 1)})
         if (row := cursor.fetchone()) is None:
             return None
     *values, login = row
@@ -69,6 +81,15 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
     return connection
 
 
+def _find_customer(connection: Connection) -> None:
+    """Unless whoever asked for the call has named him."""
+    if connection.customer_id is None and (
+        customer := customers_of([connection.dst_number]).get(connection.dst_number)
+    ):
+        Connection.objects.filter(pk=connection.pk).update(customer_id=customer.id)
+        connection.customer_id = customer.id
+
+
 def _give_up_late(pk: int, now: datetime) -> None:
     connection = legs.lock(pk) if Connection.objects.late(now).filter(pk=pk).exists() else None
     if connection and connection.state == Connection.State.QUEUED:
@@ -76,21 +97,38 @@ def _give_up_late(pk: int, now: datetime) -> None:
             connection,
             legs.instant(connection, now),
             Connection.Disposition.FAILED,
-            cause=None,
+            cause=_why_late(),
             hung_up_by=Connection.Party.SYSTEM,
         )
 
 
+def _why_late() -> int:
+    if not is_heard():
+        return OUT_OF_ORDER
+    return NO_CIRCUIT if _has_limits() else TEMPORARY_FAILURE
+
+
+def queued() -> list[int]:
+    """Calls that wait to be placed, the oldest first."""
+    return list(_queued().values_list("pk", flat=True))
+
+
 def overdue(now: datetime) -> list[int]:
-    """Calls whose message was lost, or that had to wait; the oldest first."""
-    waiting = Connection.objects.filter(
-        state=Connection.State.QUEUED, created_at__lt=now - timedelta(seconds=OVERDUE_SECONDS)
-    )
-    return list(waiting.order_by("created_at", "id").values_list("pk", flat=True)[:MOST_AT_ONCE])
+    """Those whose message was lost, or that had to wait."""
+    old = _queued().filter(created_at__lt=now - timedelta(seconds=OVERDUE_SECONDS))
+    return list(old.values_list("pk", flat=True)[:MOST_AT_ONCE])
+
+
+def _queued() -> QuerySet[Connection]:
+    return Connection.objects.filter(state=Connection.State.QUEUED).order_by("created_at", "id")
+
+
+def _has_limits() -> bool:
+    return bool(settings.CALLS_PER_SECOND or settings.TRUNK_LIMIT)
 
 
 def _is_allowed() -> bool:
-    if not (settings.CALLS_PER_SECOND or settings.TRUNK_LIMIT):
+    if not _has_limits():
         return True
     with database.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_SPACE])

@@ -16,8 +16,9 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from telephony.calls import handling, legs, orders
+from telephony.channels import connection_of
 from telephony.models import Connection, Leg
-from telephony.switch.base import OURS, Switch
+from telephony.switch.base import Switch
 
 # A leg that was asked for is on its way to the switch for so long at most; a wish to hang up is done by then.
 GRACE_SECONDS = 10.0
@@ -64,6 +65,8 @@ class Comparison:
                 findings.append(Finding(leg.connection_id, _hanging_up(channel_id)))
             elif channel.is_up and leg.state != Leg.State.UP:
                 findings.append(Finding(leg.connection_id, _picked_up(channel_id, now)))
+            elif channel.is_ringing and leg.state == Leg.State.ASKED:
+                findings.append(Finding(leg.connection_id, _ringing(channel_id, now)))
         findings += [Finding(pk, _losing(pk, channel_ids, now)) for pk, channel_ids in lost.items()]
         findings += [Finding(0, _hanging_up(channel_id)) for channel_id in _left_over(channels.keys() - rows.keys())]
         self._missing = missing
@@ -72,7 +75,7 @@ class Comparison:
 
 def _left_over(channel_ids: set[str]) -> list[str]:
     """Channels that we asked for and whose legs are over."""
-    ours = [channel_id for channel_id in channel_ids if channel_id.startswith(OURS)]
+    ours = [channel_id for channel_id in channel_ids if connection_of(channel_id) is not None]
     wanted = set(Leg.objects.filter(channel_id__in=ours, ended_at=None).values_list("channel_id", flat=True))
     return [channel_id for channel_id in ours if channel_id not in wanted]
 
@@ -85,12 +88,16 @@ def _picked_up(channel_id: str, at: datetime) -> Callable[[], None]:
     return lambda: handling.up(channel_id, at)
 
 
+def _ringing(channel_id: str, at: datetime) -> Callable[[], None]:
+    return lambda: handling.ringing(channel_id, at)
+
+
 def _losing(pk: int, channel_ids: list[str], at: datetime) -> Callable[[], None]:
     return lambda: lose(pk, channel_ids, at)
 
 
 def lose(pk: int, channel_ids: list[str], at: datetime) -> None:
-    """These legs are gone, and nobody knows why. With one of them left, whoever is gone has hung up."""
+    """These legs are gone, and nobody has heard why: they get no cause. With one left, whoever is gone has hung up."""
     with transaction.atomic():
         connection = legs.lock(pk)
         if connection is None:
@@ -99,7 +106,7 @@ def lose(pk: int, channel_ids: list[str], at: datetime) -> None:
         if connection.state != State.ENDED and all(leg.channel_id in channel_ids for leg in going_on):
             give_up(connection, legs.instant(connection, at))
     for channel_id in channel_ids:
-        handling.ended(channel_id, at, 0)
+        handling.ended(channel_id, at, None)
 
 
 def give_up(connection: Connection, at: datetime) -> None:

@@ -56,7 +56,7 @@ def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | No
     """Whoever the call was handed on to has hung up, or could not be reached: it is over."""
     if leg.agent and not leg.up_at:
         if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
-            offers.close(offer, at, offers.outcome_of(cause))
+            offers.close(offer, at, offers.outcome_of(leg, cause))
         leg.agent.leave_call(connection, at)
     legs.end(
         connection,

@@ -1,6 +1,7 @@
 from telephony.models.agent import Agent, AgentGroup
+from telephony.models.call_command import CallCommand, Transfer
 from telephony.models.change_log import LedgerChange
-from telephony.models.connection import CallCommand, Connection, Leg, Offer, Transfer
+from telephony.models.connection import Connection, Leg, Offer
 from telephony.models.ledger import AgentSession, AgentState
 from telephony.models.pause import Pause
 from telephony.models.queue import OpeningHours, Queue, QueueMember

@@ -2,6 +2,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models, transaction
@@ -10,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.models import TimestampedModel
+from callcentre.models import TimestampedModel, User
 from telephony import events
 from telephony.models import writing
 from telephony.models.pause import Pause
@@ -37,6 +38,10 @@ class AgentGroup(TimestampedModel):
 class AgentQuerySet(models.QuerySet["Agent"]):
     def active(self) -> "AgentQuerySet":
         return self.filter(is_active=True)
+
+    def of_user(self, user: User) -> "Agent | None":
+        """As whom a back-office user answers customers; None where he is no agent, or none any more."""
+        return self.active().filter(user=user).first()
 
     def end_wrap_ups(self, now: datetime) -> None:
         """End every wrap-up that is over, each in the second in which it was to end."""
@@ -94,6 +99,17 @@ class Agent(TimestampedModel):
     )
     group = models.ForeignKey(
         AgentGroup, models.PROTECT, null=True, blank=True, related_name="agents", verbose_name=_("group")
+    )
+    # NULL: works with a program of his own, or by phone alone, and replies to no ticket in the back office.
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="agent",
+        verbose_name=_("back-office user"),
+        help_text=_("Who logs in as this user replies to tickets as this agent."),
+        error_messages={"unique": _("Another agent is this user.")},
     )
 
     objects = AgentQuerySet.as_manager()

@@ -1,12 +1,12 @@
-"""Calls: the connection, its legs at the switch, its offers to agents, its transfers."""
+"""Calls: the connection, its legs at the switch, its offers to agents."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any
 
 import structlog
 from django.conf import settings
+from django.db import connection as database
 from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.lookups import GreaterThan
@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.models import Change
 from callcentre.phone import PhoneError, normalise
 from callcentre.wake import wake
+from telephony.channels import bridge_id
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
 from telephony.numbers import comparable
@@ -29,6 +29,19 @@ LONG = timedelta(hours=6)
 
 def _is_long(start: str) -> Q:
     return Q(GreaterThan(F("ended_at") - F(start), Value(LONG)))
+
+
+# What a call that is asked for begins with: all columns but those of a NULL.
+_ASKED_FOR = (
+    *("direction", "state", "src", "dst", "src_number", "dst_number", "queue_id", "customer_id", "caller_id"),
+    *("created_at", "place_until", "request_id", "disposition", "hung_up_by", "ring_seconds", "wait_seconds"),
+    *("is_on_hold", "join_count"),
+)
+_ASK_FOR = f"""
+INSERT INTO telephony_connection ({", ".join(_ASKED_FOR)}, agent_id)
+SELECT {", ".join("%s" for _ in _ASKED_FOR)}, id FROM telephony_agent WHERE number = %s AND is_active
+RETURNING id, agent_id
+"""  # noqa: S608  (names of columns)
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):
@@ -133,8 +146,14 @@ class Connection(models.Model):
         ]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="connection_newest"),
-            models.Index(fields=["agent", "-created_at", "-id"], name="connection_of_agent"),
-            models.Index(fields=["queue", "-created_at", "-id"], name="connection_of_queue"),
+            # In the order of lists; what follows the id is compared without a look at the rows, so that results that
+            # an agent or a queue hardly ever has are found in the index alone.
+            models.Index(
+                fields=["agent", "-created_at", "-id", "direction", "disposition", "queue"], name="connection_of_agent"
+            ),
+            models.Index(
+                fields=["queue", "-created_at", "-id", "direction", "disposition"], name="connection_of_queue"
+            ),
             models.Index(fields=["src_number", "-created_at", "-id"], name="connection_src"),
             models.Index(fields=["dst_number", "-created_at", "-id"], name="connection_dst"),
             models.Index(fields=["direction", "disposition", "-created_at", "-id"], name="connection_of_result"),
@@ -155,38 +174,56 @@ class Connection(models.Model):
 
     @classmethod
     def call(
-        cls, actor: Actor, faults: Sequence[Fault] = (), *, sip: str = "", phone_number: str = "", **values: Any
+        cls,
+        actor: Actor,
+        faults: Sequence[Fault] = (),
+        *,
+        sip: str = "",
+        phone_number: str = "",
+        caller_id: str | None = None,
+        queue_id: int | None = None,
+        customer_id: int | None = None,
     ) -> "Connection":
-        """Ask for a call from an agent's phone to a number; a worker places it. Raises Invalid.
+        """Ask for a call from an agent's phone to a number; a worker places it, and finds the customer. Raises Invalid.
 
-        `values`: further columns, such as the number that is presented.
+        `caller_id`: the number presented, unless it is the one of the settings.
         """
         faults, number = [*faults], ""
         try:
             number = normalise(phone_number) if phone_number else ""
         except PhoneError as error:
             faults.append(error.fault("phone_number"))
-        agent_id = Agent.objects.active().filter(number=sip).values_list("pk", flat=True).first() if sip else None
-        if sip and agent_id is None:
-            faults.append(Fault(ErrorCode.SIP_UNKNOWN, "sip"))
         if faults:
+            if sip and not Agent.objects.active().filter(number=sip).exists():
+                faults.append(Fault(ErrorCode.SIP_UNKNOWN, "sip"))
             raise Invalid(faults)
         now = timezone.now()
-        connection = cls.objects.create(
+        connection = cls(
             direction=cls.Direction.OUTBOUND,
             state=cls.State.QUEUED,
             src=sip,
             dst=phone_number,
             src_number=comparable(sip),
             dst_number=number,
-            agent_id=agent_id,
+            queue_id=queue_id,
+            customer_id=customer_id,
+            caller_id=settings.CALLER_ID if caller_id is None else caller_id,
             created_at=now.replace(microsecond=0),
             place_until=now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS),
             request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
-            **{"caller_id": settings.CALLER_ID, **values},
         )
+        connection._store()
         wake("telephony.place_call", connection.pk)
         return connection
+
+    def _store(self) -> None:
+        """Insert a call of the active agent whose phone is `src`, all in one statement. Raises Invalid without one."""
+        with database.cursor() as cursor:
+            cursor.execute(_ASK_FOR, [getattr(self, name) for name in _ASKED_FOR] + [self.src])
+            if (row := cursor.fetchone()) is None:
+                raise Invalid([Fault(ErrorCode.SIP_UNKNOWN, "sip")])
+        self.pk, self.agent_id = row
+        self._state.adding, self._state.db = False, database.alias
 
     @property
     def uid(self) -> str:
@@ -221,7 +258,7 @@ class Connection(models.Model):
 
     @property
     def bridge_id(self) -> str:
-        return f"cc-{self.pk}"
+        return bridge_id(self.pk)
 
     @property
     def recording_name(self) -> str:
@@ -330,47 +367,3 @@ class Offer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.connection_id} → {self.agent}"
-
-
-class Transfer(Change):
-    """A call handed on, to a queue or to a number: by whom, from whom, when."""
-
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("connection"))
-    from_agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("from agent"))
-    queue = models.ForeignKey(Queue, models.PROTECT, null=True, related_name="+", verbose_name=_("to queue"))
-    number = models.CharField(_("to number"), max_length=100, blank=True)
-
-    class Meta:
-        verbose_name = _("transfer")
-        verbose_name_plural = _("transfers")
-        ordering = ["id"]
-
-
-class CallCommand(models.Model):
-    """What somebody asked of a call that goes on: to hang up, hold, resume or transfer. The listener carries it out."""
-
-    class Kind(models.TextChoices):
-        HANG_UP = "hang_up", _("hang up")
-        HOLD = "hold", _("hold")
-        RESUME = "resume", _("resume")
-        TRANSFER = "transfer", _("transfer")
-
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("connection"))
-    kind = models.CharField(_("command"), max_length=10, choices=Kind)
-    # Of a transfer: {"queue_id": …} or {"number": …}.
-    arguments = models.JSONField(default=dict)
-    actor_kind = models.CharField(max_length=10)
-    actor_id = models.BigIntegerField(null=True)
-    actor_name = models.CharField(max_length=150)
-    created_at = models.DateTimeField(_("asked"))
-    done_at = models.DateTimeField(_("done"), null=True)
-    error = models.CharField(_("error"), max_length=200, blank=True)
-
-    class Meta:
-        verbose_name = _("command")
-        verbose_name_plural = _("commands")
-        ordering = ["id"]
-        indexes = [models.Index(fields=["id"], condition=Q(done_at__isnull=True), name="callcommand_open")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.connection_id}"

@@ -1,5 +1,6 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.models import TimestampedModel
 
@@ -13,7 +14,7 @@ class Pause(TimestampedModel):
     """A reason for which an agent takes no calls. One that is no longer wanted is made inactive: history names it."""
 
     name = models.CharField(_("name"), max_length=100, unique=True)
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("of a pause", "active"), default=True)
     order = models.PositiveIntegerField(_("order"), default=50)
 
     objects = PauseQuerySet.as_manager()

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
@@ -23,7 +24,7 @@ class Queue(TimestampedModel):
     """
 
     name = models.CharField(_("name"), max_length=100, unique=True)
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("of a queue", "active"), default=True)
     # Digits as the switch tells them of an arriving call.
     number = models.CharField(
         _("number"),

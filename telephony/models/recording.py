@@ -3,11 +3,13 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.wake import wake
@@ -46,6 +48,10 @@ class RecordingQuerySet(models.QuerySet["Recording"]):
         """The call is over, and the switch has not said that its recording is ready."""
         return self.filter(state=Recording.State.EXPECTED, connection__ended_at__lt=now - LOOKED_FOR_AFTER)
 
+    def leaving(self, now: datetime) -> "RecordingQuerySet":
+        """The switch need not keep them any longer."""
+        return self.filter(leaves_switch_at__lte=now)
+
     def untranscribed(self) -> "RecordingQuerySet":
         """Of calls that are over, with nothing more to come, and nobody has asked for their transcription."""
         return (
@@ -68,7 +74,7 @@ class Recording(models.Model):
         FETCHING = "fetching", _("being fetched")
         READY = "ready", _("ready")
         FAILED = "failed", _("failed")
-        REMOVED = "removed", _("removed")
+        REMOVED = "removed", pgettext_lazy("of a recording", "removed")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="recordings", verbose_name=_("connection"))
     # By which the switch knows it: the connection's id, with -2, -3, … for further ones.
@@ -82,6 +88,9 @@ class Recording(models.Model):
     # Grows with every attempt, and so tells a worker whether the recording is still its own.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     next_attempt_at = models.DateTimeField(null=True)
+    # When the switch's own copy is to go: once it is kept here, or has been of no use for long enough. NULL while it
+    # may be needed, and where there is none any more.
+    leaves_switch_at = models.DateTimeField(null=True)
     error = models.CharField(_("error"), max_length=300, blank=True)
     # Whether its transcription was asked for; without a provider nobody can.
     is_considered = models.BooleanField(default=False)
@@ -101,6 +110,9 @@ class Recording(models.Model):
             ),
             models.Index(fields=["-id"], condition=Q(state="ready", is_considered=False), name="recording_considered"),
             models.Index(fields=["ready_at"], condition=Q(state="ready"), name="recording_kept"),
+            models.Index(
+                fields=["leaves_switch_at"], condition=Q(leaves_switch_at__isnull=False), name="recording_on_switch"
+            ),
             # Those that failed, among millions that did not.
             models.Index(fields=["state", "-id"], name="recording_state"),
         ]
@@ -130,7 +142,11 @@ class Recording(models.Model):
         """The switch says that this recording can be read, or never will be. Told twice it is told once."""
         expected = cls.objects.filter(name=name, state=cls.State.EXPECTED)
         if is_failed:
-            expected.update(state=cls.State.FAILED, error="the switch could not record")
+            expected.update(
+                state=cls.State.FAILED,
+                error="the switch could not record",
+                leaves_switch_at=timezone.now() + settings.RECORDING_RETENTION,
+            )
             return
         with transaction.atomic():
             if expected.update(state=cls.State.FETCHING, next_attempt_at=timezone.now()):
@@ -163,6 +179,8 @@ class Recording(models.Model):
                 seconds=seconds,
                 ready_at=timezone.now(),
                 next_attempt_at=None,
+                # A folder belongs to whoever fills it.
+                leaves_switch_at=None if settings.RECORDINGS_FOLDER else timezone.now(),
                 error="",
             )
             if stored:
@@ -171,11 +189,16 @@ class Recording(models.Model):
 
     def put_off(self, error: str, *, is_refused: bool = False) -> None:
         """This attempt failed: there is another, or it was the last."""
+        now = timezone.now()
         is_last = self.attempts > len(DELAYS) or (is_refused and self.attempts >= REFUSED_ATTEMPTS)
         values: dict[str, Any] = (
-            {"state": self.State.FAILED, "next_attempt_at": None}
+            {
+                "state": self.State.FAILED,
+                "next_attempt_at": None,
+                "leaves_switch_at": now + settings.RECORDING_RETENTION,
+            }
             if is_last
-            else {"next_attempt_at": timezone.now() + DELAYS[self.attempts - 1]}
+            else {"next_attempt_at": now + DELAYS[self.attempts - 1]}
         )
         self._ours().update(error=error[:300], **values)
 
@@ -183,7 +206,8 @@ class Recording(models.Model):
         """Try once more to get one that had failed; whether it had."""
         failed = Recording.objects.filter(pk=self.pk, state=self.State.FAILED)
         with transaction.atomic():
-            if not failed.update(state=self.State.FETCHING, attempts=0, next_attempt_at=timezone.now()):
+            again = {"attempts": 0, "next_attempt_at": timezone.now(), "leaves_switch_at": None}
+            if not failed.update(state=self.State.FETCHING, **again):
                 return False
             wake("telephony.fetch_recording", self.pk)
         return True

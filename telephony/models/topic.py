@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.api.fields import Reject, parse_boolean, parse_date, parse_text
@@ -37,7 +38,7 @@ class TopicGroup(TimestampedModel):
 
     queue = models.ForeignKey(Queue, models.PROTECT, related_name="topic_groups", verbose_name=_("queue"))
     name = models.CharField(_("name"), max_length=100)
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("of a group", "active"), default=True)
     order = models.PositiveIntegerField(_("order"), default=50)
 
     class Meta:
@@ -110,7 +111,7 @@ class TopicField(TimestampedModel):
     name = models.CharField(_("name"), max_length=100)
     type = models.CharField(_("type"), max_length=10, choices=Type, default=Type.TEXT)
     is_required = models.BooleanField(_("required"), default=False)
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("of a field", "active"), default=True)
     order = models.PositiveIntegerField(_("order"), default=50)
 
     objects = TopicFieldQuerySet.as_manager()
@@ -213,7 +214,7 @@ def _has_passed(connection: Connection, queue_id: int) -> bool:
     """Whether the call is or was in this queue; one that is of no queue may be about anything."""
     if connection.queue_id in (None, queue_id):
         return True
-    return connection.offers.filter(queue=queue_id).exists()
+    return connection.transfers.filter(from_queue=queue_id).exists()
 
 
 def _agent_id(values: Mapping[str, Any], connection: Connection | None, faults: list[Fault]) -> int | None:

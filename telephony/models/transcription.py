@@ -9,6 +9,7 @@ from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.models import TimestampedModel
@@ -59,7 +60,7 @@ class EvaluationCriterion(TimestampedModel):
         verbose_name=_("queue"),
         help_text=_("Of whose calls; empty for all calls."),
     )
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("of a criterion", "active"), default=True)
     order = models.PositiveIntegerField(_("order"), default=50)
 
     objects = EvaluationCriterionQuerySet.as_manager()

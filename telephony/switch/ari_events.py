@@ -12,7 +12,8 @@ from typing import Any
 import orjson
 from django.utils import timezone
 
-from telephony.switch.base import OURS, Arrived, Ended, Event, RecordingFinished, Replaced, Ringing, Up
+from telephony.channels import connection_of
+from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Replaced, Ringing, Up
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ def arrived(channel: dict[str, Any], arguments: list[str]) -> Arrived:
 def _entered(content: dict[str, Any]) -> Event:
     """A channel has entered our application: one of ours because it was answered, another because it calls."""
     channel = content["channel"]
-    if channel["id"].startswith(OURS):
+    if connection_of(channel["id"]) is not None:
         return Up(channel["id"], timezone.now())
     return arrived(channel, content.get("args") or [])
 

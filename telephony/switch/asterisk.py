@@ -20,10 +20,10 @@ from django.utils import timezone
 from websockets.exceptions import InvalidHandshake, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
+from telephony.channels import connection_of
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, arrived
 from telephony.switch.base import (
-    OURS,
     Arrived,
     Channel,
     Ended,
@@ -157,7 +157,10 @@ class AsteriskSwitch:
         self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)
 
     def channels(self) -> list[Channel]:
-        return [Channel(channel["id"], channel["state"] == "Up") for channel in self._listed()]
+        return [
+            Channel(channel["id"], channel["state"] == "Up", channel["state"] == "Ringing")
+            for channel in self._listed()
+        ]
 
     def _listed(self) -> list[dict[str, Any]]:
         channels: list[dict[str, Any]] = self._ari.send("GET", "channels").json()
@@ -249,7 +252,8 @@ class AsteriskSwitch:
             for channel in self._listed():
                 dialplan = channel.get("dialplan", {})
                 app, *arguments = dialplan.get("app_data", "").split(",")
-                if dialplan.get("app_name") == "Stasis" and app == self._app and not channel["id"].startswith(OURS):
+                is_here = dialplan.get("app_name") == "Stasis" and app == self._app
+                if is_here and connection_of(channel["id"]) is None:
                     callers.append(arrived(channel, arguments))
         return callers
 

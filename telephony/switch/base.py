@@ -1,6 +1,6 @@
 """What we want of a switch, whichever it is: channels that are asked for, joined and ended, and news of them.
 
-A channel is one phone's side of a call. Its id is ours where we ask for it (`Leg.channel_id`), so that after a crash
+A channel is one phone's side of a call. Its id is ours where we ask for it (telephony.channels), so that after a crash
 it can be found; a caller's is the switch's. Commands return when the switch has taken them; what becomes of a channel
 is told by events alone, at least once, in any order. Whoever handles them is idempotent.
 """
@@ -9,9 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
-
-# Ids of the channels that we ask for begin with it, and no others: whoever else is there, calls us.
-OURS = "cc-"
 
 
 class SwitchError(Exception):
@@ -28,10 +25,11 @@ class SwitchUnreachable(SwitchError):
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel as the switch lists it. `is_up`: the phone was picked up."""
+    """A channel as the switch lists it. `is_up`: the phone was picked up; `is_ringing`: it says that it rings."""
 
     id: str
     is_up: bool
+    is_ringing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from datetime import timedelta
 from typing import Any
 
@@ -150,7 +151,7 @@ class SimulatedSwitch:
 
 def _carried_out(network: Network, name: str, arguments: dict[str, Any]) -> Any:
     answer = getattr(network, name)(**arguments)
-    return [(channel.id, channel.is_up) for channel in answer] if name == "channels" else answer
+    return [astuple(channel) for channel in answer] if name == "channels" else answer
 
 
 def _take(network: Network) -> int:

@@ -67,6 +67,7 @@ class _Phone:
     patience: float | None = None
     talk: float | None = None
     is_up: bool = False
+    is_ringing: bool = False
     bridge: "_Bridge | None" = None
     turn: int = 0
 
@@ -107,7 +108,7 @@ class Network:
         with self._lock:
             if (phone := self._new_phone(channel_id, number, is_agent=True)) is None:
                 return
-            self._after(AGENT_RINGS_AFTER, phone, lambda: self._tell(Ringing(phone.id, timezone.now())))
+            self._after(AGENT_RINGS_AFTER, phone, lambda: self._ring(phone))
             self._after(AGENT_ANSWERS_AFTER, phone, lambda: self._pick_up(phone))
             self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
@@ -117,7 +118,7 @@ class Network:
             if (phone := self._new_phone(channel_id, number, is_agent=False)) is None:
                 return
             if far_end.rings:
-                self._after(RINGS_AFTER, phone, lambda: self._tell(Ringing(phone.id, timezone.now())))
+                self._after(RINGS_AFTER, phone, lambda: self._ring(phone))
             if far_end.ends_after is not None:
                 self._after(far_end.ends_after, phone, lambda: self._end(phone, far_end.cause, far_end.tech_cause))
             elif not far_end.is_silent:
@@ -183,7 +184,7 @@ class Network:
 
     def channels(self) -> list[Channel]:
         with self._lock:
-            return [Channel(phone.id, phone.is_up) for phone in self._phones.values()]
+            return [Channel(phone.id, phone.is_up, phone.is_ringing) for phone in self._phones.values()]
 
     def recorded_seconds(self, name: str) -> int:
         with self._lock:
@@ -209,8 +210,12 @@ class Network:
         phone = self._phones[channel_id] = _Phone(channel_id, number, is_agent)
         return phone
 
+    def _ring(self, phone: _Phone) -> None:
+        phone.is_ringing = True
+        self._tell(Ringing(phone.id, timezone.now()))
+
     def _pick_up(self, phone: _Phone) -> None:
-        phone.is_up = True
+        phone.is_up, phone.is_ringing = True, False
         self._begin_turn(phone)
         self._tell(Up(phone.id, timezone.now()))
 

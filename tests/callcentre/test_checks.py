@@ -31,6 +31,11 @@ def failing(settings: Any, **values: Any) -> set[str]:
         "SESSION_COOKIE_SECURE": True,
         "CSRF_COOKIE_SECURE": True,
         "TRUSTED_PROXIES": ["10.0.0.0/8", "::1"],
+        "EMAIL_HOST": "mail.callcentre.example",
+        "EMAIL_HOST_USER": "callcentre",
+        "EMAIL_USE_TLS": True,
+        "DEFAULT_FROM_EMAIL": "Help <help@callcentre.example>",
+        "PUBLIC_URL": "https://callcentre.example",
     }
     for name, value in {**production, **values}.items():
         setattr(settings, name, value)
@@ -57,6 +62,12 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
         ("callcentre.E003", {"SECRET_KEY": "a" * 60}),
         ("callcentre.E004", {"FIELD_ENCRYPTION_KEYS": []}),
         ("callcentre.E004", {"FIELD_ENCRYPTION_KEYS": ["no key"]}),
+        ("callcentre.E030", {"EMAIL_USE_SSL": True}),
+        ("callcentre.E031", {"DEFAULT_FROM_EMAIL": "help desk"}),
+        ("callcentre.E032", {"PUBLIC_URL": "callcentre.example"}),
+        ("callcentre.W030", {"EMAIL_HOST": ""}),
+        ("callcentre.W031", {"EMAIL_USE_TLS": False}),
+        ("callcentre.W032", {"DEFAULT_FROM_EMAIL": "callcentre@localhost"}),
         ("callcentre.E005", {"SESSION_COOKIE_HTTPONLY": False}),
         ("callcentre.E005", {"CSRF_COOKIE_HTTPONLY": False}),
         ("callcentre.E006", {"SESSION_COOKIE_SECURE": False}),

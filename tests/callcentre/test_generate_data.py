@@ -3,13 +3,17 @@
 import pytest
 from django.core.management import call_command
 from django.db.models import Count, F, Q
+from django.db.models.functions import Now
 
 import campaigns.bulk
 import telephony.bulk
+import tickets.bulk
 from campaigns.models import Record, RecordChange
+from knowledgebase.models import ArticleVersion, Catalog
 from telephony.models import Connection, Offer
 from tests.conftest import ApiClient
 from tests.telephony.factories import ConnectionFactory
+from tickets.models import Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -19,6 +23,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as there are among millions."""
     for bulk in (telephony.bulk, campaigns.bulk):
         monkeypatch.setattr(bulk, "BLOCK", 7)
+    monkeypatch.setattr(tickets.bulk, "BATCH", 7)
 
 
 def test_connections_are_as_many_as_asked_for_in_the_order_of_time_and_over() -> None:
@@ -60,3 +65,28 @@ def test_records_are_as_many_as_asked_for_each_of_another_number_and_can_be_read
     answer = api.get("/api/outbounds/LOAD1/records_by_identifier/LOAD-999?include_record_fields=true").json()
     assert answer["phone_number"].startswith("+485")
     assert set(answer["record_fields"]) == {"first_name", "city"}
+
+
+def test_tickets_are_as_many_as_asked_for_with_three_messages_each_in_the_order_of_time(api: ApiClient) -> None:
+    call_command("generate_data", tickets=20)
+    call_command("generate_data", tickets=20)
+
+    assert Ticket.objects.annotate(said=Count("messages")).filter(said=3).count() == 40
+    second_run = Ticket.objects.order_by("-id")[:20].values_list("created_at", flat=True)
+    assert list(second_run) == sorted(second_run, reverse=True)
+    assert not Ticket.objects.filter(Q(closed_at__lt=F("created_at")) | Q(updated_at__gt=Now())).exists()
+    answer = api.get("/api/tickets?include_custom_fields=true&custom_fields[order_number]=A-7").json()
+    assert answer["count"] == 2
+    assert set(answer["result"][0]["custom_fields"]) == {"order_number", "priority"}
+    assert api.get("/api/tickets?limit=1").json()["count"] == 40
+
+
+def test_articles_are_as_many_as_asked_for_and_are_found(api: ApiClient) -> None:
+    call_command("generate_data", articles=20)
+    call_command("generate_data", articles=20)
+
+    catalog = Catalog.objects.get(name="Load test")
+    assert catalog.articles.values("title").distinct().count() == ArticleVersion.objects.count() == 40
+    title = catalog.articles.order_by("id")[0].title
+    hits = api.get(f"/api/knowledge_base/catalogs/{catalog.pk}/search", {"query": title}).json()["articles"]
+    assert hits[0]["title"] == title

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
-from callcentre import limits
+from callcentre import limits, quick_redis
 from callcentre.actor import SYSTEM
 from callcentre.errors import ErrorCode
 from callcentre.models import ApiUser, Lockout
@@ -252,7 +252,7 @@ def dead_redis(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         yield attempts
 
 
-_MAKE_CLIENT = limits.client.__wrapped__
+_MAKE_CLIENT = quick_redis.client.__wrapped__
 
 
 def let_through() -> float:

@@ -154,6 +154,26 @@ def test_an_earlier_version_is_restored_from_its_page(office: BackOffice) -> Non
     assert (article.number, article.newest.title) == (3, "First")
 
 
+def test_a_version_shows_its_state_and_what_readers_would_see(office: BackOffice) -> None:
+    version = ArticleFactory(title="A & B", content='<p title="x">y</p>').newest
+
+    page = office.page(url("change", version.pk, model="articleversion"))
+
+    frame = re.search(r'<iframe class="reader" sandbox="allow-same-origin" srcdoc="([^"]*)"></iframe>', page)
+    assert frame
+    assert '<p title="x">y</p>' in unescape(frame[1])
+    assert "published" in page
+    assert "(&#x27;published" not in page
+
+
+def test_an_article_that_was_written_in_bulk_has_its_pages(office: BackOffice) -> None:
+    article = ArticleFactory(title="Bulk")
+    article.versions.all().delete()
+
+    for page in ("change", "preview"):
+        assert "Bulk" in office.page(url(page, article.pk))
+
+
 def test_the_preview_is_a_frame_of_its_own_without_scripts(office: BackOffice) -> None:
     article = ArticleFactory(title="A & B", content="<p>x &lt; y</p>")
 

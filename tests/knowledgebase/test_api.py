@@ -85,6 +85,24 @@ def test_readers_see_the_published_version_while_a_draft_is_written(api: ApiClie
     assert (answer["title"], answer["content"]) == ("Before", "<p>old</p>")
 
 
+def test_readers_are_told_when_what_they_see_changed(api: ApiClient) -> None:
+    def changed() -> str:
+        updated_at: str = api.get(f"{BASE}/articles/{article.pk}").json()["updated_at"]
+        return updated_at
+
+    with time_machine.travel(datetime(2026, 5, 4, tzinfo=UTC), tick=False):
+        article = ArticleFactory()
+    with time_machine.travel(datetime(2026, 5, 5, tzinfo=UTC), tick=False):
+        article.edit(ACTOR, title="Draft")
+    assert changed() == "2026-05-04T00:00:00Z"
+    with time_machine.travel(datetime(2026, 5, 6, tzinfo=UTC), tick=False):
+        article.publish(ACTOR)
+    assert changed() == "2026-05-06T00:00:00Z"
+    with time_machine.travel(datetime(2026, 5, 7, tzinfo=UTC), tick=False):
+        article.edit(ACTOR, category_id=CategoryFactory().pk)
+    assert changed() == "2026-05-07T00:00:00Z"
+
+
 def test_images_have_a_whole_address_that_needs_no_credential(api: ApiClient, anonymous: ApiClient) -> None:
     image = ArticleImageFactory()
     article = ArticleFactory(content=f'<p><img src="{image.path}" alt=""></p>')

@@ -37,7 +37,7 @@ def test_markdown_and_html_become_published_articles_in_their_categories(tmp_pat
     write(tmp_path, "headed.md", "# A heading\n\ntext")
     write(tmp_path, "ignored.txt", "nothing")
 
-    assert import_(tmp_path) == "4 added, 0 changed, 0 failed\n"
+    assert import_(tmp_path) == "4 added, 0 changed, 0 as they were, 0 failed\n"
 
     articles = {article.title: article for article in Article.objects.published().select_related("category", "author")}
     assert {title: article.category.name for title, article in articles.items()} == {
@@ -67,7 +67,7 @@ def test_what_is_taken_out_is_named_and_files_that_cannot_be_read_stop_no_other(
     assert lines[0] == "a.html: taken out: <script>"
     assert lines[1].startswith("b.md: ")
     assert lines[2].startswith("c.md: ")
-    assert lines[3] == "1 added, 0 changed, 2 failed"
+    assert lines[3] == "1 added, 0 changed, 0 as they were, 2 failed"
 
 
 def test_the_same_folder_again_changes_its_articles_and_makes_none(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_the_same_folder_again_changes_its_articles_and_makes_none(tmp_path: Pat
     import_(tmp_path)
     write(tmp_path, "a.md", "# A\n\nnew")
 
-    assert import_(tmp_path) == "0 added, 1 changed, 0 failed\n"
+    assert import_(tmp_path) == "0 added, 1 changed, 0 as they were, 0 failed\n"
 
     article = Article.objects.get()
     assert (article.text, article.number) == ("new", 2)
@@ -154,6 +154,21 @@ def test_what_is_exported_is_imported_as_it_was(kind: str, tmp_path: Path) -> No
     assert not Article.objects.get(pk=draft.pk).is_published
     if kind == "html":
         assert [text.split("<img")[0] for text in contents] == [text.split("<img")[0] for text in _contents()]
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_what_was_not_edited_stays_as_it_was_and_no_draft_is_published(kind: str, tmp_path: Path) -> None:
+    category = CategoryFactory(catalog__name="Help")
+    content = f'<p>Text <em>here</em> <img src="{ArticleImageFactory().path}" alt="p"></p>'
+    ArticleFactory(category=category, content=content)
+    drafted = ArticleFactory(category=category, title="Published")
+    drafted.edit(ACTOR, title="Draft")
+    call_command("export_articles", "Help", str(tmp_path), "--format", kind, stdout=StringIO())
+
+    assert import_(tmp_path) == "0 added, 0 changed, 2 as they were, 0 failed\n"
+
+    drafted.refresh_from_db()
+    assert (drafted.title, drafted.newest.title) == ("Published", "Draft")
 
 
 def _contents() -> list[str]:

@@ -81,6 +81,41 @@ def test_an_earlier_version_is_restored_as_a_new_draft() -> None:
         article.restore(ACTOR, 9)
 
 
+def written_in_bulk(**values: Any) -> Article:
+    """Without a version, as a script would leave it."""
+    category = CategoryFactory()
+    article = Article(
+        category=category,
+        catalog=category.catalog,
+        language="simple",
+        title="Bulk",
+        content="<p>b</p>",
+        text="b",
+        **values,
+    )
+    Article.objects.bulk_create([article])
+    article.refresh_from_db()
+    return article
+
+
+def test_an_article_that_was_written_in_bulk_keeps_what_it_said_when_it_is_edited() -> None:
+    article = written_in_bulk(is_published=True, published_number=1)
+
+    article.edit(ACTOR, title="Edited")
+
+    assert list(article.versions.order_by("number").values_list("number", "title")) == [(1, "Bulk"), (2, "Edited")]
+
+
+def test_an_article_that_was_written_in_bulk_is_published_withdrawn_and_restored() -> None:
+    article = written_in_bulk()
+
+    article.publish(ACTOR)
+    article.unpublish(ACTOR)
+    article.restore(ACTOR, 1)
+
+    assert (article.newest.number, article.newest.content) == (2, "<p>b</p>")
+
+
 def test_a_withdrawn_article_is_a_draft_again() -> None:
     article = ArticleFactory(title="Before")
     article.edit(ACTOR, title="After")

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from knowledgebase import tasks
-from knowledgebase.generating import fill, vocabulary
+from knowledgebase.bulk import fill, vocabulary
 from knowledgebase.models import Article, Catalog, Term
 from knowledgebase.search import find, ranking
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
@@ -51,7 +51,7 @@ def is_narrowed(catalog: Catalog, text: str, capture: Any) -> list[bool]:
     """Of each statement: whether it ranks candidates only. The first one finds what has no common word."""
     with capture() as captured:
         find(catalog.pk, text)
-    return ["peaks @@" in query["sql"] for query in captured.captured_queries]
+    return ["'::tsquery" in query["sql"] for query in captured.captured_queries]
 
 
 @pytest.fixture
@@ -93,6 +93,25 @@ def test_a_word_that_is_not_wanted_makes_no_page_shorter_than_it_must_be(common:
 
     assert hits is not None
     assert len(hits) == min(count, 50)
+
+
+def test_articles_with_several_words_of_one_beginning_in_their_title_are_candidates() -> None:
+    word = ranking.Frequency(beginning="=orde")
+
+    word.add("=order", 1000, [20, 10], [50, 300])
+    word.add("^orde", 1100, [17, 16], [20, 30])
+
+    assert word.best(10) == "('20=orde':* | '16^orde')"
+    assert word.articles == 1000
+
+
+@pytest.mark.parametrize(("title", "is_marked"), [("Order orders", True), ("Order other", False), ("Or or", False)])
+def test_several_words_of_one_beginning_in_a_title_stand_out(title: str, is_marked: bool, db: None) -> None:
+    article = ArticleFactory(title=title, content="<p>ordering ordered</p>")
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT peaks @@ '16^orde'::tsquery FROM knowledgebase_article WHERE id = %s", [article.pk])
+        assert cursor.fetchone() == (is_marked,)
 
 
 # Counting

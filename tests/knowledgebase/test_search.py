@@ -171,6 +171,14 @@ def test_a_language_knows_the_forms_of_its_words(language: str, text: str, is_fo
     assert bool(titles(category, text)) is is_found
 
 
+@pytest.mark.parametrize("text", ["order -cancelling", "-cancelling order", 'order -"cancelling it"'])
+def test_what_is_not_wanted_is_so_in_all_its_forms(text: str) -> None:
+    category = CategoryFactory(catalog__language="english")
+    article(category, "Orders", "How to cancel it")
+
+    assert titles(category, text) == []
+
+
 def test_another_language_makes_the_index_anew() -> None:
     category = CategoryFactory()
     article(category, "Paying", "All invoices")
@@ -252,6 +260,12 @@ def test_a_phrase_of_a_language_is_marked_in_all_its_forms() -> None:
     article(category, "T", "Cancelled installations")
 
     assert highlight(category, "cancel installing") == "<em>Cancelled</em> <em>installations</em>"
+
+
+def test_a_phrase_is_marked_where_its_words_are_next_to_each_other(category: Category) -> None:
+    article(category, "T", "A number, and your tax – Number. E-mails")
+
+    assert highlight(category, '"tax number" e-mail') == "A number, and your <em>tax – Number</em>. <em>E-mails</em>"
 
 
 def test_a_word_that_only_begins_like_another_is_not_marked_for_it() -> None:

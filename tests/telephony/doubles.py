@@ -7,7 +7,10 @@ from telephony.switch.base import Channel, Event
 
 
 class RecordingSwitch:
-    """`told`: the commands in order. `refusals`: command -> the error it is answered with."""
+    """`told`: the commands in order; the cause of a hang-up where it is not the usual one.
+
+    `refusals`: command -> the error it is answered with.
+    """
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
@@ -41,7 +44,7 @@ class RecordingSwitch:
         self._take("stop_music", channel_id)
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
-        self._take("hang_up", channel_id)
+        self._take("hang_up", channel_id, *([] if cause == 16 else [cause]))
 
     def channels(self) -> list[Channel]:
         return self.listed

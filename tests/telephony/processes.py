@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import redis
 from django.conf import settings
 from django.db import OperationalError
 from django.db import connection as database
@@ -85,6 +86,11 @@ class Service:
         self.former.append(self.ari.pbx)
         self.ari.kill()
 
+    def has_worked(self) -> bool:
+        """No task waits, and no worker has one."""
+        with redis.Redis.from_url(self.stores.redis_url) as broker:
+            return not broker.llen("cc:calls") and not broker.hlen("cc:unacked")
+
     # What the switch was asked for, and what it has
 
     @property
@@ -109,7 +115,7 @@ class Service:
     def hang_up(self, number: int, pks: list[int]) -> None:
         """The far end of these calls' legs with this number puts the phone down: 1 the agent's, 2 the customer's."""
         for pk in pks:
-            self.ari.pbx.far_end_hangs_up(f"cc-{pk}-{number}")
+            self.ari.pbx.far_end_hangs_up(f"callcentre-{pk}-{number}")
 
 
 def some_agents(count: int) -> list[Agent]:

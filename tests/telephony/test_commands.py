@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from callcentre.errors import Conflict, ErrorCode, Invalid
@@ -36,7 +37,7 @@ def talking(agent: Agent, switch: RecordingSwitch) -> Connection:
 
 
 def channel(connection: Connection, number: int) -> str:
-    return f"cc-{connection.pk}-{number}"
+    return f"callcentre-{connection.pk}-{number}"
 
 
 def fresh(connection: Connection) -> Connection:
@@ -59,7 +60,7 @@ def test_a_call_is_put_on_hold_and_resumed(talking: Connection, switch: Recordin
     commands.ask(ACTOR, fresh(talking), "resume")
     carry_out_all()
 
-    bridge, agent, customer = f"cc-{talking.pk}", channel(talking, 1), channel(talking, 2)
+    bridge, agent, customer = f"callcentre-{talking.pk}", channel(talking, 1), channel(talking, 2)
     assert switch.told == [
         ("part", bridge),
         ("play_music", customer, "default"),
@@ -96,7 +97,7 @@ def test_a_call_is_handed_on_to_a_number(talking: Connection, switch: RecordingS
     handling.handle(Ended(channel(talking, 1), timezone.now(), 16))
     handling.handle(Up(channel(talking, 3), timezone.now()))
 
-    bridge, agent, customer, target = f"cc-{talking.pk}", *(channel(talking, n) for n in (1, 2, 3))
+    bridge, agent, customer, target = f"callcentre-{talking.pk}", *(channel(talking, n) for n in (1, 2, 3))
     assert told == [
         ("hang_up", agent),
         ("part", bridge),
@@ -134,7 +135,7 @@ def test_a_transfer_that_reaches_nobody_ends_the_call(talking: Connection, switc
 
     over = fresh(talking)
     assert (over.disposition, over.hung_up_by, over.cause) == ("ANSWERED", "system", 17)
-    assert switch.told[-2:] == [("hang_up", channel(talking, 2)), ("part", f"cc-{talking.pk}")]
+    assert switch.told[-2:] == [("hang_up", channel(talking, 2), 17), ("part", f"callcentre-{talking.pk}")]
     assert kinds() == {"anna": "free", "piotr": "free"}
 
 
@@ -243,3 +244,33 @@ def test_a_command_is_carried_out_once(talking: Connection, switch: RecordingSwi
         commands.carry_out(command.pk, talking.pk)
 
     assert len(switch.told) == 2
+
+
+def test_a_command_that_fails_is_done_with_and_says_so(
+    talking: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(*args: Any) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setitem(commands._VERBS, "hold", stumble)
+    failing = commands.ask(ACTOR, talking, "hold")
+    commands.ask(ACTOR, talking, "hang_up")
+    carry_out_all()
+
+    failing.refresh_from_db()
+    assert (failing.error, commands.outstanding()) == ("The service failed: ValueError.", [])
+    assert fresh(talking).state == "ended"
+
+
+def test_a_command_waits_for_a_database_that_is_away(
+    talking: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*args: Any) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setitem(commands._VERBS, "hold", lose)
+    waiting = commands.ask(ACTOR, talking, "hold")
+
+    with pytest.raises(OperationalError):
+        carry_out_all()
+    assert commands.outstanding() == [(waiting.pk, talking.pk)]

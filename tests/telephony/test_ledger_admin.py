@@ -9,7 +9,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from telephony.listener import HEARS, LOCK_SPACE
+from telephony.leading import HEARS, LOCK_SPACE
 from telephony.models import AgentSession, AgentState, Pause
 from tests.backoffice import messages_of, staff, superuser
 from tests.conftest import ACTOR

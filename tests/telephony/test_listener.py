@@ -5,13 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.test import Client
+from django.utils import timezone
 
+from telephony.calls import legs
 from telephony.crew import Crew
-from telephony.listener import Leadership
+from telephony.leading import Leadership
 from telephony.models import Connection
-from tests.telephony.factories import ConnectionFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.telephony.processes import wait_for
 
 PATIENCE_SECONDS = 30.0
@@ -80,6 +83,8 @@ def test_one_leads_until_its_connection_is_gone() -> None:
 def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
     ConnectionFactory(talking=True)
     ConnectionFactory(talking=True, state=Connection.State.QUEUED)
+    ConnectionFactory.create_batch(2, waiting=True, queue=QueueFactory(name="Hotline"))
+    AgentFactory().log_in(ACTOR)
     before = value(client, "callcentre_listener_up"), value(client, "callcentre_switch_heard")
     with Leadership() as leadership:
         leadership.is_won()
@@ -90,7 +95,34 @@ def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
 
     assert (before, leading, deaf) == ((0, 0), (1, 1), 0)
     assert value(client, 'callcentre_open_calls{state="talking"}') == 1
+    assert value(client, 'callcentre_waiting_callers{queue="Hotline"}') == 2
+    assert value(client, 'callcentre_longest_wait_seconds{queue="Hotline"}') >= 300
+    assert value(client, 'callcentre_agents{state="free"}') == 1
     assert value(client, "callcentre_queued_call_oldest_seconds") >= 300
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_operators_see_when_a_listener_has_stopped_looking_round(client: Client) -> None:
+    name = "callcentre_listener_silent_seconds"
+    with Leadership() as leadership:
+        leadership.is_won()
+        before = value(client, name)
+        wait_for(lambda: value(client, name) > before)
+    assert name not in client.get("/metrics").content.decode()
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_calls_that_are_over_are_counted_by_their_result(client: Client) -> None:
+    call = ConnectionFactory(talking=True)
+    name = 'callcentre_calls_total{direction="OUTBOUND",disposition="ANSWERED"}'
+    before = value(client, name) if name in client.get("/metrics").content.decode() else 0
+    with transaction.atomic():
+        locked = legs.lock(call.pk)
+        assert locked
+        for _ in range(2):
+            legs.end(locked, timezone.now(), "ANSWERED", cause=16, hung_up_by="agent")
+
+    assert value(client, name) == before + 1
 
 
 def a_subscriber(topic: str) -> tuple[threading.Event, threading.Event, Callable[[], Any]]:
@@ -140,7 +172,7 @@ def test_a_nudge_without_redis_costs_nothing(
             asked.append(1)
             raise redis.ConnectionError
 
-    monkeypatch.setattr(nudge, "_client", Away)
+    monkeypatch.setattr(nudge, "client", Away)
     monkeypatch.setattr(nudge, "_paused_until", 0.0)
     with django_capture_on_commit_callbacks(execute=True):
         nudge.nudge("tested")

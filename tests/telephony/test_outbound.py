@@ -59,7 +59,7 @@ def happen(connection: Connection, kind: Any, number: int, *args: Any) -> None:
 
 
 def channel(connection: Connection, number: int) -> str:
-    return f"cc-{connection.pk}-{number}"
+    return f"callcentre-{connection.pk}-{number}"
 
 
 def state_of(agent: Agent) -> str:
@@ -119,7 +119,7 @@ def test_when_the_agent_picks_up_the_customer_is_called(
 def test_when_the_customer_picks_up_they_are_joined(dialling: Connection, switch: RecordingSwitch) -> None:
     happen(dialling, Up, 2)
 
-    assert switch.told == [("join", f"cc-{dialling.pk}", channel(dialling, 1), channel(dialling, 2))]
+    assert switch.told == [("join", f"callcentre-{dialling.pk}", channel(dialling, 1), channel(dialling, 2))]
     assert (fresh(dialling).state, fresh(dialling).answered_at is not None) == ("talking", True)
     assert actions(dialling)[2:] == ["CONNECTION_ANSWERED"]
 
@@ -144,7 +144,7 @@ def test_when_one_hangs_up_the_other_is_hung_up_too(
     happen(talking, Ended, first, 16)
 
     over = fresh(talking)
-    assert switch.told == [("hang_up", channel(talking, 3 - first)), ("part", f"cc-{talking.pk}")]
+    assert switch.told == [("hang_up", channel(talking, 3 - first)), ("part", f"callcentre-{talking.pk}")]
     assert (over.state, over.disposition, over.hung_up_by, over.cause) == ("ended", "ANSWERED", party, 16)
     assert state_of(agent) == "free"
     assert actions(talking).count("CONNECTION_ENDED") == 1
@@ -170,7 +170,9 @@ def test_what_becomes_of_a_customers_phone_is_told_by_the_cause(
 
     over = fresh(dialling)
     assert (over.disposition, over.cause, over.hung_up_by, over.billsec) == (disposition, cause, party, 0)
-    assert switch.told == [("hang_up", channel(dialling, 1))]
+    # Whom the system lets go hears why.
+    told = ("hang_up", channel(dialling, 1), *([cause] if party == "system" and cause else []))
+    assert switch.told == [told]
     assert state_of(Agent.objects.get()) == "free"
 
 
@@ -204,7 +206,7 @@ def test_a_number_that_the_switch_refuses_fails_the_call_with_its_cause(
     happen(placed, Up, 1)
 
     assert (fresh(placed).disposition, fresh(placed).cause) == ("FAILED", 3)
-    assert ("hang_up", channel(placed, 1)) in switch.told
+    assert ("hang_up", channel(placed, 1), 3) in switch.told
 
 
 def test_a_switch_that_does_not_answer_leaves_the_leg_to_be_looked_up(
@@ -270,6 +272,32 @@ def test_a_call_that_could_not_be_placed_in_time_has_failed(
     assert (switch.told, fresh(asked).disposition, fresh(asked).hung_up_by) == ([], "FAILED", "system")
     assert actions(asked) == ["CONNECTION_ENDED"]
     assert state_of(agent) == "free"
+
+
+def test_a_call_is_kept_while_nobody_hears_the_switch(asked: Connection) -> None:
+    placing.place(asked.pk)
+
+    assert (fresh(asked).state, placing.queued(), Leg.objects.count()) == ("queued", [asked.pk], 0)
+
+
+def test_a_call_that_nobody_would_have_heard_of_says_so(asked: Connection) -> None:
+    Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
+
+    placing.place(asked.pk)
+
+    assert (fresh(asked).disposition, fresh(asked).cause) == ("FAILED", placing.OUT_OF_ORDER)
+
+
+@pytest.mark.parametrize(("limit", "cause"), [(1, placing.NO_CIRCUIT), (0, placing.TEMPORARY_FAILURE)])
+def test_a_call_that_found_no_line_in_time_says_so(
+    limit: int, cause: int, asked: Connection, switch: RecordingSwitch, settings: Any
+) -> None:
+    settings.TRUNK_LIMIT = limit
+    Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
+
+    placing.place(asked.pk)
+
+    assert (fresh(asked).disposition, fresh(asked).cause) == ("FAILED", cause)
 
 
 def test_no_more_calls_are_placed_than_the_trunk_has_lines(

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import translation
 
-from telephony.models import Queue
+from telephony.models import Agent, EvaluationCriterion, Pause, Queue, Topic, TopicField, TopicGroup
 from tests.backoffice import errors_of, messages_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OpeningHoursFactory, QueueFactory
@@ -130,3 +131,20 @@ def test_who_may_only_look_cannot_edit_a_queue() -> None:
 
     assert "Hotline" in client.page(page_of(queue))
     assert client.post(page_of(queue), {"name": "Other"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (Agent, "aktywny"),
+        (Queue, "aktywna"),
+        (Pause, "aktywna"),
+        (TopicGroup, "aktywna"),
+        (Topic, "aktywny"),
+        (TopicField, "aktywne"),
+        (EvaluationCriterion, "aktywne"),
+    ],
+)
+def test_what_is_active_agrees_in_gender_in_polish(model: Any, expected: str) -> None:
+    with translation.override("pl"):
+        assert str(model._meta.get_field("is_active").verbose_name) == expected

@@ -13,6 +13,7 @@ from django.utils import timezone
 from telephony import recordings
 from telephony.models import Recording, Transcription
 from telephony.models.recording import DELAYS
+from telephony.switch.base import SwitchError, SwitchUnreachable
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory
 from tests.telephony.sound import RecorderSwitch, wav
@@ -270,3 +271,82 @@ def test_of_many_workers_that_fetch_at_once_one_does(switch: Any) -> None:
 
     assert state_of(recording) == (State.READY, 1)
     assert len(events()) == 1
+
+
+def left(recording: Recording) -> bool:
+    """Whether the switch need not be asked any more."""
+    recording.refresh_from_db()
+    return recording.leaves_switch_at is None
+
+
+def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = RecordingFactory(fetching=True)
+    switch.recordings[recording.name] = wav(1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(switch, "remove_recording", unreachable)
+        recordings.fetch(recording.pk)
+        recordings.clear_switch(timezone.now())
+        kept = state_of(recording)[0], left(recording)
+
+    recordings.clear_switch(timezone.now())
+    early = left(recording)
+    recordings.clear_switch(timezone.now() + recordings.AGAIN_AFTER)
+
+    assert kept == (State.READY, False)
+    assert (early, left(recording), switch.removed) == (False, True, [recording.name])
+
+
+def test_a_copy_that_could_not_be_fetched_leaves_the_switch_when_its_time_has_passed(
+    switch: Any, settings: Any
+) -> None:
+    recording = RecordingFactory(fetching=True, attempts=len(DELAYS))
+    switch.recordings[recording.name] = b"no sound"
+    recordings.fetch(recording.pk)
+    recordings.clear_switch(timezone.now())
+    before = state_of(recording)[0], switch.removed[:]
+
+    recordings.clear_switch(timezone.now() + settings.RECORDING_RETENTION)
+
+    assert before == (State.FAILED, [])
+    assert (switch.removed, left(recording)) == ([recording.name], True)
+
+
+def test_a_copy_that_is_fetched_again_stays_for_that(switch: Any, settings: Any) -> None:
+    recording = RecordingFactory(state=State.FAILED, leaves_switch_at=timezone.now())
+    recording.fetch_again(ACTOR)
+    recordings.clear_switch(timezone.now() + settings.RECORDING_RETENTION)
+
+    assert switch.removed == []
+
+
+def test_a_removal_that_the_switch_refuses_is_tried_again_later_and_holds_up_no_other(
+    switch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = RecordingFactory(ready=True, leaves_switch_at=timezone.now() - timedelta(seconds=1))
+    other = RecordingFactory(ready=True, leaves_switch_at=timezone.now())
+    real = switch.remove_recording
+
+    def remove(self: Any, name: str) -> None:
+        if name == refused.name:
+            raise SwitchError("500")
+        real(self, name)
+
+    monkeypatch.setattr(switch, "remove_recording", remove)
+    recordings.clear_switch(timezone.now())
+
+    assert (left(other), left(refused)) == (True, False)
+    assert refused.leaves_switch_at > timezone.now()
+
+
+def test_a_folder_is_not_ours_to_clear(switch: Any, settings: Any, tmp_path: Path) -> None:
+    settings.RECORDINGS_FOLDER = str(tmp_path)
+    recording = RecordingFactory(fetching=True)
+    (tmp_path / f"{recording.name}.wav").write_bytes(wav(1000))
+    recordings.fetch(recording.pk)
+    recordings.clear_switch(timezone.now())
+
+    assert (state_of(recording)[0], left(recording), switch.removed) == (State.READY, True, [])
+
+
+def unreachable(self: Any, name: str) -> None:
+    raise SwitchUnreachable("connection refused")

@@ -1,13 +1,15 @@
 """Rows against channels: what nobody told, what nobody said."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from telephony.calls import handling, placing, resync
+from telephony.calls import distributing, handling, placing, resync
+from telephony.channels import connection_of
 from telephony.models import Agent, Connection, Leg
-from telephony.switch.base import Channel, Up
+from telephony.switch.base import Channel, Ringing, Up
 from tests.conftest import ACTOR
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
@@ -22,7 +24,7 @@ def dialling(switch: RecordingSwitch) -> Connection:
     agent.log_in(ACTOR)
     connection = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
     placing.place(connection.pk)
-    handling.handle(Up(f"cc-{connection.pk}-1", timezone.now()))
+    handling.handle(Up(f"callcentre-{connection.pk}-1", timezone.now()))
     Leg.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
     switch.told.clear()
     return connection
@@ -36,7 +38,7 @@ def look(switch: RecordingSwitch, times: int = 2) -> None:
 
 
 def channels(connection: Connection, *numbers: int, up: bool = True) -> list[Channel]:
-    return [Channel(f"cc-{connection.pk}-{number}", up) for number in numbers]
+    return [Channel(f"callcentre-{connection.pk}-{number}", up) for number in numbers]
 
 
 def fresh(connection: Connection) -> Connection:
@@ -72,7 +74,7 @@ def test_a_leg_that_stays_missing_is_over_and_never_asked_for_again(
 
     over = fresh(dialling)
     assert (over.disposition, over.hung_up_by) == ("FAILED", "system")
-    assert switch.told == [("hang_up", f"cc-{dialling.pk}-1")]
+    assert switch.told == [("hang_up", f"callcentre-{dialling.pk}-1")]
 
 
 def test_a_leg_that_was_just_asked_for_is_waited_for(dialling: Connection, switch: RecordingSwitch) -> None:
@@ -92,11 +94,11 @@ def test_a_call_that_is_gone_as_a_whole_was_ended_by_nobody(dialling: Connection
 
 
 def test_channels_of_calls_that_are_over_are_hung_up(switch: RecordingSwitch) -> None:
-    leg = LegFactory(channel_id="cc-77-1", state="ended", ended_at=timezone.now())
+    leg = LegFactory(channel_id="callcentre-77-1", state="ended", ended_at=timezone.now())
     switch.listed = [Channel(leg.channel_id, is_up=True), Channel("1416225570.341", is_up=True)]
     look(switch, times=1)
 
-    assert switch.told == [("hang_up", "cc-77-1")]
+    assert switch.told == [("hang_up", "callcentre-77-1")]
 
 
 def test_a_wish_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSwitch) -> None:
@@ -104,11 +106,11 @@ def test_a_wish_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSw
     switch.listed = channels(dialling, 1, 2)
     look(switch, times=1)
 
-    assert switch.told == [("hang_up", f"cc-{dialling.pk}-{number}") for number in (1, 2)]
+    assert switch.told == [("hang_up", f"callcentre-{dialling.pk}-{number}") for number in (1, 2)]
 
 
 def test_those_who_talk_are_joined_again(dialling: Connection, switch: RecordingSwitch) -> None:
-    handling.handle(Up(f"cc-{dialling.pk}-2", timezone.now()))
+    handling.handle(Up(f"callcentre-{dialling.pk}-2", timezone.now()))
     joined = switch.told[-1]
     switch.told.clear()
     for pk in resync.established():
@@ -150,3 +152,70 @@ def test_legs_whose_news_is_overdue_are_a_reason_to_look(dialling: Connection) -
 
     Leg.objects.update(hangup_asked_at=now - timedelta(seconds=30))
     assert resync.is_overdue(now)
+
+
+def test_a_phone_that_rings_unheard_is_seen_to_ring(dialling: Connection, switch: RecordingSwitch) -> None:
+    switch.listed = [*channels(dialling, 1), Channel(f"callcentre-{dialling.pk}-2", is_up=False, is_ringing=True)]
+    look(switch)
+
+    assert (fresh(dialling).state, switch.told) == ("dialling", [])
+    assert Leg.objects.get(channel_id=f"callcentre-{dialling.pk}-2").state == "ringing"
+
+
+def test_a_lost_leg_has_no_cause_as_its_connection_has_none(dialling: Connection, switch: RecordingSwitch) -> None:
+    switch.listed = channels(dialling, 1)
+    look(switch)
+
+    lost = Leg.objects.get(channel_id=f"callcentre-{dialling.pk}-2")
+    assert (lost.state, lost.cause, fresh(dialling).cause) == ("ended", None, None)
+
+
+def test_a_phone_that_rang_and_was_lost_was_not_answered(
+    dialling: Connection, switch: RecordingSwitch, settings: Any
+) -> None:
+    start = timezone.now() - timedelta(minutes=10)
+    Connection.objects.update(created_at=start)
+    handling.handle(Ringing(f"callcentre-{dialling.pk}-2", start))
+    switch.listed = channels(dialling, 1)
+    look(switch)
+
+    # However late that is found out, it rang no longer than it was to.
+    assert (fresh(dialling).disposition, fresh(dialling).ring_seconds) == ("NO ANSWER", settings.RING_SECONDS)
+
+
+@pytest.mark.parametrize(("rang", "outcome"), [(True, "not_answered"), (False, "failed")])
+def test_an_agents_phone_that_was_lost_rang_in_vain_if_it_rang(
+    rang: bool, outcome: str, switch: RecordingSwitch
+) -> None:
+    agent: Agent = AgentFactory(number="101")
+    agent.log_in(ACTOR)
+    call = ConnectionFactory(waiting=True, queue__members=[agent])
+    caller = LegFactory(connection=call)
+    distributing.distribute(timezone.now())
+    leg = call.legs.get(role="agent")
+    Leg.objects.filter(pk=leg.pk).update(asked_at=timezone.now() - timedelta(minutes=1))
+    if rang:
+        handling.handle(Ringing(leg.channel_id, timezone.now()))
+    switch.listed = [Channel(caller.channel_id, is_up=True)]
+    look(switch)
+
+    assert [offer.outcome for offer in call.offers.all()] == [outcome]
+
+
+def test_channels_of_another_installation_on_the_same_switch_are_left_alone(switch: RecordingSwitch) -> None:
+    names = ["callcentre-77-1", "callcentre2-77-1", "callcentre-2-77-1", "callcentre-77", "othercallcentre-77-1"]
+    switch.listed = [Channel(name, is_up=True) for name in names]
+    look(switch, times=1)
+
+    assert switch.told == [("hang_up", "callcentre-77-1")]
+
+
+def test_an_installation_of_another_name_has_channels_of_another_name(switch: RecordingSwitch, settings: Any) -> None:
+    settings.ARI_APP = "support"
+    AgentFactory(number="101")
+    connection = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+    placing.place(connection.pk)
+
+    assert [told[1] for told in switch.told] == [f"support-{connection.pk}-1"]
+    assert connection_of(f"support-{connection.pk}-1") == connection.pk
+    assert connection_of(f"callcentre-{connection.pk}-1") is None

@@ -11,11 +11,11 @@ from tests.telephony.factories import (
     AgentFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
-    OfferFactory,
     QueueFactory,
     TopicFactory,
     TopicFieldFactory,
     TopicGroupFactory,
+    TransferFactory,
 )
 
 pytestmark = pytest.mark.django_db
@@ -240,7 +240,7 @@ def test_a_topic_of_a_queue_that_the_call_was_not_in_is_refused(api: ApiClient, 
 
 def test_a_call_that_was_handed_on_may_be_about_a_topic_of_its_first_queue(api: ApiClient, queue: Queue) -> None:
     call = ConnectionFactory(inbound=True)
-    OfferFactory(connection=call, queue=queue)
+    TransferFactory(connection=call, from_queue=queue, queue=call.queue, number="")
 
     response = api.post(
         "/api/connections/topic", {"connection_id": call.uid, "topic_id": TopicFactory(group__queue=queue).pk}

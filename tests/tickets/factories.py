@@ -1,8 +1,41 @@
 """Factories of the tickets app: each makes a row that is right by itself; traits name states."""
 
-import factory
+from datetime import time, timedelta
+from hashlib import sha256
 
-from tickets.models import Customer, CustomField, Ticket, TicketQueue, TicketStatus
+import factory
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from callcentre.phone import normalise
+from tests.telephony.factories import AgentFactory, QueueFactory
+from tickets.models import (
+    AcknowledgedAddress,
+    CannedReply,
+    Chat,
+    ChatMessage,
+    Company,
+    Customer,
+    CustomerChange,
+    CustomerNote,
+    CustomerNumber,
+    CustomField,
+    Dispatch,
+    Marketplace,
+    Message,
+    Rating,
+    ReceivedMail,
+    StoredFile,
+    Ticket,
+    TicketCategory,
+    TicketChange,
+    TicketCount,
+    TicketQueue,
+    TicketQueueHours,
+    TicketStatus,
+    TicketSubstatus,
+)
 
 
 class TicketQueueFactory(factory.django.DjangoModelFactory[TicketQueue]):
@@ -11,12 +44,75 @@ class TicketQueueFactory(factory.django.DjangoModelFactory[TicketQueue]):
 
     name = factory.Sequence(lambda n: f"Ticket queue {n}")
 
+    class Params:
+        with_mailbox = factory.Trait(
+            imap_host="imap.callcentre.example", imap_user="support", imap_password="of the mailbox"
+        )
+        polled = factory.Trait(with_mailbox=True, polled_at=factory.LazyFunction(timezone.now))
+
+
+class TicketQueueHoursFactory(factory.django.DjangoModelFactory[TicketQueueHours]):
+    class Meta:
+        model = TicketQueueHours
+
+    queue = factory.SubFactory(TicketQueueFactory)
+    weekday = 1
+    opens_at = time(8)
+    closes_at = time(16)
+
+
+class CompanyFactory(factory.django.DjangoModelFactory[Company]):
+    class Meta:
+        model = Company
+
+    name = factory.Sequence(lambda n: f"Company {n}")
+
 
 class CustomerFactory(factory.django.DjangoModelFactory[Customer]):
+    """`phone_numbers`: in any spelling."""
+
     class Meta:
         model = Customer
+        skip_postgeneration_save = True
 
     surname = factory.Sequence(lambda n: f"Customer {n}")
+
+    class Params:
+        of_company = factory.Trait(company=factory.SubFactory(CompanyFactory))
+
+    @factory.post_generation
+    def phone_numbers(self, create, extracted, **kwargs):
+        for phone_number in extracted or ():
+            CustomerNumberFactory(customer=self, phone_number=phone_number)
+
+
+class CustomerNumberFactory(factory.django.DjangoModelFactory[CustomerNumber]):
+    class Meta:
+        model = CustomerNumber
+
+    customer = factory.SubFactory(CustomerFactory)
+    phone_number = factory.Sequence(lambda n: f"+48 22 {n:07}")
+    number = factory.LazyAttribute(lambda row: normalise(row.phone_number))
+
+
+class CustomerNoteFactory(factory.django.DjangoModelFactory[CustomerNote]):
+    class Meta:
+        model = CustomerNote
+
+    customer = factory.SubFactory(CustomerFactory)
+    author_name = "Anna Nowak"
+    message = "Prefers to be called in the morning."
+
+
+class CustomerChangeFactory(factory.django.DjangoModelFactory[CustomerChange]):
+    class Meta:
+        model = CustomerChange
+
+    customer = factory.SubFactory(CustomerFactory)
+    actor_kind = "user"
+    actor_name = "tester"
+    action = "edit"
+    changes = {"surname": ["Nowak", "Kowalska"]}
 
 
 class CustomFieldFactory(factory.django.DjangoModelFactory[CustomField]):
@@ -25,6 +121,33 @@ class CustomFieldFactory(factory.django.DjangoModelFactory[CustomField]):
 
     owner = CustomField.Owner.TICKET
     name = factory.Sequence(lambda n: f"field_{n}")
+
+    class Params:
+        of_customers = factory.Trait(owner=CustomField.Owner.CUSTOMER)
+        choice = factory.Trait(type=CustomField.Type.CHOICE, options=["low", "high"])
+
+
+class TicketStatusFactory(factory.django.DjangoModelFactory[TicketStatus]):
+    class Meta:
+        model = TicketStatus
+
+    name = factory.Sequence(lambda n: f"Status {n}")
+    kind = TicketStatus.Kind.IN_PROGRESS
+
+
+class TicketSubstatusFactory(factory.django.DjangoModelFactory[TicketSubstatus]):
+    class Meta:
+        model = TicketSubstatus
+
+    status = factory.SubFactory(TicketStatusFactory)
+    name = factory.Sequence(lambda n: f"Sub-status {n}")
+
+
+class TicketCategoryFactory(factory.django.DjangoModelFactory[TicketCategory]):
+    class Meta:
+        model = TicketCategory
+
+    name = factory.Sequence(lambda n: f"Category {n}")
 
 
 class TicketFactory(factory.django.DjangoModelFactory[Ticket]):
@@ -36,3 +159,177 @@ class TicketFactory(factory.django.DjangoModelFactory[Ticket]):
     sender = "jan@client.example"
     queue = factory.SubFactory(TicketQueueFactory)
     status = factory.LazyFunction(lambda: TicketStatus.objects.get(kind="new"))
+
+    class Params:
+        of_customer = factory.Trait(customer=factory.SubFactory(CustomerFactory))
+        assigned = factory.Trait(agent=factory.SubFactory(AgentFactory))
+        closed = factory.Trait(
+            status=factory.LazyFunction(lambda: TicketStatus.objects.get(kind="closed")),
+            closed_at=factory.LazyFunction(timezone.now),
+        )
+        overdue = factory.Trait(
+            response_due_at=factory.LazyFunction(lambda: timezone.now() - timedelta(hours=1)),
+            resolution_due_at=factory.LazyFunction(lambda: timezone.now() - timedelta(minutes=30)),
+        )
+
+
+class TicketChangeFactory(factory.django.DjangoModelFactory[TicketChange]):
+    class Meta:
+        model = TicketChange
+
+    ticket = factory.SubFactory(TicketFactory)
+    actor_kind = "user"
+    actor_name = "tester"
+    action = "create"
+
+
+class TicketCountFactory(factory.django.DjangoModelFactory[TicketCount]):
+    class Meta:
+        model = TicketCount
+        django_get_or_create = ("slot",)
+
+    slot = 1
+
+
+class MessageFactory(factory.django.DjangoModelFactory[Message]):
+    class Meta:
+        model = Message
+
+    ticket = factory.SubFactory(TicketFactory)
+    type = Message.Type.MAIL
+    author_name = "Jan Kowal"
+    author_address = "jan@client.example"
+    body = "<p>Where is my parcel?</p>"
+
+    class Params:
+        reply = factory.Trait(
+            type=Message.Type.REPLY,
+            agent=factory.SubFactory(AgentFactory),
+            author_name="Anna Nowak",
+            author_address="",
+            body="<p>It is on its way.</p>",
+        )
+        comment_of_agent = factory.Trait(
+            type=Message.Type.COMMENT,
+            agent=factory.SubFactory(AgentFactory),
+            author_name="Anna Nowak",
+            author_address="",
+            body="",
+            comment="<p>I have asked the carrier.</p>",
+        )
+
+
+class DispatchFactory(factory.django.DjangoModelFactory[Dispatch]):
+    class Meta:
+        model = Dispatch
+
+    message = factory.SubFactory(MessageFactory, reply=True)
+    recipients = ["jan@client.example"]
+    header_id = factory.Sequence(lambda n: f"{n}.message@callcentre.example")
+    next_attempt_at = factory.LazyFunction(timezone.now)
+
+    class Params:
+        sent = factory.Trait(
+            state=Dispatch.State.SENT,
+            next_attempt_at=None,
+            attempt_count=1,
+            sent_at=factory.LazyFunction(timezone.now),
+        )
+        failed = factory.Trait(
+            state=Dispatch.State.FAILED,
+            next_attempt_at=None,
+            attempt_count=1,
+            error="550 mailbox unavailable",
+        )
+        unknown = factory.Trait(
+            failed=True,
+            is_unknown=True,
+            begun_at=factory.LazyFunction(timezone.now),
+            error="outcome unknown",
+        )
+
+
+class ReceivedMailFactory(factory.django.DjangoModelFactory[ReceivedMail]):
+    class Meta:
+        model = ReceivedMail
+
+    sha256 = factory.Sequence(lambda n: f"{n:064x}")
+    sender = "jan@client.example"
+    subject = factory.Sequence(lambda n: f"Mail {n}")
+    path = factory.LazyAttribute(lambda mail: f"files/2026/01/01/{mail.sha256}")
+    size = 1000
+
+    class Params:
+        quarantined = factory.Trait(outcome=ReceivedMail.Outcome.QUARANTINED, reason="a bounce of no mail of ours")
+        stored = factory.Trait(outcome=ReceivedMail.Outcome.STORED, message=factory.SubFactory(MessageFactory))
+
+
+class StoredFileFactory(factory.django.DjangoModelFactory[StoredFile]):
+    """A file whose content is in the storage; temporary, unless it is given a message."""
+
+    class Meta:
+        model = StoredFile
+
+    token = factory.Sequence(lambda n: f"token-{n}")
+    filename = "invoice.pdf"
+    content_type = "application/pdf"
+    size = factory.LazyAttribute(lambda file: len(file.content))
+    sha256 = factory.LazyAttribute(lambda file: sha256(file.content).hexdigest())
+    path = factory.LazyAttribute(lambda file: default_storage.save(f"files/{file.token}", ContentFile(file.content)))
+
+    class Params:
+        content = b"abc"
+        attached = factory.Trait(message=factory.SubFactory(MessageFactory))
+
+
+class CannedReplyFactory(factory.django.DjangoModelFactory[CannedReply]):
+    class Meta:
+        model = CannedReply
+
+    name = factory.Sequence(lambda n: f"Canned reply {n}")
+    body = "<p>Thank you for your patience.</p>"
+
+
+class MarketplaceFactory(factory.django.DjangoModelFactory[Marketplace]):
+    class Meta:
+        model = Marketplace
+
+    source = "marketplace_message"
+    url = "https://marketplace.example/replies"
+
+
+class RatingFactory(factory.django.DjangoModelFactory[Rating]):
+    class Meta:
+        model = Rating
+
+    message = factory.SubFactory(MessageFactory, reply=True)
+    value = 5
+
+
+class ChatFactory(factory.django.DjangoModelFactory[Chat]):
+    class Meta:
+        model = Chat
+
+    client_name = "Jan Kowal"
+    client_email = "jan@client.example"
+    queue = factory.SubFactory(QueueFactory)
+
+    class Params:
+        assigned = factory.Trait(agent=factory.SubFactory(AgentFactory), assigned_at=factory.LazyFunction(timezone.now))
+        closed = factory.Trait(closed_at=factory.LazyFunction(timezone.now))
+
+
+class ChatMessageFactory(factory.django.DjangoModelFactory[ChatMessage]):
+    class Meta:
+        model = ChatMessage
+
+    chat = factory.SubFactory(ChatFactory)
+    body = "Is anybody there?"
+
+
+class AcknowledgedAddressFactory(factory.django.DjangoModelFactory[AcknowledgedAddress]):
+    class Meta:
+        model = AcknowledgedAddress
+
+    address = factory.Sequence(lambda n: f"client-{n}@client.example")
+    acknowledged_at = factory.LazyFunction(timezone.now)

@@ -1,23 +1,44 @@
-import pytest
-from django.core.files.storage import default_storage
+"""Files on their way into messages, and out of them again."""
 
-from tests.conftest import ApiClient
+import io
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from callcentre.actor import SYSTEM, Actor
+from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.models import StoredFile
-from tickets.storing import FOLDER
+from tests.tickets.storage import use_folder
+from tickets import pruning
+from tickets.downloading import response_of
+from tickets.models import ReceivedMail, StoredFile
+from tickets.storing import FOLDER, PIECE, TooLong, clean_name, store
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _own_storage(settings: object, tmp_path: object) -> None:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": backend}  # type: ignore[attr-defined]
+def _own_storage(settings: Any, tmp_path: Path) -> None:
+    use_folder(settings, tmp_path)
 
 
-def upload(api: ApiClient, body: bytes = b"abc", name: str = "a.pdf", **headers: str) -> object:
+def upload(api: ApiClient, body: bytes = b"abc", name: str = "a.pdf", **headers: Any) -> Any:
     return api.post(f"/api/temporary_files?filename={name}", body, content_type="application/octet-stream", **headers)
+
+
+def reply(api: ApiClient, *tokens: str) -> Any:
+    body = {"body": "x", "user_login": AgentFactory().login, "attachments": list(tokens)}
+    return api.post(f"/api/tickets/{TicketFactory().pk}/agent_response", body)
+
+
+def codes(answer: Any) -> list[tuple[int, str | None]]:
+    return [(error["code"], error.get("field")) for error in answer.json()["errors"]]
 
 
 def files_on_disk() -> int:
@@ -36,7 +57,7 @@ def test_a_file_is_uploaded_used_once_and_downloaded(api: ApiClient) -> None:
 
     first = api.post(f"/api/tickets/{ticket.pk}/agent_response", body)
     second = api.post(f"/api/tickets/{ticket.pk}/agent_response", body)
-    download = api.get(f"/api/files/{token}")
+    download: Any = api.get(f"/api/files/{token}")
 
     assert (uploaded.status_code, uploaded.json()) == (201, {"filename": "rechnung Ł.pdf", "token": token, "size": 3})
     assert (first.status_code, second.status_code) == (201, 400)
@@ -46,20 +67,15 @@ def test_a_file_is_uploaded_used_once_and_downloaded(api: ApiClient) -> None:
     assert download["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_file_is_bound_to_its_uploader(api: ApiClient, api_client: object) -> None:
+def test_a_file_is_bound_to_its_uploader(api: ApiClient, api_client: Any) -> None:
     token = upload(api).json()["token"]
     other = api_client("*", login="other")
-    ticket, agent = TicketFactory(), AgentFactory()
 
-    response = other.post(
-        f"/api/tickets/{ticket.pk}/agent_response", {"body": "x", "user_login": agent.login, "attachments": [token]}
-    )
-
-    assert response.json()["errors"][0]["field"] == "attachments.0"
+    assert codes(reply(other, token)) == [(152001, "attachments.0")]
     assert other.get(f"/api/files/{token}").status_code == 404
 
 
-def test_too_large_a_file_is_refused_by_its_length_before_it_is_read(api: ApiClient, settings: object) -> None:
+def test_too_large_a_file_is_refused_by_its_length_before_it_is_read(api: ApiClient, settings: Any) -> None:
     settings.MAX_UPLOAD_MB = 1
 
     response = upload(api, b"x" * (1024 * 1024 + 1))
@@ -92,3 +108,187 @@ def test_html_and_svg_come_as_bytes(api: ApiClient) -> None:
     for name in ("a.html", "a.svg", "a.xhtml", "a.js"):
         token = upload(api, b"<script>alert(1)</script>", name).json()["token"]
         assert api.get(f"/api/files/{token}")["Content-Type"] == "application/octet-stream"
+
+
+class Stream(io.RawIOBase):
+    """So many bytes that nobody has in memory; keeps what it was asked for."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+        self.asked: list[int] = []
+
+    def read(self, size: int = -1, /) -> bytes:
+        self.asked.append(size)
+        given = min(size, self.left)
+        self.left -= given
+        return b"x" * given
+
+
+def test_a_file_is_never_whole_in_memory() -> None:
+    stream = Stream(40 * PIECE + 1)
+
+    stored = store(stream, 100 * PIECE)
+
+    assert set(stream.asked) == {PIECE}
+    assert len(stream.asked) == 42
+    assert default_storage.size(stored.path) == stored.size == 40 * PIECE + 1
+
+
+def test_too_long_a_stream_is_left_off_and_forgotten() -> None:
+    stream = Stream(10**12)
+
+    with pytest.raises(TooLong):
+        store(stream, 10 * PIECE)
+
+    assert (len(stream.asked), files_on_disk()) == (11, 0)
+
+
+def test_an_upload_that_was_cut_short_leaves_nothing(api: ApiClient) -> None:
+    cut: dict[str, Any] = {"CONTENT_LENGTH": "5", "wsgi.input": io.BytesIO(b"abc")}
+
+    response = upload(api, **cut)
+
+    assert codes(response) == [(152005, None)]
+    assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
+
+
+def test_a_file_is_kept_for_a_day(api: ApiClient) -> None:
+    token, other = (upload(api).json()["token"] for _ in range(2))
+    StoredFile.objects.filter(token=token).update(created_at=timezone.now() - timedelta(hours=24, minutes=1))
+
+    assert codes(reply(api, token)) == [(152001, "attachments.0")]
+    assert [api.get(f"/api/files/{each}").status_code for each in (token, other)] == [404, 200]
+    assert pruning.prune() == 1
+    assert list(StoredFile.objects.values_list("token", flat=True)) == [other]
+    assert files_on_disk() == 1
+
+
+def test_what_a_message_uses_is_kept(api: ApiClient) -> None:
+    token = upload(api).json()["token"]
+    reply(api, token)
+    StoredFile.objects.update(created_at=timezone.now() - timedelta(days=400))
+
+    assert pruning.prune() == 0
+    assert api.get(f"/api/files/{token}").status_code == 200
+
+
+def test_a_crash_between_file_and_row_leaves_a_file_that_is_cleared_away(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    class Crash(BaseException):
+        """No handler sees it, as none sees a kill."""
+
+    def crash(**values: Any) -> None:
+        raise Crash
+
+    monkeypatch.setattr(StoredFile.objects, "create", crash)
+    with pytest.raises(Crash):
+        upload(api)
+    assert (StoredFile.objects.count(), files_on_disk()) == (0, 1)
+
+    folder = Path(settings.STORAGES["default"]["OPTIONS"]["location"], FOLDER)
+    today, then = (f"{timezone.now() - timedelta(days=days):%Y/%m/%d}" for days in (0, 3))
+    (folder / then).mkdir(parents=True)
+    for each in (folder / today).iterdir():
+        each.rename(folder / then / each.name)
+
+    assert (pruning.prune(), files_on_disk()) == (1, 0)
+
+
+def test_files_that_have_a_row_are_no_orphans() -> None:
+    with time_machine.travel(timezone.now() - timedelta(days=3)):
+        attached, raw, orphan = (store(io.BytesIO(b"x"), 10) for _ in range(3))
+    values = {"filename": "a", "content_type": "b", "size": 1, "sha256": ""}
+    StoredFile.objects.create(token=attached.token, path=attached.path, **values)
+    mail = default_storage.save(raw.path.replace(raw.token, f"{'a' * 64}-0"), default_storage.open(raw.path))
+    raw.discard()
+    ReceivedMail.objects.create(sha256="a" * 64, path=mail, size=1)
+
+    assert pruning.prune() == 1
+
+    assert [default_storage.exists(path) for path in (attached.path, mail, orphan.path)] == [True, True, False]
+
+
+def test_an_api_user_has_so_many_unused_files(api: ApiClient, settings: Any) -> None:
+    settings.MAX_TEMPORARY_FILES = 1
+    upload(api)
+
+    assert codes(upload(api)) == [(152004, None)]
+    assert files_on_disk() == 1
+
+
+def test_files_of_one_message_have_a_limit_together(api: ApiClient, settings: Any) -> None:
+    settings.MAX_UPLOAD_MB = 1
+    tokens = [upload(api, b"x" * 600_000).json()["token"] for _ in range(2)]
+
+    assert codes(reply(api, *tokens)) == [(152003, "attachments")]
+    assert reply(api, tokens[0]).status_code == 201
+
+
+@pytest.mark.parametrize("actor", [SYSTEM, Actor("agent", 1, "agent"), ACTOR])
+def test_nobody_else_can_use_what_an_api_user_uploaded(api: ApiClient, actor: Actor) -> None:
+    upload(api)
+
+    assert not StoredFile.objects.usable_by(actor).exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("C:\\fakepath\\a.pdf", "a.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ('a"b<c>.pdf', "abc.pdf"),
+        ("a\r\nSet-Cookie: x.pdf", "aSet-Cookie x.pdf"),
+        ("\u202egpj.exe", "gpj.exe"),
+    ],
+)
+def test_a_name_steers_nothing(given: str, kept: str) -> None:
+    assert clean_name(given) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "inline", "disposition", "content_type"),
+    [
+        ("a.png", True, "inline", "image/png"),
+        ("a.png", False, "attachment", "image/png"),
+        ("a.svg", True, "attachment", "application/octet-stream"),
+        ("a.html", True, "attachment", "application/octet-stream"),
+        ("a.pdf", True, "attachment", "application/pdf"),
+    ],
+)
+def test_only_pictures_are_ever_shown_in_a_page(name: str, inline: bool, disposition: str, content_type: str) -> None:
+    stored = store(io.BytesIO(b"x"), 10)
+
+    response = response_of(StoredFile(filename=name, path=stored.path), inline=inline)
+
+    assert response["Content-Disposition"].partition(";")[0] == disposition
+    assert response["Content-Type"] == content_type
+    assert response["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_file_whose_content_is_gone_is_not_found(api: ApiClient) -> None:
+    token = upload(api).json()["token"]
+    default_storage.delete(StoredFile.objects.get().path)
+
+    assert api.get(f"/api/files/{token}").status_code == 404
+
+
+def test_of_two_messages_that_want_a_file_one_gets_it(committed_db: None, credential: str, servers: Any) -> None:
+    """See tests.serving: real servers, real transactions."""
+    from callcentre.models import ApiUser
+    from tests.serving import at_once
+
+    user, tickets, agent = ApiUser.objects.get(), [TicketFactory() for _ in range(2)], AgentFactory()
+    StoredFile.objects.create(
+        token="t", filename="a", content_type="b", size=1, sha256="", path="files/none", api_user=user
+    )
+    body = {"body": "x", "user_login": agent.login, "attachments": ["t"]}
+
+    answers = at_once(
+        lambda server=server, ticket=ticket: server.request(  # type: ignore[misc]
+            "POST", f"/api/tickets/{ticket.pk}/agent_response", body, auth=credential
+        )
+        for server, ticket in zip(servers, tickets, strict=True)
+    )
+
+    assert sorted(answer.status for answer in answers) == [201, 400]

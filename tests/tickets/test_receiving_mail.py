@@ -1,37 +1,12 @@
-from email.message import EmailMessage
-from io import BytesIO
-from pathlib import Path
-
 import pytest
 
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
-from tickets.mail.receiving import take_in
-from tickets.models import Dispatch, ReceivedMail, Ticket, conversing
+from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
+from tickets.models import Dispatch, Ticket, conversing
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _own_storage(settings: object, tmp_path: Path) -> None:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": backend}  # type: ignore[attr-defined]
-
-
-def a_mail(body: str = "Help!", **headers: str) -> bytes:
-    mail = EmailMessage()
-    for name, value in {"From": "Jan <jan@client.example>", "To": "help@us.example", "Subject": "Broken"}.items():
-        mail[name] = value
-    for name, value in headers.items():
-        del mail[name.replace("_", "-")]
-        mail[name.replace("_", "-")] = value
-    mail.set_content(body)
-    return mail.as_bytes()
-
-
-def taken(raw: bytes) -> ReceivedMail:
-    return take_in(BytesIO(raw))
 
 
 def test_a_mail_becomes_a_ticket_of_the_queue_it_was_sent_to() -> None:
@@ -75,6 +50,7 @@ def test_an_answer_to_our_mail_joins_its_ticket() -> None:
     )
 
     message = ticket.messages.last()
+    assert message is not None
     assert (message.type, message.body.strip(), message.quoted.startswith("On Mon")) == ("MAIL", "Works now.", True)
     ticket.refresh_from_db()
     assert ticket.status.kind == "new"

@@ -12,7 +12,7 @@ from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.phone import PhoneError, normalise
-from tickets.api.serializers import ValueMapField, custom_fields_data
+from tickets.api.serializers import ValueMapField
 from tickets.models import Company, Customer, CustomField
 
 
@@ -117,7 +117,7 @@ def customer_or_404(customer_id: str) -> Customer:
 
 
 def _customers_data(customers: Sequence[Customer]) -> list[dict[str, Any]]:
-    names = {field.name: str(field.pk) for field in CustomField.objects.of(CustomField.Owner.CUSTOMER)}
+    fields = CustomField.objects.keys_of(CustomField.Owner.CUSTOMER)
     numbers: dict[int, list[str]] = {customer.pk: [] for customer in customers}
     through = Customer.objects.filter(pk__in=numbers, numbers__isnull=False).order_by("numbers__id")
     for pk, phone_number in through.values_list("pk", "numbers__phone_number"):
@@ -132,7 +132,7 @@ def _customers_data(customers: Sequence[Customer]) -> list[dict[str, Any]]:
             "phone_numbers": numbers[customer.pk],
             "company_id": customer.company_id,
             "identifier": customer.identifier,
-            "custom_fields": custom_fields_data(names, customer.custom_fields),
+            "custom_fields": {name: customer.custom_fields.get(key) for name, key in fields.items()},
             "created_at": minute(customer.created_at),
             "updated_at": minute(customer.updated_at),
         }

@@ -75,6 +75,7 @@ COMPANY = shape(
     company_id=integer("Its id.", 4),
     name=text("Its name.", "ACME"),
 )
+FILE = {"type": "string", "format": "binary", "example": "%PDF-1.7 …"}
 
 document(
     CustomerViewSet,
@@ -189,13 +190,16 @@ document(
             "For the attachments of a message. It is kept for 24 hours, belongs to this API user, and can be used once."
         ),
         is_extension=True,
-        body={"type": "string", "format": "binary"},
+        body=FILE,
+        request_example=FILE["example"],
+        request_type="application/octet-stream",
         query=(
             Parameter(
                 "filename",
                 {"type": "string", "example": "invoice.pdf"},
                 "Name of the file.",
                 (ErrorCode.EMPTY, ErrorCode.TOO_LONG, ErrorCode.NUL),
+                is_required=True,
             ),
         ),
         answer=shape(
@@ -205,7 +209,7 @@ document(
             token=text("What messages name it by.", "Zk3vJp"),
             size=integer("Bytes.", 48_213),
         ),
-        errors={ErrorCode.FILE_EMPTY_UPLOAD: "", ErrorCode.TOO_MANY_FILES: ""},
+        errors={ErrorCode.FILE_EMPTY_UPLOAD: "", ErrorCode.FILE_CUT_SHORT: "", ErrorCode.TOO_MANY_FILES: ""},
     ),
 )
 document(
@@ -216,6 +220,7 @@ document(
         summary="Download an attachment",
         description="Always as a download, never shown inside a page.",
         is_extension=True,
-        answer={"type": "string", "format": "binary", "example": "%PDF-1.7 …"},
+        answer=FILE,
+        answer_type="*/*",
     ),
 )

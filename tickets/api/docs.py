@@ -181,6 +181,7 @@ document(
             ErrorCode.CUSTOMER_NOT_FOUND: "customer_id",
             ErrorCode.TICKET_QUEUE_MISSING: "ticket_queue_id",
             ErrorCode.FILE_NOT_FOUND: "attachments.0",
+            ErrorCode.FILES_TOO_LARGE: "attachments",
         },
     ),
     retrieve=Operation(
@@ -200,7 +201,7 @@ document(
         is_extension=True,
         body=TicketEditInput,
         is_partial=True,
-        request_example={"user_login": "agent1", "status_id": "5", "custom_fields": {"priority": "high"}},
+        request_example={"user_login": "agent1", "status_id": 5, "custom_fields": {"priority": "high"}},
         errors=CHOICES | {ErrorCode.TICKET_MERGED: ""},
     ),
     comment=Operation(
@@ -229,6 +230,7 @@ document(
             ErrorCode.PLAIN_ONLY: "body_type",
             ErrorCode.RECIPIENT_UNKNOWN: "",
             ErrorCode.FILE_NOT_FOUND: "attachments.0",
+            ErrorCode.FILES_TOO_LARGE: "attachments",
         },
     ),
     customer_response=Operation(

@@ -1,7 +1,6 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,8 +9,8 @@ from callcentre.api.exceptions import TooLarge
 from callcentre.api.fields import Reject, parse_text
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import ErrorCode, Fault, Invalid
+from tickets.downloading import response_of
 from tickets.models import StoredFile
-from tickets.models.attaching import owned_by
 from tickets.storing import Stored, TooLong, clean_name, store, type_of
 
 
@@ -33,8 +32,9 @@ class TemporaryFileViewSet(ApiViewSet):
         name, faults = _filename(request)
         if not stored.size:
             faults.append(Fault(ErrorCode.FILE_EMPTY_UPLOAD))
-        unused = StoredFile.objects.filter(**owned_by(self.actor), message=None)
-        if unused.count() >= settings.MAX_TEMPORARY_FILES:
+        if stored.size < _declared_size(request):
+            faults.append(Fault(ErrorCode.FILE_CUT_SHORT))
+        if StoredFile.objects.usable_by(self.actor).count() >= settings.MAX_TEMPORARY_FILES:
             faults.append(Fault(ErrorCode.TOO_MANY_FILES, params={"limit": settings.MAX_TEMPORARY_FILES}))
         if faults:
             raise Invalid(faults)
@@ -58,7 +58,7 @@ class TemporaryFileViewSet(ApiViewSet):
         """The body in the storage; read once."""
         if self._stored is None:
             limit = settings.MAX_UPLOAD_MB * 1024 * 1024
-            if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
+            if _declared_size(request) > limit:
                 raise TooLarge
             try:
                 self._stored = store(request._request, limit)
@@ -70,6 +70,11 @@ class TemporaryFileViewSet(ApiViewSet):
         if self._stored is not None:
             self._stored.discard()
             self._stored = None
+
+
+def _declared_size(request: Request) -> int:
+    length = str(request.META.get("CONTENT_LENGTH") or "")
+    return int(length) if length.isascii() and length.isdecimal() else 0
 
 
 def _filename(request: Request) -> tuple[str, list[Fault]]:
@@ -88,15 +93,7 @@ class FileViewSet(ApiViewSet):
     def retrieve(self, request: Request, token: str) -> FileResponse:
         """A temporary file is its uploader's alone."""
         file = StoredFile.objects.filter(token=token).first()
-        if file is None or (file.message_id is None and file.api_user_id != self.principal.pk):
+        is_temporary = file is not None and file.message_id is None
+        if file is None or (is_temporary and not StoredFile.objects.usable_by(self.actor).filter(pk=file.pk).exists()):
             raise Http404
-        try:
-            content = default_storage.open(file.path)
-        except FileNotFoundError as error:
-            raise Http404 from error
-        response = FileResponse(
-            content, as_attachment=True, filename=file.filename, content_type=type_of(file.filename)
-        )
-        response["X-Content-Type-Options"] = "nosniff"
-        response["Content-Security-Policy"] = "default-src 'none'; sandbox"
-        return response
+        return response_of(file)

@@ -1,30 +1,20 @@
-import re
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.http import QueryDict
 
 from callcentre.api.fields import Reject
-from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFilter, TextFilter
+from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFilter, MapFilter, TextFilter
 from callcentre.errors import ErrorCode
 from tickets.models import CustomField, Ticket
 from tickets.models.custom_values import WrongValue, parse
 
-_CUSTOM = re.compile(r"custom_fields\[(?P<name>.+?)\](\[\d*\])?\Z", re.DOTALL)
 _ORDERS = {"create_date": "created_at", "update_date": "updated_at"}
 
 
-class CustomFieldsFilter(TextFilter):
-    """`custom_fields[<name>]=<value>`, or `custom_fields[<name>][<n>]=<value>` for alternatives: any of a field's
-    values, of all the fields named. What no field can hold finds nothing.
+class CustomFieldsFilter(MapFilter):
+    """Any of a field's values, of all the fields named; an empty one is a field without a value. What no field can
+    hold finds nothing.
     """
-
-    def read(self, params: QueryDict, name: str) -> dict[str, list[str]] | None:
-        wanted: dict[str, list[str]] = {}
-        for key, values in params.lists():
-            if found := _CUSTOM.match(key):
-                wanted.setdefault(found["name"], []).extend(self.parse(value) for value in values)
-        return wanted or None
 
     def filter(self, queryset: QuerySet[Any], value: dict[str, list[str]]) -> QuerySet[Any]:
         fields = {field.name: field for field in CustomField.objects.of(CustomField.Owner.TICKET)}

@@ -1,5 +1,4 @@
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from callcentre.api.fields import (
@@ -9,7 +8,6 @@ from callcentre.api.fields import (
     ListField,
     TextField,
     TextMapField,
-    minute,
 )
 from callcentre.api.serializers import Input
 from tickets.models import Message, Source
@@ -78,96 +76,3 @@ class CustomerResponseInput(Input):
     body_type = ChoiceField(choices=Message.BodyType.values, required=False)
     date = InstantField(source="at", required=False)
     from_name = TextField(required=False, max_length=200)
-
-
-# The columns that ticket_data() and message_data() want, for values_list().
-TICKET_COLUMNS: tuple[str, ...] = (
-    "id",
-    "agent__login",
-    "sender",
-    "queue__name",
-    "queue_id",
-    "subject",
-    "category_id",
-    "source",
-    "status_id",
-    "substatus_id",
-    "tags",
-    "customer_id",
-    "status__name",
-    "substatus__name",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "first_agent_responded_at",
-    "connected_ids",
-    "custom_fields",
-)
-MESSAGE_COLUMNS: tuple[str, ...] = (
-    "ticket_id",
-    "id",
-    "agent__login",
-    "type",
-    "body",
-    "quoted",
-    "comment",
-    "system_comment",
-    "created_at",
-    "attachments",
-    "ratings",
-)
-
-
-def duration(start: datetime, end: datetime | None, hours: int) -> str:
-    """`hh:mm:ss` with so many digits for the hours, more where they are needed; "" without an end."""
-    if end is None:
-        return ""
-    minutes, seconds = divmod(max(int((end - start).total_seconds()), 0), 60)
-    return f"{minutes // 60:0{hours}}:{minutes % 60:02}:{seconds:02}"
-
-
-def ticket_data(row: Sequence[Any], messages: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """A ticket as the interface shows it, from TICKET_COLUMNS, with its messages."""
-    created_at, closed_at, responded_at = row[14], row[16], row[17]
-    return {
-        "ticket_id": str(row[0]),
-        "user_login": row[1] or "",
-        "from": row[2],
-        "ticket_queue_name": row[3],
-        "ticket_queue_id": row[4],
-        "subject": row[5],
-        "category_id": row[6],
-        "source": row[7],
-        "status_id": str(row[8]),
-        "substatus_id": "" if row[9] is None else str(row[9]),
-        "tags": row[10],
-        "customer_id": row[11],
-        "full_status_name": f"{row[12]} - {row[13]}" if row[13] else row[12],
-        "created_at": minute(created_at),
-        "updated_at": minute(row[15]),
-        "closed_at": minute(closed_at),
-        "close_time": duration(created_at, closed_at, 3),
-        "first_agent_responded_at": minute(responded_at),
-        "first_agent_response_time": duration(created_at, responded_at, 2),
-        "messages": [message_data(message) for message in messages],
-        "connected_ticket_ids": row[18],
-    }
-
-
-def message_data(row: Sequence[Any]) -> dict[str, Any]:
-    return {
-        "message_id": row[1],
-        "user_login": row[2] or "",
-        "type": row[3],
-        "body": row[4] + row[5],
-        "comment": row[6],
-        "system_comment": row[7],
-        "created_at": minute(row[8]),
-        "attachments": row[9],
-        "ratings": row[10],
-    }
-
-
-def custom_fields_data(names: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """All fields, null where the ticket has no value. `names`: name -> key, in order."""
-    return {name: values.get(key) for name, key in names.items()}

@@ -1,49 +1,55 @@
-from collections import defaultdict
-from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Sum
+from django.db import connection
+from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.fields import Reject, parse_boolean
-from callcentre.api.pagination import LimitOffset
+from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import Fault
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
-    MESSAGE_COLUMNS,
-    TICKET_COLUMNS,
     AgentResponseInput,
     CommentInput,
     CustomerResponseInput,
     TicketEditInput,
     TicketInput,
-    custom_fields_data,
-    ticket_data,
 )
 from tickets.models import (
-    CustomField,
-    Message,
     Ticket,
     TicketCategory,
-    TicketCount,
     TicketQueue,
     TicketStatus,
     conversing,
     editing,
 )
 from tickets.models.opening import open_ticket
+from tickets.models.reading import read_tickets
 
 
 class TicketPages(LimitOffset):
-    """All tickets are counted as they come and go; those of a filter when they are asked for."""
+    """All tickets are counted as they come and go; those of a filter when they are asked for, and fill a page."""
+
+    def page(self, queryset: QuerySet[Ticket], request: Request, *, with_custom_fields: bool) -> list[dict[str, Any]]:
+        limit, offset = limit_and_offset(request.query_params, [])
+        if queryset.query.is_empty():
+            self.count = 0
+            return []
+        keys = self.keys_of_page(queryset, request) if offset else queryset.values("pk")[:limit]
+        result = [] if keys is None else read_tickets(keys, with_custom_fields=with_custom_fields)
+        if not offset:
+            self.count = len(result) if len(result) < limit else self.count_of(queryset)
+        return result
 
     def count_of(self, queryset: Any) -> int:
         if queryset.query.where:
             return super().count_of(queryset)
-        return TicketCount.objects.aggregate(total=Sum("count"))["total"] or 0
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT sum(count)::bigint FROM tickets_ticketcount")
+            return cursor.fetchone()[0] or 0
 
 
 class TicketViewSet(ApiViewSet):
@@ -57,16 +63,16 @@ class TicketViewSet(ApiViewSet):
         faults = paginator.faults(request)
         include = _flag(request, "include_custom_fields", faults)
         tickets = TicketFilterSet.filtered(request, Ticket.objects.all(), faults)
-        rows = paginator.paginate_queryset(tickets, request, columns=TICKET_COLUMNS)
-        return paginator.get_paginated_response(_with_messages(rows, include_custom_fields=include))
+        page = paginator.page(tickets, request, with_custom_fields=include)
+        return paginator.get_paginated_response(page)
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(TicketInput)
         return Response({"ticket_id": str(open_ticket(self.actor, faults, **values).pk)}, status=201)
 
     def retrieve(self, request: Request, ticket_id: str) -> Response:
-        rows = Ticket.objects.filter(pk=ticket_or_404(ticket_id).pk).values_list(*TICKET_COLUMNS)
-        return Response(_with_messages(list(rows), include_custom_fields=True)[0])
+        key = Ticket.objects.filter(pk=ticket_or_404(ticket_id).pk).values("pk")
+        return Response(read_tickets(key, with_custom_fields=True)[0])
 
     def update(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
@@ -97,10 +103,10 @@ def ticket_or_404(ticket_id: str) -> Ticket:
     """Only the key of it: the verbs lock the ticket, and read it then."""
     if not (ticket_id.isascii() and ticket_id.isdecimal() and len(ticket_id) < 19):
         raise Http404
-    ticket = Ticket.objects.only("pk").filter(pk=int(ticket_id)).first()
-    if ticket is None:
-        raise Http404
-    return ticket
+    try:
+        return Ticket.objects.only("pk").get(pk=int(ticket_id))
+    except Ticket.DoesNotExist as error:
+        raise Http404 from error
 
 
 def _flag(request: Request, name: str, faults: list[Fault]) -> bool:
@@ -109,22 +115,6 @@ def _flag(request: Request, name: str, faults: list[Fault]) -> bool:
     except Reject as reject:
         faults.append(Fault(reject.fault.code, name))
         return False
-
-
-def _with_messages(rows: Sequence[Any], *, include_custom_fields: bool) -> list[dict[str, Any]]:
-    messages: dict[int, list[Any]] = defaultdict(list)
-    for message in (
-        Message.objects.filter(ticket__in=[row[0] for row in rows])
-        .order_by("created_at", "id")
-        .values_list(*MESSAGE_COLUMNS)
-    ):
-        messages[message[0]].append(message)
-    result = [ticket_data(row, messages[row[0]]) for row in rows]
-    if include_custom_fields:
-        names = {field.name: str(field.pk) for field in CustomField.objects.of(CustomField.Owner.TICKET)}
-        for ticket, row in zip(result, rows, strict=True):
-            ticket["custom_fields"] = custom_fields_data(names, row[-1])
-    return result
 
 
 class TicketStatusViewSet(ApiViewSet):

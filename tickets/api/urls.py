@@ -1,4 +1,6 @@
+from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
+from callcentre.errors import ErrorCode, Fault
 from tickets.api.chats import ChatViewSet
 from tickets.api.customers import CompanyViewSet, CustomerViewSet
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
@@ -24,3 +26,5 @@ urlpatterns = [
     route("ticket_categories", TicketCategoryViewSet, get="list"),
     route("ticket_queues", TicketQueueViewSet, get="list"),
 ]
+
+CONSTRAINTS["customer_identifier_is_unique"] = Fault(ErrorCode.CUSTOMER_IDENTIFIER_TAKEN, "identifier")

@@ -1,48 +1,93 @@
-"""A reply as a mail: text beside HTML, its attachments, and the headers by which mail programs keep a conversation."""
+"""A reply as a mail: text beside HTML, its files, and the headers by which mail programs keep a conversation."""
 
 import re
-from collections.abc import Iterable
-from email.utils import formataddr
+from collections.abc import Iterable, Sequence
+from email import encoders
+from email.mime.base import MIMEBase
+from email.utils import formataddr, parseaddr
+from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.core.mail import EmailMultiAlternatives
+from django.core.mail import EmailMultiAlternatives, SafeMIMEMultipart
 from django.core.mail.backends.base import BaseEmailBackend
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from tickets import html
+from tickets.filling import fill, has_place, values_for
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket
+from tickets.rating_links import rating_url
 
 # How many earlier messages a mail names, the first one and the last ones: RFC 5322 sets no limit, servers do.
 _REFERENCES = 20
-_PLACE = re.compile(r"\{\{\s*(body|signature)\s*\}\}")
 _TAG = re.compile(r"\[#(\d{1,18})\]")
+# What mail programs put before the subject of an answer; RFC 5256 reads past it, and past a tag in brackets after it.
+_ANSWER = re.compile(r"(?i)\A(?:\s*(?:re|odp|aw|antw|sv|vs|r|ref|res|rv)\s*(?:\[\d+\])?\s*:)+\s*")
+_HEADER_ID = re.compile(r"[\x21-\x7e]{1,255}")
+_CONTENT_ID = re.compile(r"cid:([^\"'\s>]+)")
+_LINK = re.compile(r"(?is)<a\b[^>]*\bhref=[\"'](https?://[^\"']+)[\"'][^>]*>(.*?)</a>")
+_UNSEEN = re.compile(r"(?is)<!doctype[^>]*>|<(head|style|script|title)\b.*?</\1\s*>")
+_PARAGRAPH = re.compile(r"(?i)</p\s*>")
+_PAGE = """<!DOCTYPE html>
+<html lang="{language}"><head><meta charset="utf-8"></head>
+<body>
+{body}
+</body></html>
+"""
+
+
+class _Mail(EmailMultiAlternatives):
+    """With the images that its HTML shows as parts of that HTML (multipart/related), not as files beside it."""
+
+    images: Sequence[MIMEBase] = ()
+
+    def message(self, **kwargs: Any) -> Any:
+        message: Any = super().message(**kwargs)
+        if self.images:
+            alternatives = message if message.get_content_subtype() == "alternative" else message.get_payload(0)
+            related = SafeMIMEMultipart(_subtype="related", encoding=self.encoding, type="text/html")
+            for part in (alternatives.get_payload().pop(), *self.images):
+                related.attach(part)
+            alternatives.attach(related)
+        return message
 
 
 def compose(dispatch: Dispatch, connection: BaseEmailBackend | None = None) -> EmailMultiAlternatives:
-    """The mail of this dispatch, the same at every attempt."""
+    """The mail of this dispatch, with the same Message-ID at every attempt."""
     message = dispatch.message
-    ticket = message.ticket
-    markup = body_html(message)
-    mail = EmailMultiAlternatives(
-        subject=subject_of(ticket),
-        body=_text(message),
-        from_email=sender_of(ticket),
+    with translation.override(message.ticket.queue.language):
+        markup = body_html(message)
+        text = _text(message)
+    mail = _Mail(
+        subject=subject_of(message.ticket),
+        body=text,
+        from_email=sender_of(message.ticket),
         to=dispatch.recipients,
         cc=dispatch.copies,
         headers=_headers(dispatch),
         connection=connection,
     )
     mail.attach_alternative(markup, "text/html")
-    for file in message.files.all():
-        mail.attach(file.filename, _content(file), file.content_type)
+    shown = set(_CONTENT_ID.findall(markup))
+    files = list(message.files.all())
+    mail.images = [_part(file, "inline") for file in files if _is_shown(file, shown)]
+    for file in files:
+        if not _is_shown(file, shown):
+            mail.attach(_part(file, "attachment"))
     return mail
 
 
 def subject_of(ticket: Ticket) -> str:
-    """With the tag that leads an answer back, whatever becomes of the other headers."""
-    subject = " ".join(_TAG.sub("", ticket.subject).split())
-    prefix = "" if subject.lower().startswith("re:") else "Re: "
-    return f"{prefix}{subject} [#{ticket.pk}]"
+    """With the tag that leads an answer back, whatever becomes of the other headers.
+
+    Before the subject, where mail programs that group by it read past it: what comes after the tag must not change.
+    """
+    return f"Re: [#{ticket.pk}] {_base_subject(ticket)}".strip()
+
+
+def _base_subject(ticket: Ticket) -> str:
+    return _ANSWER.sub("", _one_line(_TAG.sub(" ", ticket.subject)))
 
 
 def ticket_of_subject(subject: str) -> int | None:
@@ -51,24 +96,60 @@ def ticket_of_subject(subject: str) -> int | None:
 
 
 def sender_of(ticket: Ticket) -> str:
-    address = ticket.queue.address or settings.DEFAULT_FROM_EMAIL
-    return formataddr((ticket.queue.sender_name, address)) if ticket.queue.sender_name else address
+    name, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    return formataddr((_one_line(ticket.queue.sender_name) or name, ticket.queue.address or address))
+
+
+def _one_line(text: str) -> str:
+    """Nothing of it can begin another header, or steer a terminal."""
+    return "".join(character for character in " ".join(text.split()) if character.isprintable())
 
 
 def body_html(message: Message) -> str:
+    """The page: what was written, the queue's signature and template around it, and how to rate it."""
     queue = message.ticket.queue
+    values = values_for(message.ticket, message.agent)
+    values["signature"] = fill(queue.signature, values)
     is_html = message.body_type == Message.BodyType.HTML
-    body = message.body if is_html else f"<p>{html.from_text(message.body)}</p>"
-    # Not a template of Django's: what an agent wrote is put in, never run.
-    parts = {"body": body, "signature": queue.signature}
-    return _PLACE.sub(lambda place: parts[place.group(1)], queue.template or "{{ body }}\n{{ signature }}")
+    values["body"] = message.body if is_html else f"<p>{html.from_text(message.body)}</p>"
+    template = queue.template or "{{ body }}\n{{ signature }}"
+    if not has_place(template, "body"):
+        template = "{{ body }}\n" + template
+    values["signature" if has_place(template, "signature") else "body"] += _rating_html(message)
+    markup = fill(template, values)
+    return markup if "<html" in markup.lower() else _PAGE.format(language=queue.language, body=markup)
 
 
 def _text(message: Message) -> str:
+    queue, url = message.ticket.queue, _rating_url(message)
     if message.body_type == Message.BodyType.PLAIN:
-        signature = html.as_text(message.ticket.queue.signature)
-        return f"{message.body}\n\n-- \n{signature}\n" if signature else f"{message.body}\n"
-    return html.as_text(body_html(message)) + "\n"
+        signature = html.as_text(fill(queue.signature, values_for(message.ticket, message.agent)))
+        lines = [message.body, f"-- \n{signature}" if signature else ""]
+        lines.append(f"{_question()}\n{url}" if url else "")
+        return "\n\n".join(line for line in lines if line) + "\n"
+    # A paragraph is one in the text too.
+    markup = _PARAGRAPH.sub("</p><br>", _UNSEEN.sub("", body_html(message)))
+    # Whoever reads the text alone sees where links lead.
+    return html.as_text(_LINK.sub(lambda link: _spelled(link.group(1), link.group(2)), markup)) + "\n"
+
+
+def _spelled(url: str, name: str) -> str:
+    return name if html.as_text(name) == url else f"{name} ({url})"
+
+
+def _rating_url(message: Message) -> str:
+    is_asked = message.ticket.queue.asks_for_rating and not message.is_automatic
+    return rating_url(message) if is_asked else ""
+
+
+def _rating_html(message: Message) -> str:
+    if not (url := _rating_url(message)):
+        return ""
+    return f'\n<p><a href="{url}">{_question()}</a></p>'
+
+
+def _question() -> str:
+    return _("Are you satisfied with this answer?")
 
 
 def _headers(dispatch: Dispatch) -> dict[str, str]:
@@ -78,6 +159,9 @@ def _headers(dispatch: Dispatch) -> dict[str, str]:
         named = earlier if len(earlier) <= _REFERENCES else [earlier[0], *earlier[1 - _REFERENCES :]]
         headers["In-Reply-To"] = f"<{earlier[-1]}>"
         headers["References"] = " ".join(f"<{header_id}>" for header_id in named)
+    if topic := _base_subject(dispatch.message.ticket):
+        # Exchange groups by it; without the header by the subject, of which it takes our tag for a part.
+        headers["Thread-Topic"] = topic
     if dispatch.message.is_automatic:
         # RFC 3834: so that no answering machine answers this one.
         headers |= {"Auto-Submitted": "auto-replied", "X-Auto-Response-Suppress": "All"}
@@ -85,14 +169,28 @@ def _headers(dispatch: Dispatch) -> dict[str, str]:
 
 
 def earlier_ids(message: Message) -> Iterable[str]:
-    """Message-IDs of the conversation before this message, oldest first; the customer's last mail is the last."""
+    """Message-IDs of the conversation before this message, oldest first."""
     of_ticket = {"message__ticket": message.ticket_id, "message__id__lt": message.pk}
-    received = ReceivedMail.objects.filter(**of_ticket).exclude(header_id="").values_list("message_id", "header_id")
-    sent = Dispatch.objects.filter(**of_ticket).exclude(header_id="").values_list("message_id", "header_id")
-    return [header_id for _pk, header_id in sorted([*received, *sent])]
+    received = ReceivedMail.objects.filter(**of_ticket).values_list("message_id", "header_id")
+    sent = Dispatch.objects.filter(**of_ticket).values_list("message_id", "header_id")
+    # One that mail does not allow would spoil the others in its header.
+    return [header_id for _pk, header_id in sorted([*received, *sent]) if _HEADER_ID.fullmatch(header_id)]
 
 
-def _content(file: StoredFile) -> bytes:
+def _is_shown(file: StoredFile, shown: set[str]) -> bool:
+    """Whether the HTML shows it: an image that the HTML names, by `cid:` and its token."""
+    return file.token in shown and file.content_type.startswith("image/")
+
+
+def _part(file: StoredFile, disposition: str) -> MIMEBase:
+    """Byte for byte, whatever it is: texts too, whose ends of lines are their own."""
+    kind = "application/octet-stream" if file.content_type.startswith(("message/", "multipart/")) else file.content_type
+    part = MIMEBase(*kind.split("/", 1))
     with default_storage.open(file.path) as content:
-        data: bytes = content.read()
-    return data
+        part.set_payload(content.read())
+    encoders.encode_base64(part)
+    name: Any = file.filename if file.filename.isascii() else ("utf-8", "", file.filename)
+    part.add_header("Content-Disposition", disposition, filename=name)
+    if disposition == "inline":
+        part.add_header("Content-ID", f"<{file.token}>")
+    return part

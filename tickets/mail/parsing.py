@@ -5,32 +5,35 @@ file; only what has no headers at all is given up (Unreadable), for a person to 
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email import policy
+from email import message_from_bytes
 from email.message import Message
-from email.parser import BytesParser
-from email.utils import getaddresses, parsedate_to_datetime
-from typing import Any
 
-from tickets.storing import clean_name
+from django.utils.translation import gettext_noop as _
 
-# What mail programs declare is often an older name, or a subset, of what they mean.
-_MEANT = {
-    "us-ascii": "utf-8",
-    "ascii": "utf-8",
-    "iso-8859-1": "cp1252",
-    "latin-1": "cp1252",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "ks_c_5601-1987": "cp949",
-    "unicode-1-1-utf-7": "utf-7",
-}
+from tickets.mail.headers import addresses, header, headers
+from tickets.mail.parts import Attachment, read, text_of
+from tickets.mail_ids import ids_in
+
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,255})>")
-# Of a bounce: RFC 3464's report, and older ones that say so by their sender.
+_BARE_ID = re.compile(r"[^<>\s@]{1,200}@[^<>\s@]{1,54}\Z")
+# Recipients that are remembered, and earlier mails that one is looked for by.
+MOST_RECIPIENTS = 2000
+MOST_ANSWERED = 100
+
+# Who sends bounces.
 _BOUNCING = re.compile(r"(?i)\A(mailer-daemon|postmaster)@")
-_AUTOMATIC_PRECEDENCE = ("bulk", "junk", "auto_reply", "list")
+_AUTOMATIC_PRECEDENCE = ("bulk", "junk", "auto_reply", "auto-reply", "list")
+# Of answering machines that say so in no header.
+_AUTOMATIC_SUBJECT = re.compile(
+    r"(?i)\A(?:automatic reply|auto(?:matyczna)?[ -]?odpowied[zź]|odpowied[zź] automatyczna|out of office|"
+    r"automatische antwort|abwesenheitsnotiz|réponse automatique|respuesta automática)\b"
+)
+_SUPPRESSED = re.compile(r"(?i)\b(?:all|oof|autoreply)\b")
+# Of RFC 3464's fields, one for each recipient.
+_ACTION = re.compile(r"(?im)^action:\s*([a-z]+)")
+_DIAGNOSTIC = re.compile(r"(?im)^diagnostic-code:\s*(?:[\w-]+;)?\s*(.+(?:\n[ \t].+)*)")
+_STATUS = re.compile(r"(?im)^status:\s*([245]\.\d{1,3}\.\d{1,3})")
 
 
 class Unreadable(Exception):
@@ -38,192 +41,115 @@ class Unreadable(Exception):
 
 
 @dataclass(slots=True)
-class Attachment:
-    filename: str
-    content: bytes
-    content_id: str = ""
-
-
-@dataclass(slots=True)
 class Mail:
     header_id: str = ""
+    # Whom an answer goes to, and who says that he has sent it: mostly the same.
     sender: str = ""
+    author: str = ""
     sender_name: str = ""
     # Lower-cased addresses of To and Cc.
     recipients: list[str] = field(default_factory=list)
     subject: str = ""
-    date: datetime | None = None
     # In-Reply-To first, then References from the newest.
     answered_ids: list[str] = field(default_factory=list)
-    html: str = ""
-    text: str = ""
+    # Its text, and whether that is HTML or PLAIN.
+    body: tuple[str, str] = ("", "PLAIN")
     attachments: list[Attachment] = field(default_factory=list)
     # Written by a machine: an answering machine, a list, a bounce.
     is_automatic: bool = False
+    # A mail server says that it could not deliver a mail, and why.
     is_bounce: bool = False
-    # Message-IDs named inside a bounce.
-    bounced_ids: list[str] = field(default_factory=list)
-
-    @property
-    def body(self) -> tuple[str, str]:
-        """The body and its type as messages have it."""
-        return (self.html, "HTML") if self.html.strip() else (self.text, "PLAIN")
+    bounce_reason: str = ""
+    # Our own Message-IDs that a machine's report names.
+    reported_ids: list[str] = field(default_factory=list)
 
 
 def parse(raw: bytes) -> Mail:
     """Raises Unreadable."""
+    if not raw.strip():
+        raise Unreadable(_("it is empty"))
     try:
-        message: Any = BytesParser(policy=policy.default).parsebytes(raw)
+        message = message_from_bytes(raw)
+        if not message.keys():
+            raise Unreadable(_("it has no headers"))
         mail = _read_headers(message)
-    except Exception:  # noqa: BLE001  (the strict parser gives up on headers that the old one reads past)
-        message = BytesParser(policy=policy.compat32).parsebytes(raw)
-        mail = _read_headers(message)
-    if not message.keys():
-        raise Unreadable("it has no headers")
-    for part in _parts(message):
-        _read_part(part, mail)
+        content = read(message)
+    except RecursionError as error:
+        raise Unreadable(_("its parts are nested too deeply")) from error
+    mail.body, mail.attachments = content.body, content.attachments
     _read_kind(message, mail)
     return mail
 
 
-def _header(message: Message, name: str) -> str:
-    try:
-        value = message.get(name)
-        return "" if value is None else " ".join(_printable(str(value)).split())
-    except Exception:  # noqa: BLE001  (malformed in a way that the header's own parser did not foresee)
-        raw = dict(message.raw_items()).get(name, "")
-        return " ".join(_printable(str(raw)).split())
-
-
-def _printable(text: str) -> str:
-    """Without what PostgreSQL does not take, and bytes that were no text shown as such."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "")
-
-
 def _read_headers(message: Message) -> Mail:
-    mail = Mail(subject=_header(message, "Subject")[:500])
-    senders = _addresses(message, "From") or _addresses(message, "Sender") or _addresses(message, "Return-Path")
-    reply_to = _addresses(message, "Reply-To")
+    mail = Mail(subject=header(message, "Subject")[:500])
+    senders = addresses(message, "From") or addresses(message, "Sender") or addresses(message, "Return-Path")
     if senders:
-        mail.sender_name, mail.sender = senders[0][0][:200], senders[0][1][:320]
-    if reply_to and "@" in reply_to[0][1]:
-        mail.sender = reply_to[0][1][:320]
-    mail.recipients = [address.lower() for name in ("To", "Cc") for _name, address in _addresses(message, name)]
-    ids = _MESSAGE_ID.findall(_header(message, "Message-ID"))
+        mail.sender_name, mail.author = senders[0][0][:200], senders[0][1]
+    answers_to = addresses(message, "Reply-To")
+    mail.sender = answers_to[0][1] if answers_to else mail.author
+    recipients = [address.lower() for name in ("To", "Cc") for _name, address in addresses(message, name)]
+    mail.recipients = list(dict.fromkeys(recipients))[:MOST_RECIPIENTS]
+    ids = ids_of(header(message, "Message-ID"))
     mail.header_id = ids[0] if ids else ""
-    answered = _MESSAGE_ID.findall(_header(message, "In-Reply-To"))
-    answered += reversed(_MESSAGE_ID.findall(_header(message, "References")))
-    mail.answered_ids = list(dict.fromkeys(answered))[:100]
-    try:
-        date = parsedate_to_datetime(_header(message, "Date"))
-        mail.date = date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        mail.date = None
+    answered = ids_of(header(message, "In-Reply-To"))
+    answered += reversed(ids_of(header(message, "References")))
+    mail.answered_ids = list(dict.fromkeys(answered))[:MOST_ANSWERED]
     return mail
 
 
-def _addresses(message: Message, name: str) -> list[tuple[str, str]]:
-    try:
-        values = [str(value) for value in message.get_all(name, [])]
-    except Exception:  # noqa: BLE001  (see _header)
-        values = [_header(message, name)]
-    return [
-        (" ".join(_printable(person).split()), _printable(address).strip())
-        for person, address in getaddresses(values)
-        if address
-    ]
-
-
-def _parts(message: Message) -> Iterator[Message]:
-    """The leaves, in order; a message inside it is one leaf. Of alternatives all are given."""
-    if message.is_multipart() and message.get_content_maintype() != "message":
-        for part in message.get_payload():
-            if isinstance(part, Message):
-                yield from _parts(part)
-    else:
-        yield message
-
-
-def _read_part(part: Message, mail: Mail) -> None:
-    kind = part.get_content_type()
-    filename = _filename(part)
-    disposition = str(part.get("Content-Disposition", "")).strip().lower()
-    is_file = disposition.startswith("attachment") or bool(filename)
-    if kind in ("text/plain", "text/html") and not is_file:
-        text = _text(part)
-        if kind == "text/html":
-            mail.html += text
-        else:
-            mail.text += f"\n{text}" if mail.text else text
-        return
-    content = _content(part)
-    if content or filename:
-        content_id = str(part.get("Content-ID", "")).strip().strip("<>")[:255]
-        mail.attachments.append(Attachment(filename or _name_for(part, len(mail.attachments)), content, content_id))
-
-
-def _filename(part: Message) -> str:
-    try:
-        return clean_name(_printable(part.get_filename() or ""))[:255]
-    except Exception:  # noqa: BLE001  (RFC 2231 gone wrong)
-        return "attachment"
-
-
-def _name_for(part: Message, position: int) -> str:
-    if part.get_content_maintype() == "message":
-        inner: Any = part.get_payload(0) if part.is_multipart() else {}
-        subject = inner.get("Subject", "")
-        return (clean_name(_printable(str(subject)))[:200] or f"message-{position + 1}") + ".eml"
-    extension = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "application/pdf": ".pdf"}
-    return f"part-{position + 1}{extension.get(part.get_content_type(), '.bin')}"
-
-
-def _content(part: Message) -> bytes:
-    if part.get_content_maintype() == "message" and part.is_multipart():
-        inner: Any = part.get_payload(0)
-        try:
-            return bytes(inner.as_bytes(policy=policy.compat32))
-        except Exception:  # noqa: BLE001  (headers that cannot be written as they were read)
-            return str(inner.get_payload()).encode("utf-8", "replace")
-    try:
-        payload = part.get_payload(decode=True)
-    except Exception:  # noqa: BLE001  (an encoding that is none)
-        payload = str(part.get_payload()).encode("utf-8", "surrogateescape")
-    return payload if isinstance(payload, bytes) else b""
-
-
-def _text(part: Message) -> str:
-    """As declared if that works; else as UTF-8 if it is; else as what is common where nothing better is known."""
-    raw = _content(part)
-    declared = str(part.get_content_charset() or "utf-8").lower()
-    for charset in (_MEANT.get(declared, declared), "utf-8", "cp1250"):
-        try:
-            return _printable(raw.decode(charset))
-        except (UnicodeDecodeError, LookupError):
-            continue
-    return _printable(raw.decode("cp1252", "replace"))
+def ids_of(value: str) -> list[str]:
+    """Message-IDs without their brackets; one that came without them too."""
+    return _MESSAGE_ID.findall(value) or [each for each in value.split()[:1] if _BARE_ID.match(each)]
 
 
 def _read_kind(message: Message, mail: Mail) -> None:
+    is_of_server = bool(_BOUNCING.match(mail.author) or header(message, "X-Failed-Recipients"))
     is_report = message.get_content_type() == "multipart/report"
-    mail.is_bounce = is_report or bool(_BOUNCING.match(mail.sender))
-    submitted = _header(message, "Auto-Submitted").lower()
-    mail.is_automatic = mail.is_bounce or any(
+    mail.is_automatic = is_of_server or is_report or _is_automatic(message, mail.subject)
+    if not mail.is_automatic:
+        return
+    parts = [part for part in message.walk() if part is not message]
+    mail.reported_ids = _reported(parts, mail.body[0])
+    statuses = [status_of(part) for part in parts if part.get_content_type() == "message/delivery-status"]
+    if statuses:
+        status = "\n".join(statuses)
+        actions = {action.lower() for action in _ACTION.findall(status)}
+        mail.is_bounce = "failed" in actions or not actions
+        reasons = _DIAGNOSTIC.findall(status) or _STATUS.findall(status)
+        mail.bounce_reason = " ".join("; ".join(dict.fromkeys(reasons)).split())[:500]
+    else:
+        # Older servers say it in words, and send the mail back.
+        mail.is_bounce = is_of_server
+    mail.bounce_reason = mail.bounce_reason or mail.subject
+
+
+def _is_automatic(message: Message, subject: str) -> bool:
+    submitted = header(message, "Auto-Submitted").lower()
+    return any(
         (
             bool(submitted) and not submitted.startswith("no"),
-            _header(message, "Precedence").lower() in _AUTOMATIC_PRECEDENCE,
-            bool(_header(message, "X-Autoreply") or _header(message, "X-Autorespond")),
-            bool(_header(message, "List-Id")),
-            _header(message, "Return-Path") == "<>",
+            header(message, "Precedence").lower() in _AUTOMATIC_PRECEDENCE,
+            any(header(message, name) for name in ("X-Autoreply", "X-Autorespond", "X-Mail-Autoreply", "List-Id")),
+            bool(_SUPPRESSED.search(header(message, "X-Auto-Response-Suppress"))),
+            "<>" in headers(message, "Return-Path"),
+            bool(_AUTOMATIC_SUBJECT.match(subject)),
         )
     )
-    if mail.is_bounce:
-        named = [part for part in message.walk() if part is not message]
-        found = [identifier for part in named for identifier in _MESSAGE_ID.findall(_header(part, "Message-ID"))]
-        found += [
-            identifier
-            for part in named
-            if part.get_content_type() == "text/rfc822-headers"
-            for identifier in re.findall(r"(?im)^message-id:\s*<([^<>\s]+)>", _text(part))
-        ]
-        mail.bounced_ids = list(dict.fromkeys(found))
+
+
+def _reported(parts: list[Message], body: str) -> list[str]:
+    """Our Message-IDs in the mails, headers and texts that a report has."""
+    found = ids_in(body)
+    for part in parts:
+        found += ids_in(header(part, "Message-ID"))
+        if part.get_content_type() in ("text/rfc822-headers", "text/plain"):
+            found += ids_in(text_of(part))
+    return list(dict.fromkeys(found))[:MOST_ANSWERED]
+
+
+def status_of(part: Message) -> str:
+    """The fields of a delivery report, which the parser takes for the headers of mails."""
+    blocks = part.get_payload() if part.is_multipart() else [part]
+    lines = [f"{name}: {value}" for block in blocks if isinstance(block, Message) for name, value in block.raw_items()]
+    return "\n".join(lines) if part.is_multipart() else text_of(part)

@@ -1,31 +1,40 @@
 """Mail becomes a message: kept whole first, then read, matched to its ticket, and stored; or put in quarantine.
 
-Two steps, each a transaction. A mail whose row is committed is never lost: what a crash leaves as `received` is done
-by the sweep, and a mail that comes again is the row that there is already.
+The raw mail is on the disk before anything is made of it; then one transaction writes the message with all that
+follows from it, and the row that says so. A worker that dies in between leaves a file only, and its mail comes again:
+from its mailbox, or from the mail server that was not told that it was taken. That a mail comes again without a row is
+the sign that it may have killed its worker; then its row is written first, and after some attempts it is quarantined.
 """
 
+import base64
+import binascii
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
 from typing import IO
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import transaction
-from django.db.models import Q
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 
 from callcentre.actor import Actor
 from callcentre.errors import Invalid
-from tickets.mail.composing import ticket_of_subject
+from tickets.mail.acknowledging import acknowledge
 from tickets.mail.folding import fold
+from tickets.mail.keeping import keep
+from tickets.mail.matching import copy_of, current, standing_of, ticket_for
 from tickets.mail.parsing import Mail, Unreadable, parse
+from tickets.mail.parts import Attachment
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
 from tickets.models.conversing import receive as receive_message
 from tickets.models.opening import open_ticket
-from tickets.storing import store, type_of
+from tickets.storing import Stored, store, type_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +44,16 @@ MAIL = Actor("system", None, "mail")
 # More than a person writes: somebody's machine answers ours, or floods us.
 FLOOD = 50
 FLOOD_SPAN = timedelta(hours=1)
+# How often a mail is begun with that has stopped its worker.
+MOST_ATTEMPTS = 3
+
+# Reasons that say more after a colon.
+_FLOODED = _("too many mails within an hour")
+_NOT_UNDERSTOOD = _("it is not understood")
+_DEADLY = _("it has stopped its worker again and again")
+
+_CONTENT_ID = re.compile(r"(?i)\bcid:([^\s\"'<>]+)")
+_DATA_IMAGE = re.compile(r"(?i)(?<=src=[\"'])data:image/(png|jpe?g|gif|webp);base64,([a-z0-9+/=\s%]{1,40000000})")
 
 
 class Quarantine(Exception):
@@ -44,20 +63,47 @@ class Quarantine(Exception):
 class Needless(Exception):
     """Nobody misses it; says why."""
 
+    def __init__(self, reason: str, message: Message | None = None) -> None:
+        super().__init__(reason)
+        self.message = message
 
-def take_in(stream: IO[bytes], queue: TicketQueue | None = None, *, decide: bool = True) -> ReceivedMail:
-    """Keep the mail, then make of it what it is. Raises TooLong, and nothing else for what is in it."""
-    stored = store(stream, settings.MAX_MAIL_MB * 1024 * 1024)
-    with transaction.atomic():
-        mail, is_new = ReceivedMail.objects.get_or_create(
-            sha256=stored.sha256, queue=queue, defaults={"path": stored.path, "size": stored.size}
-        )
+
+def take_in(
+    stream: IO[bytes], queue: TicketQueue | None = None, *, place: tuple[int, int] | None = None
+) -> ReceivedMail:
+    """Keep the mail, then make of it what it is. `place`: UIDVALIDITY and UID of where it is in the queue's mailbox.
+
+    Raises TooLong; and what the stores raise when they fail, having lost nothing: never for what is in the mail.
+    """
+    kept = keep(stream, settings.MAX_MAIL_MB * 1024 * 1024, queue.pk if queue else None)
+    received = ReceivedMail(sha256=kept.sha256, queue=queue, path=kept.path, size=len(kept.raw))
+    received.imap_validity, received.imap_uid = place or (None, None)
+    if not kept.is_first:
+        kept.written.result()
+        return _take_in_again(received)
+    try:
+        _decide(received, kept.raw, kept.written.result)
+    except IntegrityError:
+        known = ReceivedMail.objects.filter(sha256=kept.sha256, queue=queue).first()
+        if known is None:
+            raise
+        default_storage.delete(kept.path)
+        return known
+    return received
+
+
+def _take_in_again(received: ReceivedMail) -> ReceivedMail:
+    """A mail that was kept before: it is known; or somebody is at it; or it has killed its worker, so its row is
+    written first.
+    """
+    values = {name: getattr(received, name) for name in ("path", "size", "imap_validity", "imap_uid")}
+    known, is_new = ReceivedMail.objects.get_or_create(sha256=received.sha256, queue=received.queue, defaults=values)
     if not is_new:
-        stored.discard()
-    if decide and mail.outcome == Outcome.RECEIVED:
-        process(mail.pk)
-        mail.refresh_from_db()
-    return mail
+        default_storage.delete(received.path)
+    if known.outcome == Outcome.RECEIVED:
+        process(known.pk)
+        known.refresh_from_db()
+    return known
 
 
 def left_over() -> list[int]:
@@ -68,158 +114,172 @@ def left_over() -> list[int]:
 
 
 def process(pk: int) -> None:
-    """Make a message of a mail that is kept; whatever goes wrong puts it in quarantine, with the reason."""
+    """Make a message of a mail whose row is written; whatever goes wrong puts it in quarantine, with the reason."""
+    waiting = ReceivedMail.objects.filter(pk=pk, outcome=Outcome.RECEIVED)
+    # Counted before it is begun: nobody else can tell of a worker that is no more.
+    if not waiting.update(attempt_count=F("attempt_count") + 1):
+        return
+    with transaction.atomic():
+        received = waiting.select_for_update(of=("self",)).select_related("queue").first()
+        if received is None:
+            return
+        if received.attempt_count > MOST_ATTEMPTS:
+            received.outcome, received.reason = (
+                Outcome.QUARANTINED,
+                f"{_DEADLY}: {MOST_ATTEMPTS}",
+            )
+            received.save(update_fields=["outcome", "reason"])
+            return
+        try:
+            with received.open_raw() as content:
+                raw = content.read()
+        except FileNotFoundError:
+            received.outcome, received.reason = Outcome.QUARANTINED, _("its raw mail is gone")
+            received.save(update_fields=["outcome", "reason"])
+            return
+        _decide(received, raw)
+
+
+def _decide(received: ReceivedMail, raw: bytes, wait_until_kept: Callable[[], None] = lambda: None) -> None:
+    """One transaction: the message with what follows from it, and the row that says what became of the mail."""
+    files: list[Stored] = []
     try:
+        mail = parse(raw)
+        received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
+        received.recipients = mail.recipients
         with transaction.atomic():
-            mail = ReceivedMail.objects.select_for_update(of=("self",)).select_related("queue").get(pk=pk)
-            if mail.outcome in (Outcome.STORED, Outcome.IGNORED):
-                return
-            _process(mail)
+            _check(received, mail)
+            _to_message(received, mail, files)
+            wait_until_kept()
+            received.save()
+    except (OperationalError, InterfaceError, OSError, MemoryError, IntegrityError):
+        # The stores', or somebody else's at the same mail: it is not the mail's fault.
+        _discard(files)
+        raise
     except Needless as reason:
-        _decide(pk, Outcome.IGNORED, str(reason))
-    except (Quarantine, Unreadable, Invalid) as reason:
-        message = "; ".join(reason.messages) if isinstance(reason, Invalid) else str(reason)
-        _decide(pk, Outcome.QUARANTINED, message)
+        _set(received, Outcome.IGNORED, str(reason), reason.message)
+    except (Quarantine, Unreadable) as reason:
+        _set(received, Outcome.QUARANTINED, str(reason))
+    except Invalid as reason:
+        _set(received, Outcome.QUARANTINED, "; ".join(reason.messages))
     except Exception as error:
         # One mail never stops the mailbox, whatever is in it.
-        logger.exception("mail not understood", extra={"received_mail": pk})
-        _decide(pk, Outcome.QUARANTINED, f"{type(error).__name__}: {error}")
+        logger.exception("mail not understood", extra={"sha256": received.sha256})
+        _set(received, Outcome.QUARANTINED, f"{_NOT_UNDERSTOOD}: {type(error).__name__}: {error}")
+    if received.outcome != Outcome.STORED:
+        _discard(files)
+        wait_until_kept()
+        received.save()
 
 
-def _decide(pk: int, outcome: str, reason: str) -> None:
-    ReceivedMail.objects.filter(pk=pk).update(outcome=outcome, reason=reason.replace("\0", "")[:500])
+def _set(received: ReceivedMail, outcome: str, reason: str, message: Message | None = None) -> None:
+    received.outcome, received.reason, received.message = outcome, reason.replace("\0", "")[:500], message
 
 
-def _process(received: ReceivedMail) -> None:
-    with default_storage.open(received.path) as content:
-        mail = parse(content.read())
-    received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
-    ReceivedMail.objects.filter(pk=received.pk).update(
-        header_id=mail.header_id, sender=mail.sender, subject=mail.subject
-    )
+def _discard(files: list[Stored]) -> None:
+    for file in files:
+        file.discard()
+
+
+def _check(received: ReceivedMail, mail: Mail) -> None:
+    """Raises Quarantine or Needless for what is to become no message."""
     if ticket_of(mail.header_id) is not None:
-        raise Needless("it is a mail of our own")
-    queue = received.queue or _queue_of(mail)
-    if TicketQueue.objects.filter(address__iexact=mail.sender).exclude(address="").exists():
-        raise Quarantine("it says that it comes from one of our own addresses")
-    _refuse_floods(received, mail)
-    message = _of_bounce(mail) if mail.is_bounce else None
-    if message is None:
-        message = _store(mail, queue)
-    _attach(message, mail)
-    ReceivedMail.objects.filter(pk=received.pk).update(outcome=Outcome.STORED, reason="", message=message)
+        raise Needless(_("it is a mail of our own"))
+    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, FLOOD)
+    if standing.is_ours:
+        raise Quarantine(_("it says that it comes from one of our own addresses"))
+    # A person's decision is one to let it in.
+    if standing.recent >= FLOOD and not received.decided_by:
+        raise Quarantine(f"{_FLOODED}: {mail.sender}")
+    if standing.may_be_copy and (message := copy_of(mail, received.queue)) is not None:
+        raise Needless(_("it has come before, by another way"), message)
+
+
+def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
+    body, body_type = mail.body
+    if body_type == Message.BodyType.HTML:
+        body = _with_own_images(body, mail)
+    files += [store(BytesIO(each.content), len(each.content)) for each in mail.attachments]
+    if files and body_type == Message.BodyType.HTML:
+        tokens = {each.content_id: file.token for each, file in zip(mail.attachments, files, strict=True)}
+        body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(found[1], found[1])}", body)
+    body, quoted = fold(body, body_type)
+    ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
+    if ticket is None:
+        message = _open(mail, received.queue or _queue_of(mail), body, quoted)
+    else:
+        message = receive_message(
+            MAIL,
+            ticket,
+            body=body,
+            body_type=body_type,
+            quoted=quoted,
+            from_name=mail.sender_name,
+            from_address=mail.sender,
+            is_automatic=mail.is_automatic,
+            may_be_empty=True,
+        )
+    _attach(message, mail.attachments, files)
+    received.outcome, received.reason, received.message = Outcome.STORED, "", message
+
+
+def _with_own_images(body: str, mail: Mail) -> str:
+    """Images that are written into the HTML become files, named there as those of other mails are."""
+
+    def to_file(found: re.Match[str]) -> str:
+        try:
+            content = base64.b64decode(found[2].replace("%2B", "+").replace("%2F", "/").replace("%3D", "="))
+        except binascii.Error:
+            return found[0]
+        number = len(mail.attachments) + 1
+        name = f"image-{number}.{found[1].lower().replace('jpeg', 'jpg')}"
+        mail.attachments.append(Attachment(name, content, f"data-{number}"))
+        return f"cid:data-{number}"
+
+    return _DATA_IMAGE.sub(to_file, body) if "data:image/" in body else body
+
+
+def _of_bounce(mail: Mail) -> Ticket:
+    """The mail that did not arrive says so, and its ticket has the bounce as a message."""
+    bounced = Dispatch.objects.filter(header_id__in=mail.reported_ids).exclude(header_id="")
+    dispatches = list(bounced.select_related("message__ticket__merged_into"))
+    if not dispatches:
+        raise Quarantine(_("it is a bounce of no mail of ours"))
+    for dispatch in dispatches:
+        dispatch.bounce(MAIL, mail.bounce_reason)
+    return current(dispatches[0].message.ticket)
 
 
 def _queue_of(mail: Mail) -> TicketQueue:
     """The queue whose address it was sent to; else the first."""
-    active = TicketQueue.objects.active().order_by("id")
-    for queue in active.exclude(address=""):
-        if queue.address.lower() in mail.recipients:
-            return queue
-    first = active.first()
-    if first is None:
-        raise Quarantine("there is no ticket queue")
-    return first
+    queues = list(TicketQueue.objects.active().order_by("id"))
+    if not queues:
+        raise Quarantine(_("there is no ticket queue"))
+    return next((queue for queue in queues if queue.address and queue.address.lower() in mail.recipients), queues[0])
 
 
-def _refuse_floods(received: ReceivedMail, mail: Mail) -> None:
-    if not mail.sender:
-        return
-    others = ReceivedMail.objects.filter(sender=mail.sender, received_at__gt=received.received_at - FLOOD_SPAN)
-    if others.exclude(pk=received.pk).exclude(outcome=Outcome.QUARANTINED).count() >= FLOOD:
-        raise Quarantine(f"{mail.sender} sent more than {FLOOD} mails within an hour")
-
-
-def _of_bounce(mail: Mail) -> Message | None:
-    """The mail that did not arrive says so, and its ticket has the bounce as a message."""
-    bounced = Dispatch.objects.filter(header_id__in=mail.bounced_ids).exclude(header_id="")
-    dispatch = bounced.select_related("message__ticket").first()
-    if dispatch is None:
-        raise Quarantine("a bounce of no mail of ours")
-    bounced.update(bounced_at=timezone.now())
-    return _reply(_current(dispatch.message.ticket), mail)
-
-
-def _store(mail: Mail, queue: TicketQueue) -> Message:
-    if (ticket := _ticket_of(mail)) is not None:
-        return _reply(ticket, mail)
-    body, body_type = mail.body
-    body, quoted = fold(body, body_type)
+def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
     ticket = open_ticket(
         MAIL,
         subject=mail.subject or "(no subject)",
         body=body,
-        body_type=body_type,
+        body_type=mail.body[1],
         quoted=quoted,
         sender=mail.sender,
         sender_name=mail.sender_name,
         queue_id=queue.pk,
         is_automatic=mail.is_automatic,
     )
-    return ticket.messages.get()
+    message = ticket.messages.get()
+    acknowledge(ticket)
+    return message
 
 
-def _reply(ticket: Ticket, mail: Mail) -> Message:
-    body, body_type = mail.body
-    body, quoted = fold(body, body_type)
-    return receive_message(
-        MAIL,
-        ticket,
-        body=body,
-        body_type=body_type,
-        quoted=quoted,
-        from_name=mail.sender_name,
-        from_address=mail.sender,
-        is_automatic=mail.is_automatic,
-        may_be_empty=True,
-    )
-
-
-def _ticket_of(mail: Mail) -> Ticket | None:
-    """The ticket that the mail answers, if its sender takes part there."""
-    for ticket_id in _candidates(mail):
-        ticket = Ticket.objects.select_related("customer").filter(pk=ticket_id).first()
-        if ticket is not None and _takes_part(mail.sender, ticket):
-            return _current(ticket)
-    return None
-
-
-def _candidates(mail: Mail) -> Sequence[int]:
-    """Ids of tickets, the surest first: our own signed Message-ID, then any that we know, then the subject's tag."""
-    ours = [ticket_id for header_id in mail.answered_ids if (ticket_id := ticket_of(header_id)) is not None]
-    known = {
-        header_id: ticket_id
-        for model in (Dispatch, ReceivedMail)
-        for header_id, ticket_id in model.objects.filter(
-            header_id__in=mail.answered_ids, message__isnull=False
-        ).values_list("header_id", "message__ticket")
-    }
-    answered = [known[header_id] for header_id in mail.answered_ids if header_id in known]
-    tagged = ticket_of_subject(mail.subject)
-    return list(dict.fromkeys([*ours, *answered, *([tagged] if tagged else [])]))
-
-
-def _takes_part(address: str, ticket: Ticket) -> bool:
-    if not address:
-        return False
-    if address.lower() in (ticket.sender.lower(), ticket.customer.email.lower() if ticket.customer else ""):
-        return True
-    if ticket.messages.filter(author_address__iexact=address).exists():
-        return True
-    sent_to = Q(recipients__contains=[address]) | Q(copies__contains=[address])
-    return Dispatch.objects.filter(sent_to, message__ticket=ticket).exists()
-
-
-def _current(ticket: Ticket) -> Ticket:
-    """The ticket, or the one that it was merged into."""
-    return ticket.merged_into or ticket
-
-
-def _attach(message: Message, mail: Mail) -> None:
-    tokens = []
-    for attachment in mail.attachments:
-        stored = store(BytesIO(attachment.content), len(attachment.content))
-        StoredFile.objects.create(
+def _attach(message: Message, attachments: list[Attachment], files: list[Stored]) -> None:
+    if not files:
+        return
+    StoredFile.objects.bulk_create(
+        StoredFile(
             token=stored.token,
             filename=attachment.filename,
             content_type=type_of(attachment.filename),
@@ -227,9 +287,10 @@ def _attach(message: Message, mail: Mail) -> None:
             sha256=stored.sha256,
             path=stored.path,
             message=message,
-            content_id=attachment.content_id,
+            # How the message's HTML names it.
+            content_id=stored.token if attachment.content_id else "",
         )
-        tokens.append(stored.token)
-    if tokens:
-        message.attachments = [*message.attachments, *tokens]
-        message.save(update_fields=["attachments"])
+        for attachment, stored in zip(attachments, files, strict=True)
+    )
+    message.attachments = [*message.attachments, *(stored.token for stored in files)]
+    message.save(update_fields=["attachments"])

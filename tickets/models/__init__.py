@@ -1,14 +1,18 @@
 from tickets.models.chat import Chat, ChatMessage
 from tickets.models.custom_field import CustomField
 from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber
+from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
-from tickets.models.mail import CannedReply, Dispatch, Marketplace, Rating, ReceivedMail
+from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
 from tickets.models.message import Message
+from tickets.models.rating import Rating
+from tickets.models.received_mail import ReceivedMail
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
 from tickets.models.ticket import Source, Ticket, TicketChange, TicketCount
 from tickets.models.ticket_queue import TicketQueue, TicketQueueHours
 
 __all__ = [
+    "AcknowledgedAddress",
     "CannedReply",
     "Chat",
     "ChatMessage",

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
+
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
-
-
-def owned_by(actor: Actor) -> dict[str, int | None]:
-    """The filter of files that the actor uploaded."""
-    return {"api_user": actor.id} if actor.kind == "api_user" else {"user": actor.id}
 
 
 def find_unused(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> list[StoredFile]:
@@ -20,14 +17,17 @@ def find_unused(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> lis
     """
     if not tokens:
         return []
-    unused = StoredFile.objects.filter(token__in=set(tokens), message=None, **owned_by(actor))
-    found = {file.token: file for file in unused.select_for_update(no_key=True).order_by("id")}
+    usable = StoredFile.objects.usable_by(actor).filter(token__in=set(tokens))
+    found = {file.token: file for file in usable.select_for_update(no_key=True).order_by("id")}
     files = []
     for position, token in enumerate(tokens):
         if file := found.pop(token, None):
             files.append(file)
         else:
             faults.append(Fault(ErrorCode.FILE_NOT_FOUND, f"attachments.{position}"))
+    # What one upload may have, a message may: mail servers take little more.
+    if sum(file.size for file in files) > settings.MAX_UPLOAD_MB * 1024 * 1024:
+        faults.append(Fault(ErrorCode.FILES_TOO_LARGE, "attachments", {"limit": settings.MAX_UPLOAD_MB}))
     return files
 
 

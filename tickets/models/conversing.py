@@ -16,10 +16,11 @@ from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.wake import wake
 from telephony.models import Agent, change_log
 from tickets import events, html
+from tickets.addresses import check_addresses, is_address
 from tickets.mail_ids import new_header_id
 from tickets.models.attaching import attach, find_unused
+from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
-from tickets.models.mail import Dispatch
 from tickets.models.message import Message
 from tickets.models.moving import Kind, move, status_of_kind
 from tickets.models.ticket import Source, Ticket
@@ -29,9 +30,13 @@ REPLYING = (Source.EMAIL, *MARKETPLACES)
 
 
 def lock(ticket: Ticket) -> Ticket:
-    """The ticket as it is now, ours until the transaction ends."""
-    related = ("status", "substatus", "queue", "agent", "customer")
-    return Ticket.objects.select_for_update(no_key=True, of=("self",)).select_related(*related).get(pk=ticket.pk)
+    """The ticket as it is now, ours until the transaction ends.
+
+    Its row alone is locked first: of two at once, the second would find no row at all where the first has changed what
+    was joined to it, such as the status.
+    """
+    Ticket.objects.select_for_update(no_key=True).only("pk").get(pk=ticket.pk)
+    return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
 
 
 def reply(
@@ -46,9 +51,9 @@ def reply(
     attachments: Sequence[str] = (),
     recipients: Sequence[str] = (),
     copies: Sequence[str] = (),
-    is_automatic: bool = False,
 ) -> Message:
-    """An agent answers the customer; a worker sends it. `recipients`: instead of whom the ticket came from.
+    """An agent answers the customer; a worker sends it. `recipients`: instead of whom the ticket came from; a reply to
+    all has those of `answering.everybody`.
 
     Moves a ticket that is new or in progress to waiting for the customer, and sets the first response once.
     """
@@ -65,6 +70,7 @@ def reply(
         to = list(recipients) or _recipients(ticket)
         if ticket.source == Source.EMAIL and not to:
             faults.append(Fault(ErrorCode.RECIPIENT_UNKNOWN))
+        faults += check_addresses(recipients, "recipients") + check_addresses(copies, "copies")
         files = find_unused(actor, attachments, faults)
         if faults:
             raise Invalid(faults)
@@ -86,20 +92,22 @@ def reply(
             body_type=body_type,
             system_comment=note,
             created_at=at or now,
-            is_automatic=is_automatic,
         )
         if agent:
             change_log.note(agent.pk, message.created_at, message.created_at)
-        dispatch = Dispatch.objects.create(
-            message=message,
-            recipients=to,
-            copies=list(copies),
-            header_id=new_header_id(message) if ticket.source == Source.EMAIL else "",
-            next_attempt_at=now,
-        )
-        wake("tickets.dispatch", dispatch.pk)
+        _queue(message, to, copies, now)
         events.agent_responded(ticket.pk, ticket.customer_id, agent_login, message.pk)
         _tell_of_status(ticket, note)
+    return message
+
+
+def acknowledge(ticket: Ticket, text: str) -> Message:
+    """The service itself tells the customer that his mail has come. It is no reply: status and targets stay."""
+    with transaction.atomic():
+        ticket, now = lock(ticket), timezone.now()
+        values: dict[str, Any] = {"type": Message.Type.REPLY, "body": text, "is_automatic": True, "created_at": now}
+        message = _write(ticket, now, {}, [], **values)
+        _queue(message, _recipients(ticket), [], now)
     return message
 
 
@@ -160,7 +168,7 @@ def comment(
     faults = list(faults)
     with transaction.atomic():
         now = timezone.now()
-        ticket = lock(ticket)
+        ticket = _lock_for_comment(ticket)
         agent = _agent(agent_login, faults)
         _check_ticket(ticket, None, now, faults)
         text = _body(text, text_type, faults, field="comment")
@@ -174,7 +182,7 @@ def comment(
             files,
             type=Message.Type.COMMENT,
             agent=agent,
-            author_name=agent.full_name if agent else "",
+            author_name=agent.full_name if agent else actor.name,
             comment=text,
             body_type=text_type,
             created_at=now,
@@ -195,9 +203,30 @@ def _write(
     return message
 
 
+def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], now: datetime) -> None:
+    """A worker sends it, by the way that the ticket came."""
+    source = message.ticket.source
+    dispatch = Dispatch.objects.create(
+        message=message,
+        source=source,
+        recipients=list(recipients),
+        copies=list(copies),
+        header_id=new_header_id(message) if source == Source.EMAIL else "",
+        queued_at=now,
+        next_attempt_at=now,
+    )
+    wake("tickets.dispatch", dispatch.pk)
+
+
 def _tell_of_status(ticket: Ticket, note: str) -> None:
     if note:
         events.ticket_updated(ticket.pk, ticket.customer_id, _login(ticket), ticket.status_id, ticket.substatus_id)
+
+
+def _lock_for_comment(ticket: Ticket) -> Ticket:
+    """As much of it as a comment needs to know."""
+    columns = ("created_at", "customer_id", "merged_into_id")
+    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
 
 
 def _login(ticket: Ticket) -> str:
@@ -232,5 +261,6 @@ def _body(text: str, body_type: str, faults: list[Fault], *, field: str = "body"
 
 
 def _recipients(ticket: Ticket) -> list[str]:
-    address = ticket.sender or (ticket.customer.email if ticket.customer else "")
-    return [address] if "@" in address else []
+    """Whom the ticket came from; where that is no address, its customer."""
+    addresses = (ticket.sender, ticket.customer.email if ticket.customer else "")
+    return [address for address in addresses if is_address(address)][:1]

@@ -1,18 +1,33 @@
+from collections.abc import Iterable
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
-from django.db import models
+from django.db import connection, models, transaction
 from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
+
+_KEYS = 'SELECT name, id::text FROM tickets_customfield WHERE owner = %s AND is_active ORDER BY "order", id'
 
 
 class CustomFieldQuerySet(models.QuerySet["CustomField"]):
     def of(self, owner: str) -> "CustomFieldQuerySet":
         return self.filter(owner=owner, is_active=True)
 
+    def keys_of(self, owner: str) -> dict[str, str]:
+        """Name of each -> the key under which values are kept, in order."""
+        with connection.cursor() as cursor:
+            cursor.execute(_KEYS, [owner])
+            return dict(cursor.fetchall())
+
 
 class CustomField(models.Model):
     """A field that this company wants on tickets or on customers beside those that all have.
 
     Values are kept with their owner (`custom_fields`: the field's id, as a string -> value): a text, a number, a
-    date as YYYY-MM-DD, or one of the options. A field that is no longer wanted is made inactive; its values stay.
+    date as YYYY-MM-DD, or one of the options. A field that has values keeps its type. One that is no longer wanted is
+    made inactive, as is an option removed: values stay.
     """
 
     class Owner(models.TextChoices):
@@ -44,7 +59,41 @@ class CustomField(models.Model):
         verbose_name = _("custom field")
         verbose_name_plural = _("custom fields")
         ordering = ["owner", "order", "id"]
-        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="customfield_name_is_unique")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "name"],
+                name="customfield_name_is_unique",
+                violation_error_message=_("Another field has this name."),
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a ticket or customer has a value of it. Where none has, all of them are looked through."""
+        table = f"tickets_{self.owner}"
+        with connection.cursor() as cursor:
+            # No index knows the keys; this is asked when somebody changes a type.
+            cursor.execute(f"SELECT EXISTS (SELECT FROM {table} WHERE custom_fields ? %s)", [str(self.pk)])  # noqa: S608
+            return bool(cursor.fetchone()[0])
+
+    def edit(self, actor: Actor, **values: Any) -> None:
+        """Change what is given. Raises Invalid: a type that values have stays, and a choice has options."""
+        with transaction.atomic():
+            locked = CustomField.objects.select_for_update().get(pk=self.pk)
+            kind, options = values.get("type", locked.type), values.get("options", locked.options)
+            faults = list(check_options(kind, options))
+            if kind != locked.type and locked.is_used:
+                faults.append(Fault(ErrorCode.CUSTOM_FIELD_IN_USE, "type"))
+            if faults:
+                raise Invalid(faults)
+            for name, value in values.items():
+                setattr(self, name, value)
+            self.save(update_fields=list(values))
+
+
+def check_options(kind: str, options: Iterable[str]) -> Iterable[Fault]:
+    if kind == CustomField.Type.CHOICE and not list(options):
+        yield Fault(ErrorCode.EMPTY, "options")

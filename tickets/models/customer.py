@@ -16,8 +16,12 @@ from callcentre.models import Change, TimestampedModel, actor_columns, differenc
 from callcentre.phone import PhoneError, normalise
 from telephony.models import Agent
 from tickets import events
+from tickets.addresses import is_address
 from tickets.models import custom_values
 from tickets.models.custom_field import CustomField
+
+# Of customers who are perhaps one person so many are looked at.
+MOST_ALIKE = 100
 
 
 class Company(TimestampedModel):
@@ -29,6 +33,10 @@ class Company(TimestampedModel):
         verbose_name = _("company")
         verbose_name_plural = _("companies")
         ordering = ["name", "id"]
+        indexes = [
+            models.Index(fields=["name", "id"], name="company_names"),
+            GinIndex(OpClass(Upper("name"), name="gin_trgm_ops"), name="company_search"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -50,14 +58,29 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
         return self.current().filter(numbers__number=number).order_by("id")
 
     def with_email(self, email: str) -> "CustomerQuerySet":
-        return self.current().filter(email__iexact=email).order_by("id")
+        return self.current().filter(email__iexact=email).exclude(email="").order_by("id")
+
+    def hold(self, customer_id: int) -> "Customer | None":
+        """The customer of this id, or the one he was merged into; no merge takes him away in this transaction."""
+        return self._held("id = %s", customer_id)
+
+    def hold_of_email(self, email: str) -> "Customer | None":
+        """The oldest with this address, or the one whom somebody with it was merged into; held likewise."""
+        # The sum keeps the planner from walking along an index that has this order.
+        order = "ORDER BY merged_into_id + 0 NULLS FIRST, id LIMIT 1"
+        return self._held(f"UPPER(email) = UPPER(%s) AND email <> '' {order}", email)
+
+    def _held(self, condition: str, value: Any) -> "Customer | None":
+        rows = self.raw(f"SELECT * FROM tickets_customer WHERE {condition} FOR KEY SHARE", [value])  # noqa: S608
+        customer = next(iter(rows), None)
+        return self.hold(customer.merged_into_id) if customer and customer.merged_into_id else customer
 
 
 class Customer(TimestampedModel):
     """A person (or a desk) whom the contact centre serves; the CRM's entry.
 
-    Merging moves tickets, numbers and notes to the one that stays and leaves the other behind as a pointer, so that
-    an old id still leads somewhere.
+    Merging (tickets.models.merging) moves tickets, calls, numbers and notes to the one that stays and leaves the other
+    behind as a pointer, so that an old id and an old address still lead somewhere.
     """
 
     name = models.CharField(pgettext_lazy("of a person", "name"), max_length=100, blank=True)
@@ -103,6 +126,21 @@ class Customer(TimestampedModel):
         """As they were given, the main one first."""
         return [number.phone_number for number in self.numbers.all()]
 
+    @property
+    def emails(self) -> list[str]:
+        """His own, and those of customers who were merged into him."""
+        others = self.merged.exclude(email="").order_by("id").values_list("email", flat=True)
+        return [*filter(None, [self.email]), *(email for email in others if email.lower() != self.email.lower())]
+
+    def perhaps_same(self) -> "CustomerQuerySet":
+        """Others with one of his numbers or his address."""
+        # Found apart, each by its index: a planner would rather walk along the primary key.
+        numbers = self.numbers.order_by().values("number")
+        with_number = CustomerNumber.objects.filter(number__in=numbers).order_by().values_list("customer", flat=True)
+        with_email = Customer.objects.with_email(self.email).order_by().values_list("pk", flat=True)
+        ids = {*with_number[:MOST_ALIKE], *with_email[:MOST_ALIKE]} - {self.pk}
+        return Customer.objects.current().filter(pk__in=ids).order_by("id")
+
     @classmethod
     def create(
         cls,
@@ -122,8 +160,8 @@ class Customer(TimestampedModel):
             if faults := faults + wrong:
                 raise Invalid(faults)
             customer = cls.objects.create(custom_fields=kept, **values)
-            customer._set_numbers(numbers)
-            customer._log(actor, "create", {})
+            customer.set_numbers(numbers)
+            customer.log(actor, "create", {})
             events.customer_created(customer.pk, customer.company_id)
         return customer
 
@@ -152,13 +190,13 @@ class Customer(TimestampedModel):
             before = locked.phone_numbers
             if numbers is not None and [raw for raw, _number in numbers] != before:
                 changes["phone_numbers"] = [before, [raw for raw, _number in numbers]]
-                locked._set_numbers(numbers)
+                locked.set_numbers(numbers)
             if not changes:
                 return
             for name, value in values.items():
                 setattr(self, name, value)
             self.save(update_fields=[*values, "updated_at"])
-            self._log(actor, "edit", changes)
+            self.log(actor, "edit", changes)
             events.customer_updated(self.pk, self.company_id)
 
     def add_note(
@@ -179,13 +217,13 @@ class Customer(TimestampedModel):
             events.note_added(note.customer_id, note.pk, agent_login)
         return note
 
-    def _set_numbers(self, numbers: Sequence[tuple[str, str]]) -> None:
+    def set_numbers(self, numbers: Sequence[tuple[str, str]]) -> None:
         self.numbers.all().delete()
         self.numbers.bulk_create(
             CustomerNumber(customer=self, phone_number=raw, number=number) for raw, number in numbers
         )
 
-    def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
+    def log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
         self.history.create(action=action, changes=changes, **actor_columns(actor))
 
 
@@ -204,6 +242,8 @@ def _check(customer: Customer, values: Mapping[str, Any], faults: list[Fault]) -
     company_id, identifier = values.get("company_id"), values.get("identifier")
     if company_id is not None and not Company.objects.filter(pk=company_id).exists():
         faults.append(Fault(ErrorCode.COMPANY_NOT_FOUND, "company_id"))
+    if (email := values.get("email")) and not is_address(email):
+        faults.append(Fault(ErrorCode.ADDRESS_MALFORMED, "email"))
     others = Customer.objects.current().exclude(pk=customer.pk)
     if identifier and others.filter(identifier=identifier).exists():
         faults.append(Fault(ErrorCode.CUSTOMER_IDENTIFIER_TAKEN, "identifier"))

@@ -1,15 +1,26 @@
 from datetime import datetime
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
+from callcentre.actor import Actor
 from callcentre.models import ApiUser, User
 from tickets.models.message import Message
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
+    def usable_by(self, actor: Actor) -> "StoredFileQuerySet":
+        """What the actor uploaded and has not used, while it is kept. Only those who upload have any."""
+        who = {"api_user": "api_user_id", "user": "user_id"}.get(actor.kind)
+        if who is None:
+            return self.none()
+        since = timezone.now() - settings.TEMPORARY_FILE_RETENTION
+        return self.filter(message=None, created_at__gt=since, **{who: actor.id})
+
     def unused_since(self, instant: datetime) -> "StoredFileQuerySet":
         return self.filter(message=None, created_at__lt=instant)
 
@@ -28,7 +39,9 @@ class StoredFile(models.Model):
     # Within the storage.
     path = models.CharField(max_length=200)
     # NULL while it is temporary.
-    message = models.ForeignKey(Message, models.CASCADE, null=True, related_name="files", verbose_name=_("message"))
+    message = models.ForeignKey(
+        Message, models.CASCADE, null=True, related_name="files", verbose_name=pgettext_lazy("of a ticket", "message")
+    )
     # Of an image inside the HTML of a mail: how the HTML names it.
     content_id = models.CharField(max_length=255, blank=True)
     api_user = models.ForeignKey(ApiUser, models.SET_NULL, null=True, related_name="+", db_index=False)

@@ -1,118 +1,18 @@
-"""Mail and messages that leave, and mail that came."""
+"""What replies are made with, and the addresses that were told that their mail has come."""
 
-from django.contrib.postgres.fields import ArrayField
-from django.db import models
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import connection, models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.crypto import EncryptedTextField
 from callcentre.models import TimestampedModel
-from tickets.models.message import Message
 from tickets.models.ticket import Source
 from tickets.models.ticket_queue import TicketQueue
-
-
-class Dispatch(models.Model):
-    """A message on its way out: by mail, or to the endpoint of a marketplace. One row per message.
-
-    QUEUED rows are due at `next_attempt_at`; a worker claims one by pushing that past a lease. Once the server has
-    begun to receive the message (`begun_at`) and the worker dies, nobody knows whether it arrived: FAILED with
-    `is_unknown`, and only a person sends it again.
-    """
-
-    class State(models.TextChoices):
-        QUEUED = "queued", _("queued")
-        SENT = "sent", _("sent")
-        FAILED = "failed", _("failed")
-
-    message = models.OneToOneField(Message, models.CASCADE, related_name="dispatch", verbose_name=_("message"))
-    state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
-    recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("to"))
-    copies = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("copy"))
-    # The Message-ID header, without its brackets; "" for a marketplace.
-    header_id = models.CharField(max_length=255, blank=True)
-    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
-    begun_at = models.DateTimeField(null=True)
-    sent_at = models.DateTimeField(_("sent"), null=True)
-    is_unknown = models.BooleanField(_("outcome unknown"), default=False)
-    error = models.CharField(_("error"), max_length=500, blank=True)
-    bounced_at = models.DateTimeField(_("bounced"), null=True)
-
-    class Meta:
-        verbose_name = _("dispatch")
-        verbose_name_plural = _("dispatches")
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["header_id"], condition=~Q(header_id=""), name="dispatch_header_id_is_unique"
-            ),
-            models.CheckConstraint(
-                name="dispatch_queued_is_due", condition=~Q(state="queued") | Q(next_attempt_at__isnull=False)
-            ),
-        ]
-        indexes = [
-            models.Index(fields=["next_attempt_at"], condition=Q(state="queued"), name="dispatch_due"),
-            models.Index(fields=["-id"], condition=Q(state="failed"), name="dispatch_failed"),
-        ]
-
-    def __str__(self) -> str:
-        return self.header_id or f"→ {self.pk}"
-
-
-class ReceivedMail(models.Model):
-    """A mail as it came, whole, and what became of it. The same mail twice is one row.
-
-    In quarantine is what could not become a message: with the reason, and to be tried again by a person.
-    """
-
-    class Outcome(models.TextChoices):
-        RECEIVED = "received", _("received")
-        STORED = "stored", _("became a message")
-        IGNORED = "ignored", _("needs no message")
-        QUARANTINED = "quarantined", _("in quarantine")
-
-    # Of the raw mail, together with the queue: how a mail that comes twice is known.
-    sha256 = models.CharField(max_length=64)
-    queue = models.ForeignKey(
-        TicketQueue,
-        models.PROTECT,
-        null=True,
-        related_name="received_mails",
-        db_index=False,
-        verbose_name=_("ticket queue"),
-    )
-    # Headers, as far as they could be read.
-    header_id = models.CharField(max_length=255, blank=True)
-    sender = models.CharField(_("from"), max_length=320, blank=True)
-    subject = models.CharField(_("subject"), max_length=500, blank=True)
-    # Of the raw mail in the storage, and its size in bytes.
-    path = models.CharField(max_length=200)
-    size = models.BigIntegerField(_("size in bytes"))
-    outcome = models.CharField(_("outcome"), max_length=12, choices=Outcome, default=Outcome.RECEIVED)
-    reason = models.CharField(_("reason"), max_length=500, blank=True)
-    message = models.ForeignKey(
-        Message, models.SET_NULL, null=True, related_name="received_mails", verbose_name=_("message")
-    )
-    received_at = models.DateTimeField(_("received"), default=timezone.now)
-
-    class Meta:
-        verbose_name = _("received mail")
-        verbose_name_plural = _("received mails")
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(fields=["sha256", "queue"], nulls_distinct=False, name="receivedmail_is_unique")
-        ]
-        indexes = [
-            models.Index(fields=["header_id"], condition=~Q(header_id=""), name="receivedmail_header_id"),
-            models.Index(
-                fields=["-id"], condition=Q(outcome__in=["received", "quarantined"]), name="receivedmail_open"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.subject or self.header_id
+from webhooks.rules import TARGET_FAULTS
+from webhooks.transport import TargetError, check_target, new_secret
 
 
 class CannedReply(TimestampedModel):
@@ -140,12 +40,13 @@ class CannedReply(TimestampedModel):
 
 
 class Marketplace(TimestampedModel):
-    """Where replies to tickets of a marketplace go: an HTTP endpoint that takes them as JSON."""
+    """Where replies to tickets of a marketplace go: an HTTP endpoint that takes them as JSON, signed with `secret`."""
 
     source = models.CharField(_("source"), max_length=20, choices=Source, unique=True)
-    url = models.URLField(_("address"))
+    url = models.URLField(_("address"), max_length=2000)
     http_auth_user = models.CharField(_("user"), max_length=200, blank=True)
     http_auth_password = EncryptedTextField(_("password"), blank=True)
+    secret = EncryptedTextField(_("signing secret"), default=new_secret)
     is_active = models.BooleanField(_("active"), default=True)
 
     class Meta:
@@ -162,19 +63,41 @@ class Marketplace(TimestampedModel):
     def __str__(self) -> str:
         return self.get_source_display()
 
+    def clean(self) -> None:
+        """The rule that webhooks have: nothing inside our own network."""
+        try:
+            check_target(self.url)
+        except TargetError as error:
+            raise ValidationError({"url": str(TARGET_FAULTS[error.code].text)}) from error
 
-class Rating(models.Model):
-    """What a customer thought of a reply, 1 to 5: given through a signed link in the mail, once per reply."""
 
-    message = models.OneToOneField(Message, models.CASCADE, related_name="rating", verbose_name=_("message"))
-    value = models.PositiveSmallIntegerField(_("rating"))
-    given_at = models.DateTimeField(_("given"), default=timezone.now)
+class AcknowledgedAddress(models.Model):
+    """When an address was last sent an acknowledgement by itself: two machines must not answer each other for ever."""
+
+    address = models.CharField(max_length=320, unique=True)
+    acknowledged_at = models.DateTimeField()
 
     class Meta:
-        verbose_name = _("rating")
-        verbose_name_plural = _("ratings")
-        ordering = ["-id"]
-        constraints = [models.CheckConstraint(name="rating_is_1_to_5", condition=Q(value__range=(1, 5)))]
+        verbose_name = _("acknowledged address")
+        verbose_name_plural = _("acknowledged addresses")
+        ordering = ["address"]
 
     def __str__(self) -> str:
-        return str(self.value)
+        return self.address
+
+    @classmethod
+    def take_turn(cls, address: str, now: datetime, span: timedelta) -> bool:
+        """Whether this address may be acknowledged now, which it then may not again within `span`.
+
+        One statement: of two mails that come at once one is acknowledged.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                INSERT INTO tickets_acknowledgedaddress AS a (address, acknowledged_at) VALUES (%s, %s)
+                ON CONFLICT (address) DO UPDATE SET acknowledged_at = EXCLUDED.acknowledged_at
+                WHERE a.acknowledged_at <= %s
+                """,
+                [address.lower(), now, now - span],
+            )
+            return bool(cursor.rowcount)

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from telephony.models import Agent
 from tickets.models.ticket import Ticket
@@ -52,7 +53,7 @@ class Message(models.Model):
     created_at = models.DateTimeField(_("time"), default=timezone.now)
 
     class Meta:
-        verbose_name = _("message")
+        verbose_name = pgettext_lazy("of a ticket", "message")
         verbose_name_plural = _("messages")
         ordering = ["created_at", "id"]
         indexes = [

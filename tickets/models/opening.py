@@ -103,4 +103,4 @@ def open_ticket(
 
 
 def _customer_of(sender: str) -> Customer | None:
-    return Customer.objects.with_email(sender).first() if "@" in sender else None
+    return Customer.objects.hold_of_email(sender) if "@" in sender else None

@@ -39,11 +39,9 @@ def choose(values: Mapping[str, Any], before: Choice, faults: list[Fault]) -> Ch
         if after.category is None:
             faults.append(Fault(ErrorCode.TICKET_CATEGORY_NOT_FOUND, "category_id"))
     if (customer_id := values.get("customer_id")) is not None:
-        after.customer = Customer.objects.select_related("merged_into").filter(pk=customer_id).first()
+        after.customer = Customer.objects.hold(customer_id)
         if after.customer is None:
             faults.append(Fault(ErrorCode.CUSTOMER_NOT_FOUND, "customer_id"))
-        elif after.customer.merged_into:
-            after.customer = after.customer.merged_into
     if login := values.get("agent_login"):
         after.agent = Agent.objects.active().filter(login=login).first()
         if after.agent is None:

@@ -1,5 +1,6 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class TicketStatus(models.Model):
@@ -9,12 +10,12 @@ class TicketStatus(models.Model):
     """
 
     class Kind(models.TextChoices):
-        NEW = "new", _("new")
+        NEW = "new", pgettext_lazy("of a ticket", "new")
         WAITING_FOR_CUSTOMER = "waiting_for_customer", _("waiting for customer")
         POSTPONED = "postponed", _("postponed")
-        MERGED = "merged", _("merged")
+        MERGED = "merged", pgettext_lazy("of a ticket", "merged")
         IN_PROGRESS = "in_progress", _("in progress")
-        CLOSED = "closed", _("closed")
+        CLOSED = "closed", pgettext_lazy("of a ticket", "closed")
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     kind = models.CharField(_("kind"), max_length=25, choices=Kind)

@@ -2,8 +2,10 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.models import Change
 from telephony.models import Agent
@@ -39,7 +41,7 @@ class Ticket(models.Model):
     transaction. A ticket merged into another has no messages of its own any more and leads to that one.
     """
 
-    subject = models.CharField(_("subject"), max_length=500)
+    subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500)
     source = models.CharField(_("source"), max_length=20, choices=Source)
     queue = models.ForeignKey(
         TicketQueue, models.PROTECT, related_name="tickets", db_index=False, verbose_name=_("ticket queue")
@@ -113,9 +115,14 @@ class Ticket(models.Model):
             models.Index(fields=["queue", "-updated_at", "-id"], name="ticket_of_queue"),
             models.Index(fields=["status", "-updated_at", "-id"], name="ticket_of_status"),
             models.Index(fields=["agent", "-updated_at", "-id"], name="ticket_of_agent"),
+            # What somebody has to do, and what nobody sees to: few of many.
+            models.Index(
+                fields=["agent", "-updated_at", "-id"], condition=Q(closed_at=None), name="ticket_open_of_agent"
+            ),
             models.Index(fields=["customer", "-updated_at", "-id"], name="ticket_of_customer"),
             models.Index(fields=["category", "-updated_at", "-id"], name="ticket_of_category"),
             models.Index(fields=["source", "-updated_at", "-id"], name="ticket_of_source"),
+            models.Index(Upper("sender"), condition=~Q(sender=""), name="ticket_sender"),
             models.Index(
                 fields=["closed_by", "closed_at"], condition=Q(closed_by__isnull=False), name="ticket_closed_by"
             ),

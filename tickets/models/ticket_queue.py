@@ -1,3 +1,5 @@
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Func, Q, Value
@@ -43,6 +45,16 @@ class TicketQueue(TimestampedModel):
     template = models.TextField(
         _("template"), blank=True, help_text=_("HTML around a reply; {{ body }} and {{ signature }} stand in it.")
     )
+    language = models.CharField(
+        _("language"),
+        max_length=10,
+        choices=settings.LANGUAGES,
+        default=settings.LANGUAGE_CODE,
+        help_text=_("Of what the service itself writes to customers."),
+    )
+    asks_for_rating = models.BooleanField(
+        _("asks for ratings"), default=False, help_text=_("Each reply ends with a link by which it is rated.")
+    )
     acknowledges = models.BooleanField(_("acknowledges new mail"), default=False)
     acknowledgement = models.TextField(_("acknowledgement"), blank=True, help_text=_("HTML of that mail."))
 
@@ -57,7 +69,15 @@ class TicketQueue(TimestampedModel):
     # How far the mailbox has been read: its UIDVALIDITY (RFC 9051), and the last UID of that.
     imap_validity = models.BigIntegerField(null=True, editable=False)
     imap_last_uid = models.BigIntegerField(default=0, editable=False)
+    # UIDs to be taken besides those that follow the last one.
+    imap_pending = ArrayField(models.BigIntegerField(), default=list, blank=True, editable=False)
+    # The mail at which polls have failed, and how many of them one after another: after some it is passed over.
+    imap_stuck_uid = models.BigIntegerField(null=True, editable=False)
+    imap_stuck_count = models.PositiveSmallIntegerField(default=0, editable=False)
+    # When the mailbox was last tried, and last read without an error; since when it fails, and why.
     polled_at = models.DateTimeField(_("last polled"), null=True, editable=False)
+    read_at = models.DateTimeField(_("last read"), null=True, editable=False)
+    failing_since = models.DateTimeField(_("failing since"), null=True, editable=False)
     poll_error = models.CharField(_("last error"), max_length=500, blank=True, editable=False)
 
     # Working minutes inside the opening hours; NULL is no target.

@@ -45,6 +45,8 @@ class Outcome:
     # How long the attempt took, and how long the receiver asks to be left alone.
     seconds: float
     retry_after: float | None
+    # Without a status: whether the receiver may have got the request all the same.
+    has_begun: bool = False
 
 
 class Sender:
@@ -75,7 +77,7 @@ class Sender:
             text = "forbidden address" if error.code == "address" else "bad url"
             return Outcome(None, text, b"", time.monotonic() - started, None)
         except Failure as failure:
-            return Outcome(None, str(failure), b"", time.monotonic() - started, None)
+            return Outcome(None, str(failure), b"", time.monotonic() - started, None, failure.has_begun)
         wait = _retry_after(response.headers.get("Retry-After", ""))
         error_text = response.error if isinstance(response, _Response) else ""
         return Outcome(response.status_code, error_text, response.content, time.monotonic() - started, wait)
@@ -157,8 +159,10 @@ class _Adapter(BaseAdapter):
     def _exchange(self, connection: Connection, request: requests.PreparedRequest, deadline: float) -> Answer:
         try:
             answer = connection.post(request.path_url, request.headers, cast("bytes", request.body), deadline)
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            if isinstance(error, Failure):
+                error.has_begun = True
             raise
         self._keep(connection)
         return answer

@@ -24,7 +24,12 @@ MOST_BYTES = 131_072
 
 
 class Failure(Exception):
-    """There is no answer, and why: a short stable text without anything secret in it."""
+    """There is no answer, and why: a short stable text without anything secret in it.
+
+    `has_begun`: the receiver may have got the request.
+    """
+
+    has_begun = False
 
 
 class Stale(Exception):

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 import campaigns.demo
 import knowledgebase.demo
 import telephony.demo
+import tickets.demo
 from callcentre.actor import SYSTEM
 from callcentre.models import ApiUser, User
 
@@ -18,6 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         telephony.demo.seed()
+        tickets.demo.seed()
         campaigns.demo.seed()
         knowledgebase.demo.seed()
         api_password, admin_password = self._passwords()

@@ -5,12 +5,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 import campaigns.bulk
+import knowledgebase.bulk
 import telephony.bulk
+import tickets.bulk
 
 # What there can be many of, and who makes them.
 GENERATORS: dict[str, Callable[[int], None]] = {
     "records": campaigns.bulk.generate,
     "connections": telephony.bulk.generate,
+    "tickets": tickets.bulk.generate,
+    "articles": knowledgebase.bulk.generate,
 }
 
 

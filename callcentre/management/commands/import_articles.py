@@ -31,16 +31,18 @@ class Command(BaseCommand):
         if options["language"] and catalog.language != options["language"]:
             raise CommandError(f"The catalog {catalog.name} has the language {catalog.language}.")
         actor = Actor("import", None, f"import_articles {folder.name}")
-        added = changed = failed = 0
+        added = changed = same = failed = 0
         for outcome in import_folder(actor, catalog, folder, publish=not options["drafts"]):
             if outcome.problem:
                 failed += 1
                 self.stderr.write(f"{outcome.path}: {outcome.problem}")
                 continue
-            added, changed = added + outcome.is_new, changed + (not outcome.is_new)
+            added += outcome.is_new
+            changed += outcome.is_changed
+            same += not (outcome.is_new or outcome.is_changed)
             if outcome.removed:
                 self.stderr.write(f"{outcome.path}: taken out: {', '.join(outcome.removed)}")
         Term.objects.count_anew(catalog)
-        self.stdout.write(f"{added} added, {changed} changed, {failed} failed")
+        self.stdout.write(f"{added} added, {changed} changed, {same} as they were, {failed} failed")
         if failed:
             raise CommandError("Some files were left out.")

@@ -188,9 +188,11 @@ class Handler(BaseHTTPRequestHandler):
         stream = Stream(self.connection, self.ari)
         # The request that http.server has read already.
         fields = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
-        stream.upgrade(f"GET {self.path} HTTP/1.1\r\n{fields}\r\n".encode())
+        # Whoever sees that it is open may rely on being told: nothing is sent before, and nothing lost after.
         self.ari.streams.add(self.connection)
-        self.ari.pbx.connect(parameters["app"].split(","), stream.send)
+        with stream.lock:
+            self.ari.pbx.connect(parameters["app"].split(","), stream.send)
+            stream.upgrade(f"GET {self.path} HTTP/1.1\r\n{fields}\r\n".encode())
         with suppress(OSError):
             stream.read()
         self.ari.pbx.disconnect(stream.send)
@@ -204,7 +206,7 @@ class Stream:
         self._socket = sock
         self._ari = ari
         self._protocol = ServerProtocol()
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
     def upgrade(self, request: bytes) -> None:
         self._protocol.receive_data(request)
@@ -214,7 +216,7 @@ class Stream:
         self._flush()
 
     def send(self, message: bytes) -> None:
-        with self._lock, suppress(OSError, InvalidState):
+        with self.lock, suppress(OSError, InvalidState):
             self._protocol.send_text(message)
             self._flush()
 
@@ -222,7 +224,7 @@ class Stream:
         """Answer pings and the other's close, until there is nobody any more."""
         while not self._protocol.close_expected() and (data := self._socket.recv(65_536)):
             if not self._ari.is_deaf:
-                with self._lock:
+                with self.lock:
                     self._protocol.receive_data(data)
                     self._protocol.events_received()
                     self._flush()

@@ -20,6 +20,9 @@ E = TypeVar("E", bound=Event)
 PATIENCE_SECONDS = 20.0
 
 
+Pair = tuple["Line", AriServer]
+
+
 def wait_for(condition: Callable[[], Any], what: object = "") -> Any:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
@@ -98,7 +101,7 @@ class Line:
 
     def _new_id(self) -> str:
         self.count += 1
-        return f"cc-1-{self.count}"
+        return f"callcentre-1-{self.count}"
 
 
 @contextmanager
@@ -151,3 +154,9 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
 
 def point_at(settings: Any, server: AriServer) -> None:
     settings.ARI_URL, settings.ARI_USER, settings.ARI_PASSWORD = server.url, USER, PASSWORD
+
+
+def asked(server: AriServer, *starts: str) -> list[str]:
+    """The requests whose path starts so, in their order."""
+    requests = [f"{method} {path}" for method, path, _ in server.pbx.requests]
+    return [request for request in requests if any(f" {start}" in request for start in starts)]

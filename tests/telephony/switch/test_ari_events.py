@@ -11,7 +11,7 @@ from telephony.switch.ari_events import Interpreter
 from telephony.switch.base import Arrived, Ended, RecordingFinished, Replaced, Ringing, Up
 
 CHANNEL = {
-    "id": "cc-1-1",
+    "id": "callcentre-1-1",
     "name": "PJSIP/100-00000004",
     "state": "Up",
     "protocol_id": "417d138c-0000",
@@ -47,7 +47,7 @@ def test_a_channel_of_ours_that_enters_the_application_was_picked_up() -> None:
     (event,) = told(message("StasisStart", args=["agent"], channel=CHANNEL))
 
     assert isinstance(event, Up)
-    assert event.channel_id == "cc-1-1"
+    assert event.channel_id == "callcentre-1-1"
 
 
 def test_another_channel_that_enters_is_a_caller() -> None:
@@ -100,8 +100,14 @@ def test_the_end_has_a_cause_and_perhaps_a_technical_one(content: dict[str, Any]
 
 
 def test_recordings_end_or_fail() -> None:
-    recording = {"name": "17.4", "format": "wav", "state": "done", "target_uri": "bridge:cc-1", "duration": 7}
-    failed = {"name": "17.5", "format": "wav", "state": "failed", "target_uri": "bridge:cc-1", "cause": "disk full"}
+    recording = {"name": "17.4", "format": "wav", "state": "done", "target_uri": "bridge:callcentre-1", "duration": 7}
+    failed = {
+        "name": "17.5",
+        "format": "wav",
+        "state": "failed",
+        "target_uri": "bridge:callcentre-1",
+        "cause": "disk full",
+    }
 
     finished, broken = told(
         message("RecordingFinished", recording=recording), message("RecordingFailed", recording=failed)
@@ -148,6 +154,6 @@ def test_what_cannot_be_understood_is_left_out_and_logged(broken: bytes, caplog:
 
 def test_what_was_told_is_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ari_events, "REMEMBERED", 3)
-    ends = [message("ChannelDestroyed", cause=16, channel=CHANNEL | {"id": f"cc-{n}-1"}) for n in range(5)]
+    ends = [message("ChannelDestroyed", cause=16, channel=CHANNEL | {"id": f"callcentre-{n}-1"}) for n in range(5)]
 
     assert len(told(*ends, *ends[2:], ends[0])) == 6

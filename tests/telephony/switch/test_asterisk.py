@@ -1,7 +1,6 @@
 """Asterisk's oddities, as they were observed on a real one: each on a stand-in with a real socket."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from telephony.switch.base import (
     Ended,
     Offline,
     Online,
-    RecordingFinished,
     Replaced,
     Ringing,
     SwitchError,
@@ -22,24 +20,7 @@ from telephony.switch.base import (
     Up,
 )
 from tests.telephony.switch.ari_pbx import CAUSES
-from tests.telephony.switch.ari_server import AriServer
-from tests.telephony.switch.harness import Line, Listener, asterisk_line, wait_for
-
-Pair = tuple[Line, AriServer]
-
-
-@pytest.fixture
-def both(settings: Any) -> Iterator[Pair]:
-    """A switch that is online, and the Asterisk behind it."""
-    with asterisk_line(settings) as pair:
-        yield pair
-
-
-def asked(server: AriServer, *starts: str) -> list[str]:
-    """The requests whose path starts so, in their order."""
-    requests = [f"{method} {path}" for method, path, _ in server.pbx.requests]
-    return [request for request in requests if any(f" {start}" in request for start in starts)]
-
+from tests.telephony.switch.harness import Listener, Pair, asked, wait_for
 
 # Outcomes
 
@@ -47,9 +28,9 @@ def asked(server: AriServer, *starts: str) -> list[str]:
 @pytest.mark.parametrize("status", sorted(CAUSES))
 def test_the_cause_of_each_sip_status(both: Pair, status: int) -> None:
     line, _ = both
-    line.switch.call_number("cc-1-1", f"+31205559{status}", presented="", ring_seconds=20)
+    line.switch.call_number("callcentre-1-1", f"+31205559{status}", presented="", ring_seconds=20)
 
-    ended = line.told(Ended, channel_id="cc-1-1")
+    ended = line.told(Ended, channel_id="callcentre-1-1")
     assert (ended.cause, ended.tech_cause) == (CAUSES[status][0], str(status))
     assert line.listener.of(Up) == []
 
@@ -64,9 +45,9 @@ def test_a_dead_phone_is_given_up_after_the_ringing_time(both: Pair) -> None:
 
 def test_early_media_is_no_ringing(both: Pair) -> None:
     line, _ = both
-    line.switch.call_number("cc-1-1", "+48600100183", presented="", ring_seconds=20)
+    line.switch.call_number("callcentre-1-1", "+48600100183", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="cc-1-1")
+    line.told(Up, channel_id="callcentre-1-1")
     assert line.listener.of(Ringing) == []
 
 
@@ -75,7 +56,7 @@ def test_whoever_hangs_up_in_a_bridge_ends_normally_and_outside_of_one_for_no_re
     agent, customer, other = line.agent(), line.customer(), line.customer()
     for channel_id in (agent, customer, other):
         line.told(Up, channel_id=channel_id)
-    line.switch.join("cc-1", [agent, customer])
+    line.switch.join("callcentre-1", [agent, customer])
 
     server.pbx.far_end_hangs_up(customer)
     server.pbx.far_end_hangs_up(other)
@@ -106,8 +87,8 @@ def test_a_phone_that_is_picked_up_while_nobody_listens_is_gone_afterwards(both:
 def test_a_call_is_originated_into_our_application_with_what_was_wanted(both: Pair) -> None:
     line, server = both
 
-    line.switch.call_number("cc-7-1", "+48600100200", presented="+48221002003", ring_seconds=45)
-    line.switch.call_agent("cc-7-2", "101", presented='"O\'Neil" <1>,2', ring_seconds=30)
+    line.switch.call_number("callcentre-7-1", "+48600100200", presented="+48221002003", ring_seconds=45)
+    line.switch.call_agent("callcentre-7-2", "101", presented='"O\'Neil" <1>,2', ring_seconds=30)
 
     assert [
         parameters for method, path, parameters in server.pbx.requests if (method, path) == ("POST", "channels")
@@ -115,11 +96,17 @@ def test_a_call_is_originated_into_our_application_with_what_was_wanted(both: Pa
         {
             "endpoint": "PJSIP/+48600100200@trunk",
             "app": "callcentre",
-            "channelId": "cc-7-1",
+            "channelId": "callcentre-7-1",
             "timeout": "45",
             "callerId": "+48221002003",
         },
-        {"endpoint": "PJSIP/101", "app": "callcentre", "channelId": "cc-7-2", "timeout": "30", "callerId": "ONeil12"},
+        {
+            "endpoint": "PJSIP/101",
+            "app": "callcentre",
+            "channelId": "callcentre-7-2",
+            "timeout": "30",
+            "callerId": "ONeil12",
+        },
     ]
 
 
@@ -128,7 +115,7 @@ def test_no_number_leads_elsewhere_than_to_the_trunk(both: Pair, number: str) ->
     line, server = both
 
     with pytest.raises(SwitchError) as refused:
-        line.switch.call_number("cc-1-1", number, presented="", ring_seconds=20)
+        line.switch.call_number("callcentre-1-1", number, presented="", ring_seconds=20)
 
     assert refused.value.cause == 28
     assert "POST channels" not in asked(server, "channels")
@@ -139,7 +126,7 @@ def test_no_phone_leads_elsewhere(both: Pair, number: str) -> None:
     line, server = both
 
     with pytest.raises(SwitchError):
-        line.switch.call_agent("cc-1-1", number, presented="", ring_seconds=20)
+        line.switch.call_agent("callcentre-1-1", number, presented="", ring_seconds=20)
 
     assert "POST channels" not in asked(server, "channels")
 
@@ -162,9 +149,9 @@ def test_a_call_whose_answer_is_lost_is_not_asked_for_again(both: Pair, monkeypa
 
     server.is_mute = False
     # It was placed all the same, and is found.
-    line.told(Up, channel_id="cc-1-1")
+    line.told(Up, channel_id="callcentre-1-1")
     assert asked(server, "channels").count("POST channels") == 1
-    assert line.switch.channels() == [Channel("cc-1-1", is_up=True)]
+    assert line.switch.channels() == [Channel("callcentre-1-1", is_up=True)]
 
 
 def test_a_connection_that_was_idle_is_not_used_for_a_call(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,68 +318,3 @@ def test_a_peer_that_has_gone_silent_is_noticed(both: Pair, monkeypatch: pytest.
 
     wait_for(lambda: len(line.listener.of(Offline)) > 1)
     server.is_deaf = False
-
-
-# Recordings
-
-
-def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
-    line, server = both
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-
-    line.switch.join("cc-1", [agent, customer], record_as="17.4")
-    line.switch.part("cc-1")
-
-    line.told(RecordingFinished, name="17.4")
-    steps = [request for request in asked(server, "recordings", "bridges") if not request.startswith("GET")]
-    assert steps == [
-        "POST bridges",
-        "POST bridges/cc-1/addChannel",
-        "POST bridges/cc-1/record",
-        "POST recordings/live/17.4/stop",
-        "DELETE bridges/cc-1",
-    ]
-
-
-def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pair) -> None:
-    line, server = both
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-    line.switch.join("cc-1", [agent, customer], record_as="17.4")
-
-    line.switch.part("cc-1")
-    line.switch.join("cc-1", [agent, customer], record_as="17.4-2")
-
-    assert {one.bridge for one in server.pbx.lines.values()} == {"cc-1"}
-    assert asked(server, "bridges").count("POST bridges") == 3
-
-
-def test_a_conversation_that_cannot_be_recorded_goes_on(both: Pair) -> None:
-    line, server = both
-    server.pbx.stored["17.4"] = 1
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-
-    line.switch.join("cc-1", [agent, customer], record_as="17.4")
-
-    assert {one.bridge for one in server.pbx.lines.values()} == {"cc-1"}
-
-
-def test_a_recording_that_breaks_off_is_no_short_recording(both: Pair) -> None:
-    line, server = both
-    server.pbx.stored["17.4"] = 60
-    server.breaks_off = True
-
-    with pytest.raises(SwitchUnreachable):
-        b"".join(line.switch.recording("17.4"))
-
-
-def test_what_does_not_exist_cannot_be_read(both: Pair) -> None:
-    line, _ = both
-
-    with pytest.raises(SwitchError, match="404: Recording not found"):
-        b"".join(line.switch.recording("../etc/passwd"))

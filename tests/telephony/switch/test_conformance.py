@@ -35,7 +35,7 @@ def joined(line: Line, record_as: str = "") -> tuple[str, str]:
     agent, customer = line.agent(), line.customer()
     for channel_id in (agent, customer):
         line.told(Up, channel_id=channel_id)
-    line.switch.join("cc-1", [agent, customer], record_as=record_as)
+    line.switch.join("callcentre-1", [agent, customer], record_as=record_as)
     return agent, customer
 
 
@@ -46,6 +46,13 @@ def test_a_phone_rings_and_is_picked_up(line: Line) -> None:
     assert len(line.listener.of(Ringing, channel_id=channel_id)) == 1
     assert line.listener.of(Ended) == []
     assert line.switch.channels() == [Channel(channel_id, is_up=True)]
+
+
+def test_a_phone_that_rings_is_listed_so(line: Line) -> None:
+    channel_id = line.customer("rings")
+
+    line.told(Ringing, channel_id=channel_id)
+    assert line.switch.channels() == [Channel(channel_id, is_up=False, is_ringing=True)]
 
 
 def test_a_number_outside_rings_and_is_picked_up(line: Line) -> None:
@@ -141,7 +148,7 @@ def test_one_leg_that_ends_does_not_end_the_other(line: Line) -> None:
 def test_joining_again_changes_nothing(line: Line) -> None:
     agent, customer = joined(line)
 
-    line.switch.join("cc-1", [agent, customer])
+    line.switch.join("callcentre-1", [agent, customer])
 
     assert {channel.id for channel in line.switch.channels()} == {agent, customer}
 
@@ -149,11 +156,11 @@ def test_joining_again_changes_nothing(line: Line) -> None:
 def test_parted_channels_stay_up_and_can_be_joined_again(line: Line) -> None:
     agent, customer = joined(line)
 
-    line.switch.part("cc-1")
-    line.switch.part("cc-1")
+    line.switch.part("callcentre-1")
+    line.switch.part("callcentre-1")
     line.switch.play_music(customer, "default")
     line.switch.stop_music(customer)
-    line.switch.join("cc-1", [agent, customer])
+    line.switch.join("callcentre-1", [agent, customer])
 
     assert {channel.id for channel in line.switch.channels()} == {agent, customer}
     assert line.listener.of(Ended) == []
@@ -165,15 +172,18 @@ def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
     customer = line.customer("rings")
 
     with pytest.raises(SwitchError):
-        line.switch.join("cc-1", [agent, customer])
+        line.switch.join("callcentre-1", [agent, customer])
 
 
 @pytest.mark.parametrize("command", ["answer", "play_music", "stop_music", "join"])
 def test_what_is_asked_of_a_channel_that_is_gone_is_refused(line: Line, command: str) -> None:
-    commands: dict[str, list[Any]] = {"play_music": ["cc-9-9", "default"], "join": ["cc-9", ["cc-9-9"]]}
+    commands: dict[str, list[Any]] = {
+        "play_music": ["callcentre-9-9", "default"],
+        "join": ["callcentre-9", ["callcentre-9-9"]],
+    }
 
     with pytest.raises(SwitchError):
-        getattr(line.switch, command)(*commands.get(command, ["cc-9-9"]))
+        getattr(line.switch, command)(*commands.get(command, ["callcentre-9-9"]))
 
 
 def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
@@ -184,7 +194,7 @@ def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
     line.switch.answer(caller)
     line.switch.play_music(caller, "default")
     line.switch.stop_music(caller)
-    line.switch.join("cc-1", [caller, agent])
+    line.switch.join("callcentre-1", [caller, agent])
 
     arrived = line.listener.told(Arrived)
     assert (arrived.caller, arrived.dialled) == ("+48600100300", "48221002003")
@@ -207,7 +217,7 @@ def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line)
     for channel_id in (agent, customer):
         line.told(Ended, channel_id=channel_id)
 
-    line.switch.part("cc-1")
+    line.switch.part("callcentre-1")
 
     finished = line.told(RecordingFinished)
     assert (finished.name, finished.is_failed) == ("1416225570.341", False)
@@ -218,7 +228,7 @@ def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line)
 
 def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
     joined(line, record_as="1.2")
-    line.switch.part("cc-1")
+    line.switch.part("callcentre-1")
     line.told(RecordingFinished)
 
     line.switch.remove_recording("1.2")

@@ -56,11 +56,11 @@ def joined(
     if talk is not None:
         simulation.TALK = (talk, talk)
     agent = line.agent()
-    customer = "cc-2-1"
+    customer = "callcentre-2-1"
     line.switch.call_number(customer, number, presented="", ring_seconds=20)
     for channel_id in (agent, customer):
         line.told(Up, channel_id=channel_id)
-    line.switch.join("cc-1", [agent, customer], record_as=record_as)
+    line.switch.join("callcentre-1", [agent, customer], record_as=record_as)
     return agent, customer
 
 
@@ -81,7 +81,7 @@ def test_a_customer_without_anybody_to_talk_to_gives_up(line: Line, monkeypatch:
     agent, customer = joined(line, talk=20_000.0)
     monkeypatch.setattr(simulation, "PATIENCE", 2.0)
 
-    line.switch.part("cc-1")
+    line.switch.part("callcentre-1")
 
     assert line.told(Ended).channel_id == customer
     assert line.told(Ended).cause == 0
@@ -102,7 +102,7 @@ def test_whoever_is_on_hold_does_not_hang_up_as_if_he_talked(line: Line, monkeyp
     agent, customer = joined(line, "+48600100211", talk=60.0)
     monkeypatch.setattr(simulation, "PATIENCE", 70.0)
 
-    line.switch.part("cc-1")
+    line.switch.part("callcentre-1")
 
     assert line.told(Ended).channel_id == customer
     assert line.switch.channels() == [Channel(agent, is_up=True)]
@@ -125,7 +125,7 @@ def test_a_caller_talks_for_as_long_as_he_said(line: Line) -> None:
     line.told(Up, channel_id=agent)
     line.switch.answer(caller)
 
-    line.switch.join("cc-1", [caller, agent])
+    line.switch.join("callcentre-1", [caller, agent])
 
     assert line.told(Ended, channel_id=caller).cause == 16
 
@@ -140,7 +140,7 @@ def test_the_phone_of_an_inactive_agent_is_unknown(line: Line) -> None:
 def test_a_recording_is_as_long_as_the_conversation_and_can_be_played(line: Line) -> None:
     joined(line, record_as="1.2")
     line.told(Ended)
-    line.switch.part("cc-1")
+    line.switch.part("callcentre-1")
 
     seconds = line.told(RecordingFinished, name="1.2").seconds
 
@@ -181,16 +181,16 @@ def test_a_second_reader_takes_over_and_the_first_is_told(line: Line) -> None:
 
 
 def test_a_command_of_another_process_is_carried_out_and_leaves_nothing(line: Line, elsewhere: SimulatedSwitch) -> None:
-    elsewhere.call_agent("cc-5-1", "101", presented="", ring_seconds=20)
+    elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="cc-5-1")
-    assert elsewhere.channels() == [Channel("cc-5-1", is_up=True)]
+    line.told(Up, channel_id="callcentre-5-1")
+    assert elsewhere.channels() == [Channel("callcentre-5-1", is_up=True)]
     assert not SwitchCommand.objects.exists()
 
 
 def test_a_refusal_reaches_whoever_asked(line: Line, elsewhere: SimulatedSwitch) -> None:
     with pytest.raises(SwitchError, match="no such channel") as refused:
-        elsewhere.answer("cc-5-1")
+        elsewhere.answer("callcentre-5-1")
 
     assert not isinstance(refused.value, SwitchUnreachable)
     assert not SwitchCommand.objects.exists()
@@ -198,7 +198,7 @@ def test_a_refusal_reaches_whoever_asked(line: Line, elsewhere: SimulatedSwitch)
 
 def test_a_recording_can_be_read_by_another_process(line: Line, elsewhere: SimulatedSwitch) -> None:
     joined(line, record_as="1.2")
-    line.switch.part("cc-1")
+    line.switch.part("callcentre-1")
 
     assert b"".join(elsewhere.recording("1.2"))[:4] == b"RIFF"
 
@@ -208,9 +208,9 @@ def test_commands_are_found_without_redis(
 ) -> None:
     monkeypatch.setattr(simulated, "nudge", lambda topic: None)
 
-    elsewhere.call_agent("cc-5-1", "101", presented="", ring_seconds=20)
+    elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="cc-5-1")
+    line.told(Up, channel_id="callcentre-5-1")
 
 
 def test_commands_are_found_after_the_database_was_away(line: Line, elsewhere: SimulatedSwitch) -> None:
@@ -221,9 +221,9 @@ def test_commands_are_found_after_the_database_was_away(line: Line, elsewhere: S
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
 
-    elsewhere.call_agent("cc-5-1", "101", presented="", ring_seconds=20)
+    elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="cc-5-1")
+    line.told(Up, channel_id="callcentre-5-1")
 
 
 def test_a_command_that_nobody_takes_is_withdrawn(elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_a_command_that_nobody_takes_is_withdrawn(elsewhere: SimulatedSwitch, mo
     monkeypatch.setattr(simulated, "ANSWER_SECONDS", 0.1)
 
     with pytest.raises(SwitchUnreachable, match="listen_to_switch"):
-        elsewhere.call_agent("cc-5-1", "101", presented="", ring_seconds=20)
+        elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
     assert not SwitchCommand.objects.exists()
 
@@ -239,7 +239,7 @@ def test_a_command_that_nobody_takes_is_withdrawn(elsewhere: SimulatedSwitch, mo
 def test_what_was_asked_before_the_switch_died_is_not_done_when_it_is_back(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = {"channel_id": "cc-5-1", "number": "101", "ring_seconds": 20}
+    arguments = {"channel_id": "callcentre-5-1", "number": "101", "ring_seconds": 20}
     of_the_dead = SwitchCommandFactory(name="call_agent", arguments=arguments)
     taken = SwitchCommandFactory(name="call_agent", arguments=arguments, taken_at=timezone.now())
     SwitchCommand.objects.filter(pk=of_the_dead.pk).update(created_at=timezone.now() - timedelta(minutes=5))
@@ -247,7 +247,7 @@ def test_what_was_asked_before_the_switch_died_is_not_done_when_it_is_back(
     with simulated_line(settings, monkeypatch) as line:
         line.told(Up, channel_id=line.agent())
 
-        assert [event.channel_id for event in line.listener.of(Up)] == ["cc-1-1"]
+        assert [event.channel_id for event in line.listener.of(Up)] == ["callcentre-1-1"]
     assert set(SwitchCommand.objects.values_list("pk", flat=True)) == {of_the_dead.pk, taken.pk}
 
 

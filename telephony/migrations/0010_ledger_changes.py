@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telephony', '0007_connection_results'),
+        ('telephony', '0009_agent_user'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 
 from knowledgebase.models import Catalog, Category, Term
 
@@ -21,7 +21,8 @@ COPY knowledgebase_article (id, catalog_id, category_id, language, title, conten
 VERSIONS = """
 INSERT INTO knowledgebase_articleversion (article_id, number, title, content, removed, created_at, actor_kind,
                                           actor_name)
-SELECT id, 1, title, content, '{}', now(), 'system', 'generated' FROM knowledgebase_article WHERE catalog_id = %s
+SELECT id, 1, title, content, '{}', now(), 'system', 'generated' FROM knowledgebase_article a
+WHERE catalog_id = %s AND NOT EXISTS (SELECT FROM knowledgebase_articleversion v WHERE v.article_id = a.id)
 """
 _CONSONANTS = [*"bcdfghjklłmnprstwz", "br", "st", "tr", "kl", "pr", "sz", "cz"]
 _VOWELS = "aeiouyóąę"
@@ -37,21 +38,44 @@ def vocabulary(count: int = VOCABULARY) -> list[str]:
     return list(words)
 
 
+def generate(count: int) -> None:
+    """So many articles more of the catalog Load test, which is made where there is none."""
+    fill("Load test", count)
+
+
 def fill(name: str, count: int) -> Catalog:
-    """A catalog with so many published articles of 250 words, by Zipf's law; its terms counted."""
-    catalog = Catalog.objects.create(name=name)
-    categories = Category.objects.bulk_create(
-        Category(catalog=catalog, name=f"Category {number}") for number in range(1, CATEGORIES + 1)
-    )
-    with connection.cursor() as cursor:
+    """So many published articles of 250 words more in the catalog of this name, by Zipf's law; its terms counted."""
+    catalog, _is_new = Catalog.objects.get_or_create(name=name)
+    categories = [
+        Category.objects.get_or_create(catalog=catalog, name=f"Category {number}")[0]
+        for number in range(1, CATEGORIES + 1)
+    ]
+    known = catalog.articles.count()
+    chance = random.Random(f"{name} {known}")  # noqa: S311
+    with transaction.atomic(), connection.cursor() as cursor:
         with cursor.copy(COPY) as copy:
-            for number, (title, text) in enumerate(_texts(count)):
+            for number, (title, text) in enumerate(_texts(count, chance), start=known):
                 chosen = categories[number % CATEGORIES]
-                pk = UUID(int=random.getrandbits(128), version=4)
+                pk = UUID(int=chance.getrandbits(128), version=4)
                 now = datetime.now(UTC)
                 html = f"<p>{text}</p>"
                 copy.write_row(
-                    (pk, catalog.pk, chosen.pk, "simple", title, html, text, True, now, 1, 1, number % 7, 0, now)
+                    (
+                        pk,
+                        catalog.pk,
+                        chosen.pk,
+                        catalog.language,
+                        title,
+                        html,
+                        text,
+                        True,
+                        now,
+                        1,
+                        1,
+                        number % 7,
+                        0,
+                        now,
+                    )
                 )
         cursor.execute(VERSIONS, [catalog.pk])
     Term.objects.count_anew(catalog)
@@ -61,8 +85,7 @@ def fill(name: str, count: int) -> Catalog:
     return catalog
 
 
-def _texts(count: int) -> Iterator[tuple[str, str]]:
-    chance = random.Random(2)  # noqa: S311
+def _texts(count: int, chance: random.Random) -> Iterator[tuple[str, str]]:
     words = vocabulary()
     weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(words))))
     for _ in range(count):

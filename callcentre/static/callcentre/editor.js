@@ -1,13 +1,14 @@
-// The editor of an article: every textarea with data-editor becomes one. Without scripts it stays a field for HTML.
+// The editor of HTML: every textarea with data-editor becomes one. Without scripts it stays a field.
+// data-upload: where pictures are sent to; none: it takes none. data-height: its least height in pixels.
 document.addEventListener("DOMContentLoaded", () => {
     for (const field of document.querySelectorAll("textarea[data-editor]")) {
         const token = document.querySelector("input[name=csrfmiddlewaretoken]");
         const editor = Jodit.make(field, {
             language: document.documentElement.lang || "en",
             theme: document.documentElement.classList.contains("dark") ? "dark" : "default",
-            minHeight: 420,
+            minHeight: Number(field.dataset.height || 420),
             toolbarAdaptive: false,
-            buttons: "paragraph,|,bold,italic,underline,strikethrough,|,ul,ol,|,link,image,table,hr,|,eraser,undo,redo,|,source",
+            buttons: `paragraph,|,bold,italic,underline,strikethrough,|,ul,ol,|,link,${field.dataset.upload ? "image," : ""}table,hr,|,eraser,undo,redo,|,source`,
             hidePoweredByJodit: true,
             showCharsCounter: false,
             showWordsCounter: false,
@@ -16,7 +17,7 @@ document.addEventListener("DOMContentLoaded", () => {
             // Nothing is fetched from elsewhere: the source is shown in a plain field.
             sourceEditor: "area",
             beautifyHTML: false,
-            enableDragAndDropFileToEditor: true,
+            enableDragAndDropFileToEditor: Boolean(field.dataset.upload),
             uploader: {
                 url: field.dataset.upload,
                 format: "json",

@@ -1,0 +1,128 @@
+"""Reading a million tickets with three messages each, and commenting one.
+
+The bound of a list is what it cannot do without: the page in two row fetches, the number of all, JSON and a ping.
+
+python -m benchmarks.tickets [TICKETS]
+"""
+
+import itertools
+import sys
+from collections import defaultdict
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from benchmarks.harness import Service, Table, manage, medians, service
+
+TICKETS = 1_000_000
+# The page's keys are found in an index first: so an offset costs no row that is not wanted.
+PAGE = """
+SELECT t.id, a.login, t.sender, q.name, t.queue_id, t.subject, t.category_id, t.source, t.status_id, t.substatus_id,
+  t.tags, t.customer_id, s.name, ss.name, t.created_at, t.updated_at, t.closed_at, t.first_agent_responded_at,
+  t.connected_ids, t.custom_fields
+FROM tickets_ticket t JOIN tickets_ticketqueue q ON q.id = t.queue_id
+JOIN tickets_ticketstatus s ON s.id = t.status_id LEFT JOIN tickets_ticketsubstatus ss ON ss.id = t.substatus_id
+LEFT JOIN telephony_agent a ON a.id = t.agent_id
+WHERE t.id IN (
+  SELECT id FROM tickets_ticket WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT 100 OFFSET {offset}
+) ORDER BY t.updated_at DESC, t.id DESC
+"""
+MESSAGES = """
+SELECT m.ticket_id, m.id, a.login, m.type, m.body, m.comment, m.system_comment, m.created_at, m.attachments, m.ratings
+FROM tickets_message m LEFT JOIN telephony_agent a ON a.id = m.agent_id
+WHERE m.ticket_id = ANY(%s) ORDER BY m.created_at, m.id
+"""
+NUMBER = "SELECT sum(count) FROM tickets_ticketcount"
+COUNT = "SELECT count(*) FROM tickets_ticket WHERE {where}"
+
+
+def measure(running: Service, turns: int) -> None:
+    table = Table("Tickets")
+    table.head()
+    client, connection = running.client(), running.connect()
+
+    def value(statement: str) -> Any:
+        row = connection.execute(statement).fetchone()
+        assert row is not None
+        return row[0]
+
+    def ping() -> None:
+        client.send("GET", "/api/ping", expect=204)
+
+    queue = value("SELECT queue_id FROM tickets_ticket GROUP BY 1 ORDER BY count(*) LIMIT 1 OFFSET 2")
+    status = value("SELECT id FROM tickets_ticketstatus WHERE kind = 'waiting_for_customer'")
+    day = str(value("SELECT max(created_at)::date - 100 FROM tickets_ticket"))
+    field = value("SELECT id FROM tickets_customfield WHERE name = 'order_number'")
+    number = value(f"SELECT custom_fields->>'{field}' FROM tickets_ticket ORDER BY id LIMIT 1 OFFSET 4000")
+    since = f"updated_at >= '{day} 00:00 Europe/Warsaw'"
+    contains = f'custom_fields @> \'{{"{field}": "{number}"}}\''
+    cases = {
+        "100 newest": ("", "true", 0),
+        "a queue": (f"ticket_queue_id={queue}", f"queue_id = {queue}", 0),
+        "a status since a day": (f"status_id[]={status}&date_from={day}", f"status_id = {status} AND {since}", 0),
+        "a custom field": (f"custom_fields[order_number]={quote(number)}", contains, 0),
+        "at offset 100,000": ("offset=100000", "true", 100_000),
+    }
+    for name, (query, where, offset) in cases.items():
+
+        def bound(where: str = where, offset: int = offset) -> None:
+            connection.execute(NUMBER if where == "true" else COUNT.format(where=where)).fetchone()
+            rows = connection.execute(PAGE.format(where=where, offset=offset)).fetchall()
+            by_ticket = defaultdict(list)
+            for message in connection.execute(MESSAGES, [[row[0] for row in rows]]):
+                by_ticket[message[0]].append(message)
+            orjson.dumps([(row, by_ticket[row[0]]) for row in rows])
+
+        def ours(query: str = query) -> None:
+            client.send("GET", f"/api/tickets?include_custom_fields=true&{query}", expect=200)
+
+        queried, pinged, answered = medians(turns, bound, ping, ours, warm_up=20)
+        what = f"GET /tickets, {name}; bound: the page in two row fetches, the count, orjson, a ping"
+        table.add(what, queried + pinged, answered, 2)
+
+    ids = itertools.cycle(
+        [row[0] for row in connection.execute("SELECT id FROM tickets_ticket ORDER BY id LIMIT 1000")]
+    )
+    agent_id, login = connection.execute("SELECT id, login FROM telephony_agent LIMIT 1").fetchone() or (0, "")
+
+    def insert_and_update() -> None:
+        ticket_id = next(ids)
+        with connection.transaction():
+            connection.execute(
+                """
+                INSERT INTO tickets_message (ticket_id, type, agent_id, author_name, author_address, body, quoted,
+                  body_type, comment, system_comment, is_automatic, attachments, ratings, created_at)
+                VALUES (%s, 'COMMENT', %s, '', '', '', '', 'HTML', '<p>A word.</p>', '', false, '{}', '{}', now())
+                """,
+                [ticket_id, agent_id],
+            )
+            connection.execute("UPDATE tickets_ticket SET updated_at = now() WHERE id = %s", [ticket_id])
+
+    def comment() -> None:
+        body = {"comment": "<p>A word.</p>", "user_login": login}
+        client.send("POST", f"/api/tickets/{next(ids)}/comment", body, expect=204)
+
+    written, pinged, answered = medians(turns * 3, insert_and_update, ping, comment)
+    what = "POST /tickets/:id/comment; bound: INSERT, UPDATE, commit, a ping"
+    table.add(what, written + pinged, answered, 2.5)
+    connection.close()
+
+
+def main() -> None:
+    measure_many(int(sys.argv[1]) if len(sys.argv) > 1 else TICKETS)
+
+
+def measure_many(count: int = TICKETS) -> None:
+    with service(0) as running:
+        print(f"filling in {count:,} tickets …", file=sys.stderr)
+        print(manage(running.environment, "generate_data", "--tickets", str(count)), file=sys.stderr)
+        with running.connect() as connection:
+            for name in ("ticket", "message"):
+                connection.execute(f"VACUUM ANALYZE tickets_{name}")
+            connection.execute("CHECKPOINT")
+        measure(running, turns=100)
+
+
+if __name__ == "__main__":
+    main()

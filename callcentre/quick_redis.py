@@ -1,0 +1,12 @@
+"""Redis for what nobody waits for, limits and nudges: it answers within 100 ms, or they go without it."""
+
+from functools import lru_cache
+
+import redis
+from django.conf import settings
+
+
+@lru_cache(maxsize=1)
+def client() -> redis.Redis:
+    """One of this process, with its pool of connections. Never tries twice."""
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.1, socket_connect_timeout=0.1, retry=None)

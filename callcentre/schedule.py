@@ -1,0 +1,47 @@
+"""The timetable of beat: what is done again and again, and how often. One entry a task, each with a word on what for.
+
+A sweep whose turn has passed before a worker took it is dropped: the next one does the same.
+"""
+
+from typing import Any
+
+from celery.schedules import crontab
+
+SCHEDULE: dict[str, Any] = {
+    # every second: place calls whose message was lost or that had to wait, should the listener not have
+    "telephony.sweep_calls": {"task": "telephony.sweep_calls", "schedule": 1.0, "options": {"expires": 2}},
+    # every 5 seconds: end wrap-ups that the listener did not end, and sessions that nobody did
+    "telephony.sweep_agents": {"task": "telephony.sweep_agents", "schedule": 5.0, "options": {"expires": 5}},
+    # every 5 seconds: fetch recordings and make transcriptions whose message or worker was lost, or whose turn it is
+    "telephony.sweep_recordings": {
+        "task": "telephony.sweep_recordings",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    # at 3:41 every night: remove recordings that were kept for long enough
+    "telephony.prune_recordings": {"task": "telephony.prune_recordings", "schedule": crontab(hour="3", minute="41")},
+    # every second: deliver what is due again, and what no message was sent for
+    "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
+    # every 10 seconds: go on with resends whose message or worker was lost
+    "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
+    # at 2:41 every night: forget events that are 90 days old, and what is left of removed webhooks
+    "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
+    # every 5 seconds: send what is due again, and what no message was sent for
+    "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
+    # once a minute: read the mailboxes of ticket queues
+    "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
+    # once an hour: forget uploaded files that no message has used, 24 hours old
+    "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
+    # every 10 seconds: start imports whose message or worker was lost
+    "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
+    # every 5 seconds: sum anew what has changed of agents' hours, and of longer periods that are over
+    "reports.refresh": {"task": "reports.refresh", "schedule": 5.0, "options": {"expires": 5}},
+    # once an hour: count the words of catalogs whose articles have changed, for searches
+    "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
+    # at 3:41 every night: forget searches that nobody asks any more, and images that no article took
+    "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": crontab(hour="3", minute="41")},
+    # once an hour: forget answers kept for retried writes, 24 hours old
+    "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
+    # at 3:17 every night: remove uploaded import files and their error files, 30 days old
+    "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": crontab(hour="3", minute="17")},
+}

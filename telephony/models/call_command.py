@@ -1,0 +1,60 @@
+"""What is asked of a call that goes on, and where it was handed on to."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.models import Change
+from telephony.models.agent import Agent
+from telephony.models.connection import Connection
+from telephony.models.queue import Queue
+
+
+class Transfer(Change):
+    """A call handed on, to a queue or to a number: by whom, from whom, when.
+
+    `from_queue` is where it waited or came in until then: these and the connection's own are all that it was in.
+    """
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("connection"))
+    from_agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("from agent"))
+    from_queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("from queue")
+    )
+    queue = models.ForeignKey(Queue, models.PROTECT, null=True, related_name="+", verbose_name=_("to queue"))
+    number = models.CharField(_("to number"), max_length=100, blank=True)
+
+    class Meta:
+        verbose_name = _("transfer")
+        verbose_name_plural = _("transfers")
+        ordering = ["id"]
+
+
+class CallCommand(models.Model):
+    """What somebody asked of a call that goes on: to hang up, hold, resume or transfer. The listener carries it out."""
+
+    class Kind(models.TextChoices):
+        HANG_UP = "hang_up", _("hang up")
+        HOLD = "hold", _("hold")
+        RESUME = "resume", _("resume")
+        TRANSFER = "transfer", _("transfer")
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("connection"))
+    kind = models.CharField(_("command"), max_length=10, choices=Kind)
+    # Of a transfer: {"queue_id": …} or {"number": …}.
+    arguments = models.JSONField(default=dict)
+    actor_kind = models.CharField(max_length=10)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(_("actor"), max_length=150)
+    created_at = models.DateTimeField(_("asked"))
+    done_at = models.DateTimeField(_("done"), null=True)
+    error = models.CharField(_("error"), max_length=200, blank=True)
+
+    class Meta:
+        verbose_name = _("command")
+        verbose_name_plural = _("commands")
+        ordering = ["id"]
+        indexes = [models.Index(fields=["id"], condition=Q(done_at__isnull=True), name="callcommand_open")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.connection_id}"

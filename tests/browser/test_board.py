@@ -1,0 +1,69 @@
+"""The live board in a real Chromium: what agents do is shown without anybody reloading the page."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from telephony.leading import Leadership
+from telephony.models import Agent, Pause
+from tests.browser.conftest import Visit
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory, ConnectionFactory
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+UNHEARD = "Nobody hears the switch"
+
+
+@pytest.fixture
+def anna(committed_db: None) -> Agent:
+    anna: Agent = AgentFactory(login="anna", surname="Nowak")
+    anna.log_in(ACTOR)
+    return anna
+
+
+@pytest.fixture
+def board(anna: Agent, visit: Visit) -> Iterator[Page]:
+    """The front page with the board, which nobody reloads."""
+    page = visit.open(reverse("admin:index"))
+    page.evaluate("window.neverReloaded = true")
+    yield page
+    assert page.evaluate("window.neverReloaded")
+    assert visit.trouble == []
+
+
+def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
+    line = board.get_by_role("row", name="anna")
+    expect(line).to_contain_text("free")
+
+    call = ConnectionFactory(talking=True, dst="+48225550107", agent=anna)
+    anna.ring(call, call.created_at)
+    expect(line).to_contain_text("ringing")
+    expect(line).to_contain_text("+48225550107")
+    anna.talk(call, call.created_at)
+    expect(line).to_contain_text("talking")
+    anna.pause(ACTOR, Pause.objects.create(name="Lunch").pk)
+    expect(line).to_contain_text("paused: Lunch")
+
+    anna.log_out(ACTOR)
+    expect(board.get_by_text("Nobody is logged in.")).to_be_visible()
+
+
+def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:
+    free = board.locator(".cc-tile", has_text="free").locator(".cc-number")
+    expect(free).to_have_text("1")
+
+    AgentFactory(login="bert").log_in(ACTOR)
+
+    expect(free).to_have_text("2")
+
+
+def test_the_board_says_by_itself_when_the_switch_is_heard_again(anna: Agent, board: Page) -> None:
+    expect(board.get_by_text(UNHEARD)).to_be_visible()
+
+    with Leadership() as leadership:
+        leadership.tell(is_heard=True)
+        expect(board.get_by_text(UNHEARD)).to_have_count(0)
+    expect(board.get_by_text(UNHEARD)).to_be_visible()

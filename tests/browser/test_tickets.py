@@ -1,0 +1,184 @@
+"""The page of a ticket in a real Chromium: what a mail says is shown, what it would do is not done."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page, Route, expect
+
+from callcentre.models import User
+from tests.browser.conftest import Visit
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ACTOR
+from tests.knowledgebase.factories import PNG
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
+from tickets.models import Message, StoredFile, Ticket, conversing
+
+pytestmark = pytest.mark.usefixtures("plain_static", "own_storage")
+
+ATTACK = """<p id="said">Good morning</p>
+<script>top.attacked = 1; parent.attacked = 1;</script>
+<img src="x" onerror="parent.attacked = 1"><img src="https://tracker.example/pixel.gif">
+<svg onload="parent.attacked = 1"><script>parent.attacked = 1</script></svg>
+<style>@import url(https://tracker.example/a.css); p { background: url(https://tracker.example/b.png); }</style>
+<div style="background: url(https://tracker.example/c.png); position: fixed; inset: 0">over</div>
+<link rel="stylesheet" href="https://tracker.example/d.css"><base href="https://tracker.example/">
+<iframe src="https://tracker.example/e"></iframe><object data="https://tracker.example/f"></object>
+<form action="https://tracker.example/g"><input name="password" autofocus onfocus="parent.attacked = 1"></form>
+<meta http-equiv="refresh" content="0; url=https://tracker.example/h">
+<a id="lure" href="javascript:parent.attacked = 1">click</a><video src="https://tracker.example/i" autoplay></video>"""
+
+
+@pytest.fixture
+def own_storage(settings, tmp_path):
+    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": backend}
+
+
+def page_of(ticket: Ticket) -> str:
+    return reverse("admin:tickets_ticket_change", args=[ticket.pk])
+
+
+def as_agent() -> None:
+    AgentFactory(name="Anna", user=User.objects.get(is_superuser=True))
+
+
+def stop(loaded: list[str], route: Route) -> None:
+    loaded.append(route.request.url)
+    route.abort()
+
+
+def write(page: Page, text: str) -> None:
+    page.locator(".jodit-wysiwyg").click()
+    page.keyboard.type(text)
+
+
+@pytest.mark.parametrize("is_cleaned", [True, False])
+def test_a_mail_runs_nothing_and_loads_nothing(visit: Visit, is_cleaned: bool) -> None:
+    """Neither as it is kept, nor as it came: the frame does not trust the sanitiser."""
+    ticket = TicketFactory()
+    message = conversing.receive(ACTOR, ticket, body=ATTACK)
+    if not is_cleaned:
+        Message.objects.filter(pk=message.pk).update(body=ATTACK)
+    loaded: list[str] = []
+    # Asked for what leaves the browser: what the frame's policy stops never comes so far.
+    visit.page.route(re.compile("tracker.example"), lambda route: stop(loaded, route))
+
+    page = visit.open(page_of(ticket))
+    frame = page.frame_locator("iframe.tk-frame")
+    expect(frame.locator("#said" if not is_cleaned else "p >> nth=0")).to_have_text("Good morning")
+    if not is_cleaned:
+        frame.locator("#lure").click(force=True)
+
+    assert page.evaluate("window.attacked") is None
+    assert loaded == []
+    assert page.url.endswith(page_of(ticket))
+
+
+def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit: Visit, tmp_path: Path) -> None:
+    ticket = TicketFactory()
+    message = Message.objects.create(
+        ticket=ticket, type="MAIL", body='<p>See</p><img src="cid:one">' + "<p>line</p>" * 40
+    )
+    (tmp_path / "one.png").write_bytes(PNG)
+    values = {"content_type": "image/png", "size": len(PNG), "sha256": "", "path": "one.png", "content_id": "one"}
+    StoredFile.objects.create(token="t", filename="one.png", message=message, **values)
+
+    page = visit.open(page_of(ticket))
+    frame = page.locator("iframe.tk-frame")
+
+    expect(frame).to_have_class(re.compile("tk-fits"))
+    picture = page.frame_locator("iframe.tk-frame").locator("img")
+    expect(picture).to_have_js_property("complete", True)
+    assert picture.evaluate("picture => picture.naturalWidth") > 0
+    inside = page.frame_locator("iframe.tk-frame").locator("body").evaluate("body => body.scrollHeight")
+    assert inside <= frame.evaluate("frame => frame.clientHeight") <= inside + 40
+    assert visit.trouble == []
+
+
+def test_an_agent_replies_with_an_attachment(visit: Visit, tmp_path: Path) -> None:
+    as_agent()
+    ticket = TicketFactory(sender="jan@client.example")
+    document = tmp_path / "offer.pdf"
+    document.write_bytes(b"%PDF")
+    page = visit.open(page_of(ticket))
+    write(page, "Here is our offer.")
+    page.set_input_files("input[name=m-attached]", document)
+
+    page.get_by_role("button", name="Send", exact=True).dblclick()
+
+    expect(page.get_by_text("The reply is on its way.")).to_be_visible()
+    message = ticket.messages.get()
+    assert (message.body, message.body_type) == ("<p>Here is our offer.</p>", "HTML")
+    assert [file.filename for file in message.files.all()] == ["offer.pdf"]
+    expect(page.frame_locator("iframe.tk-frame").locator("p")).to_have_text("Here is our offer.")
+    expect(page.locator(".tk-message .tk-files")).to_contain_text("offer.pdf")
+    assert visit.trouble == []
+
+
+def test_what_was_typed_is_there_again_after_the_page_was_lost(visit: Visit) -> None:
+    as_agent()
+    ticket = TicketFactory()
+    page = visit.open(page_of(ticket))
+    write(page, "A long answer")
+    expect(page.locator("textarea[name=m-body]")).to_have_value(re.compile("A long answer"))
+
+    page = visit.open(page_of(ticket))
+
+    expect(page.locator(".jodit-wysiwyg")).to_have_text("A long answer")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_text("The reply is on its way.")).to_be_visible()
+    page = visit.open(page_of(ticket))
+    expect(page.locator(".jodit-wysiwyg")).to_have_text("")
+    assert visit.trouble == []
+
+
+def test_whoever_wrote_while_somebody_else_did_is_asked(visit: Visit) -> None:
+    as_agent()
+    ticket = TicketFactory()
+    page = visit.open(page_of(ticket))
+    write(page, "My answer")
+    conversing.receive(ACTOR, ticket, body="<p>I have found it</p>", from_name="Jan")
+
+    page.get_by_role("button", name="Send", exact=True).click()
+
+    asked = page.locator(".tk-meanwhile")
+    expect(asked.frame_locator("iframe").locator("p")).to_have_text("I have found it")
+    expect(page.locator(".jodit-wysiwyg")).to_have_text("My answer")
+    page.get_by_role("button", name="Send all the same").click()
+    expect(page.get_by_text("The reply is on its way.")).to_be_visible()
+    assert ticket.messages.filter(type="REPLY").count() == 1
+
+
+def test_two_people_see_each_other_and_what_is_new(visit: Visit, live_server) -> None:
+    ticket = TicketFactory()
+    other = UserFactory(admin=True, first_name="Maria", last_name="Nowak")
+    client = Client()
+    client.force_login(other)
+
+    client.post(reverse("admin:tickets_ticket_presence", args=[ticket.pk]), {"writing": "1"})
+    page = visit.open(page_of(ticket))
+
+    expect(page.locator(".tk-presence")).to_have_text("Maria Nowak is writing here.")
+    conversing.receive(ACTOR, ticket, body="<p>More</p>", at=timezone.now())
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator(".tk-news")).to_contain_text("1 new entry in the conversation.")
+
+
+def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
+    ticket = TicketFactory()
+    for number in range(65):
+        Message.objects.create(ticket=ticket, type="MAIL", body=f"<p>Mail {number}</p>")
+    page = visit.open(page_of(ticket))
+
+    for shown in (30, 60, 65):
+        expect(page.locator(".tk-message")).to_have_count(shown)
+        if shown < 65:
+            page.get_by_role("link", name="Earlier messages").click()
+
+    expect(page.frame_locator("iframe.tk-frame >> nth=64").locator("p")).to_have_text("Mail 0")
+    assert visit.trouble == []

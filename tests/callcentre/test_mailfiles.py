@@ -1,0 +1,59 @@
+"""A service without a mail server: mails become files, and nobody says that they were sent."""
+
+from email import message_from_bytes, policy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.mail import EmailMessage, get_connection, send_mail
+
+from callcentre.supervisor import whither_mail
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
+from tickets.mail.dispatching import dispatch
+from tickets.models import conversing
+
+
+@pytest.fixture(autouse=True)
+def folder(settings: Any, tmp_path: Path) -> Path:
+    settings.EMAIL_BACKEND = "callcentre.mailfiles.EmailBackend"
+    settings.EMAIL_FILE_PATH = tmp_path / "mail"
+    return tmp_path / "mail"
+
+
+def test_each_mail_is_a_file_that_mail_programs_open(folder: Path) -> None:
+    mails = [EmailMessage(f"Zażółć {n}", "gęślą", "a@us.example", ["b@client.example"]) for n in range(3)]
+
+    assert get_connection().send_messages(mails) == 3
+
+    files = sorted(folder.iterdir())
+    assert {file.suffix for file in files} == {".eml"}
+    read = [message_from_bytes(file.read_bytes(), policy=policy.default) for file in files]
+    assert {mail["Subject"] for mail in read} == {"Zażółć 0", "Zażółć 1", "Zażółć 2"}
+
+
+def test_other_mail_of_the_service_is_written_too(folder: Path) -> None:
+    send_mail("Webhook 1 was disabled", "text", None, ["boss@us.example"])
+
+    assert len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.django_db
+def test_a_reply_is_written_and_nobody_says_that_it_was_sent(folder: Path) -> None:
+    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="<p>Hello</p>")
+
+    dispatch(message.dispatch.pk)
+
+    message.dispatch.refresh_from_db()
+    assert (message.dispatch.state, message.dispatch.condition) == ("written", "written to a file, not sent")
+    (file,) = folder.iterdir()
+    assert message.dispatch.header_id in file.read_text()
+
+
+def test_the_terminal_says_where_mail_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EMAIL_HOST", raising=False)
+    assert whither_mail(Path("/var/x")) == "is sent to nobody (no EMAIL_HOST): each is a file in /var/x/mail"
+
+    monkeypatch.setenv("EMAIL_HOST", "mail.example")
+    assert whither_mail(Path("/var/x")) == "is sent, by mail.example"

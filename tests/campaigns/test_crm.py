@@ -1,0 +1,148 @@
+"""Records of CRM campaigns mean customers: the oldest one with the number, whoever that is now."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Record
+from campaigns.models.crm import customers_of_records
+from tests.backoffice import superuser
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
+from tests.conftest import ACTOR
+from tests.tickets.factories import CustomerFactory
+from tickets.models import Customer
+from tickets.models.merging import merge
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+NUMBER, OTHER = "+48225550101", "+48225550102"
+LIST = "/api/outbounds/DEMO2/records"
+
+
+@pytest.fixture
+def campaign(db):
+    return CampaignFactory(code="DEMO2", crm=True)
+
+
+@pytest.fixture
+def record(campaign):
+    return RecordFactory(campaign=campaign, phone_number=NUMBER)
+
+
+def listed(api):
+    (entry,) = api.get(LIST).json()["result"]
+    return entry
+
+
+def test_a_record_means_the_oldest_customer_with_its_number(api, record):
+    oldest = CustomerFactory(phone_numbers=["22 555 01 01"])
+    CustomerFactory(phone_numbers=[NUMBER])
+
+    assert listed(api)["customer_id"] == oldest.pk
+
+
+def test_a_record_makes_no_customer(api, campaign):
+    assert api.post(LIST, {"phone_number": NUMBER}).status_code == 201
+
+    assert listed(api)["customer_id"] is None
+    assert not Customer.objects.exists()
+
+
+def test_a_customer_who_comes_later_is_meant_as_well(api, record):
+    customer = Customer.create(ACTOR, surname="Kowal", phone_numbers=[NUMBER])
+
+    assert listed(api)["customer_id"] == customer.pk
+
+
+def test_after_a_merge_the_one_who_stayed_is_meant(api, record):
+    source, target = CustomerFactory(phone_numbers=[NUMBER]), CustomerFactory(phone_numbers=[OTHER])
+
+    merge(ACTOR, source, target)
+
+    assert listed(api)["customer_id"] == target.pk
+    assert listed(api)["additional_numbers"] == [OTHER]
+
+
+def test_records_of_other_campaigns_mean_nobody(api):
+    RecordFactory(campaign=CampaignFactory(code="DEMO2"), phone_number=NUMBER)
+    CustomerFactory(phone_numbers=[NUMBER, OTHER])
+
+    assert listed(api)["customer_id"] is None
+    assert listed(api)["additional_numbers"] == []
+
+
+def test_the_customers_other_numbers_are_additional_ones(api, record):
+    AdditionalNumberFactory(record=record, phone_number="+48225550103")
+    CustomerFactory(phone_numbers=[OTHER, NUMBER, "+48225550103"])
+
+    assert listed(api)["additional_numbers"] == ["+48225550103", OTHER]
+
+
+def test_a_record_is_found_by_another_number_of_its_customer_when_asked(api, record):
+    CustomerFactory(phone_numbers=[NUMBER, OTHER])
+
+    assert api.get(f"{LIST}/{OTHER}").status_code == 404
+    found = api.get(f"{LIST}/{OTHER}?search_in_additional_numbers=true")
+    assert found.json()["record_id"] == record.pk
+
+
+def test_a_record_is_not_found_by_a_number_of_a_younger_customer(api, record):
+    CustomerFactory(phone_numbers=[NUMBER])
+    CustomerFactory(phone_numbers=[NUMBER, OTHER])
+
+    assert api.get(f"{LIST}/{OTHER}?search_in_additional_numbers=true").status_code == 404
+
+
+def test_records_of_other_campaigns_are_not_found_by_numbers_of_customers(api):
+    RecordFactory(campaign=CampaignFactory(code="DEMO2"), phone_number=NUMBER)
+    CustomerFactory(phone_numbers=[NUMBER, OTHER])
+
+    assert api.get(f"{LIST}/{OTHER}?search_in_additional_numbers=true").status_code == 404
+
+
+def test_a_batch_edits_by_another_number_of_the_customer_when_asked(api, record):
+    CustomerFactory(phone_numbers=[NUMBER, OTHER])
+    status = record.campaign.statuses.get(system_status="NO_CALL")
+    item = {"phone_number": OTHER, "status_id": status.pk}
+
+    refused = api.put("/api/batch/outbounds/DEMO2/records", {"records": [item]})
+    edited = api.put("/api/batch/outbounds/DEMO2/records?search_in_additional_numbers=true", {"records": [item]})
+
+    assert refused.json()[OTHER]["http_status"] == 400
+    assert edited.json() == {OTHER: {"http_status": 204}}
+    record.refresh_from_db()
+    assert record.status == status
+
+
+def test_a_number_by_which_two_records_are_found_edits_neither(api, campaign):
+    for number in (NUMBER, OTHER):
+        RecordFactory(campaign=campaign, phone_number=number)
+    CustomerFactory(phone_numbers=[NUMBER, OTHER, "+48225550103"])
+
+    edited = api.put(
+        "/api/batch/outbounds/DEMO2/records?search_in_additional_numbers=true",
+        {"records": [{"phone_number": "+48225550103"}]},
+    )
+
+    assert edited.json()["+48225550103"]["http_status"] == 400
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_customers_of_many_records_are_one_query(campaign, count, django_assert_num_queries):
+    numbers = [f"+4822{n:07}" for n in range(count)]
+    records = [RecordFactory(campaign=campaign, phone_number=number) for number in numbers]
+    customers = [CustomerFactory(phone_numbers=[number]) for number in numbers]
+
+    with django_assert_num_queries(1):
+        found = customers_of_records([record.pk for record in records])
+
+    assert [found[record.pk].id for record in records] == [customer.pk for customer in customers]
+
+
+def test_the_page_of_a_record_leads_to_its_customer(record):
+    customer = CustomerFactory(name="Jan", surname="Kowal", phone_numbers=[NUMBER, OTHER])
+
+    page = superuser().page(reverse("admin:campaigns_record_change", args=[record.pk]))
+
+    assert reverse("admin:tickets_customer_change", args=[customer.pk]) in page
+    assert OTHER in page
+    assert Record.objects.count() == 1

@@ -1,0 +1,44 @@
+"""The operation of the API that belongs to reports; its world is what the agents of telephony have done."""
+
+from tests.contract import NUMBER, Operation
+
+CALLS = {"count": int, "sum": str, "average": str}
+REPORT_ROW = {
+    "agent": {"login": str, "name": str, "surname": str},
+    "period": str,
+    "inbound": {
+        "count": int,
+        "answered_count": int,
+        "not_answered_count": int,
+        "transferred_count": int,
+        "sum": str,
+        "average": str,
+        "wait_sum": int,
+        "wait_average": str,
+        "calls_per_hour": NUMBER,
+    },
+    "chat": {"closed": int, "responded": int},
+    "ticket": {"closed": int, "responded": int, "total_responded": int},
+    "outbound_above_threshold": CALLS,
+    "outbound_below_threshold": CALLS,
+    "login_date": str,
+    "logout_date": str,
+    "login_sum": str,
+    "pauses": [({"id": frozenset({str, int}), **CALLS}, {"id": str, "count": int, "sum": str})],
+}
+
+OPERATIONS = [
+    # INTERFACE 4.7
+    Operation(
+        "GET",
+        "/agents_work_report?agent_logins[]=working&date_from=2026-01-01&date_to=2099-12-31&aggregate_by=year",
+        "reports:read",
+        200,
+        [REPORT_ROW],
+        12,
+    ),
+]
+
+
+def fill(size: int) -> None:
+    """Nothing is its own: the agent `working` is telephony's."""

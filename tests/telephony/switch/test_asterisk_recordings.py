@@ -1,0 +1,68 @@
+"""Recordings by Asterisk, which forgets who wants to hear of them sooner than one would think."""
+
+import pytest
+
+from telephony.switch.base import RecordingFinished, SwitchError, SwitchUnreachable, Up
+from tests.telephony.switch.harness import Pair, asked
+
+
+def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
+    line, server = both
+    agent, customer = line.agent(), line.customer()
+    for channel_id in (agent, customer):
+        line.told(Up, channel_id=channel_id)
+
+    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
+    line.switch.part("callcentre-1")
+
+    line.told(RecordingFinished, name="17.4")
+    steps = [request for request in asked(server, "recordings", "bridges") if not request.startswith("GET")]
+    assert steps == [
+        "POST bridges",
+        "POST bridges/callcentre-1/addChannel",
+        "POST bridges/callcentre-1/record",
+        "POST recordings/live/17.4/stop",
+        "DELETE bridges/callcentre-1",
+    ]
+
+
+def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pair) -> None:
+    line, server = both
+    agent, customer = line.agent(), line.customer()
+    for channel_id in (agent, customer):
+        line.told(Up, channel_id=channel_id)
+    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
+
+    line.switch.part("callcentre-1")
+    line.switch.join("callcentre-1", [agent, customer], record_as="17.4-2")
+
+    assert {one.bridge for one in server.pbx.lines.values()} == {"callcentre-1"}
+    assert asked(server, "bridges").count("POST bridges") == 3
+
+
+def test_a_conversation_that_cannot_be_recorded_goes_on(both: Pair) -> None:
+    line, server = both
+    server.pbx.stored["17.4"] = 1
+    agent, customer = line.agent(), line.customer()
+    for channel_id in (agent, customer):
+        line.told(Up, channel_id=channel_id)
+
+    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
+
+    assert {one.bridge for one in server.pbx.lines.values()} == {"callcentre-1"}
+
+
+def test_a_recording_that_breaks_off_is_no_short_recording(both: Pair) -> None:
+    line, server = both
+    server.pbx.stored["17.4"] = 60
+    server.breaks_off = True
+
+    with pytest.raises(SwitchUnreachable):
+        b"".join(line.switch.recording("17.4"))
+
+
+def test_what_does_not_exist_cannot_be_read(both: Pair) -> None:
+    line, _ = both
+
+    with pytest.raises(SwitchError, match="404: Recording not found"):
+        b"".join(line.switch.recording("../etc/passwd"))

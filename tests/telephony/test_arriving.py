@@ -1,0 +1,171 @@
+"""A call that comes in: it is let in, or sent on where its queue is closed or it has waited for too long."""
+
+from datetime import time, timedelta
+
+import pytest
+from django.utils import timezone
+
+from callcentre.api.fields import parse_instant
+from telephony import customers
+from telephony.calls import handling
+from telephony.customers import Customer, register_customer_lookup
+from telephony.models import Agent, Connection, Queue
+from telephony.switch.base import Arrived, Up
+from tests.telephony.callers import CALLER, actions, call_in, distribute, offers
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import OpeningHoursFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_caller_is_let_in_hears_music_and_waits(queue: Queue, switch: RecordingSwitch) -> None:
+    call = call_in(caller="22 555 01 07", dialled="225550100")
+
+    assert (call.direction, call.state, call.queue, call.src_number) == ("INBOUND", "waiting", queue, CALLER)
+    assert switch.told == [("answer", "caller-1"), ("play_music", "caller-1", "default")]
+    assert actions() == ["CONNECTION_STARTED"]
+
+
+def test_told_twice_he_calls_once(queue: Queue, switch: RecordingSwitch) -> None:
+    call_in()
+    call_in()
+
+    assert Connection.objects.count() == 1
+
+
+def test_a_number_that_no_queue_has_is_hung_up(queue: Queue, switch: RecordingSwitch) -> None:
+    handling.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
+
+    assert switch.told == [("hang_up", "caller-1", 1)]
+    assert not Connection.objects.exists()
+
+
+@pytest.mark.parametrize("caller", ["", "anonymous", "x" * 300])
+def test_a_caller_without_a_number_is_let_in_too(caller: str, queue: Queue, switch: RecordingSwitch) -> None:
+    assert call_in(caller=caller).state == "waiting"
+
+
+def test_a_caller_is_known_to_whoever_has_customers(
+    queue: Queue, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(customers, "_lookups", [])
+    register_customer_lookup(lambda numbers: {CALLER: Customer(77, "Jan Kowal")})
+
+    assert call_in().customer_id == 77
+
+
+# Opening hours and overflow
+
+
+def test_a_queue_that_is_closed_lets_callers_go(queue: Queue, switch: RecordingSwitch) -> None:
+    yesterday = (timezone.localtime() - timedelta(days=1)).isoweekday()
+    OpeningHoursFactory(queue=queue, weekday=yesterday, opens_at=time(0), closes_at=time(0))
+
+    call = call_in()
+
+    # He hears the cause that the row says.
+    assert (call.state, call.disposition, call.hung_up_by, call.cause) == ("ended", "NO ANSWER", "system", 20)
+    assert switch.told == [("hang_up", "caller-1", 20)]
+    assert actions() == ["CONNECTION_STARTED", "CONNECTION_ENDED"]
+
+
+def test_a_queue_that_is_inactive_sends_callers_to_its_overflow_queue(queue: Queue, switch: RecordingSwitch) -> None:
+    other = QueueFactory(name="Other")
+    Queue.objects.filter(pk=queue.pk).update(is_active=False, overflow_queue=other)
+
+    call = call_in()
+
+    assert (call.state, call.queue) == ("waiting", other)
+    assert [(move.from_queue, move.queue, move.action) for move in call.transfers.all()] == [(queue, other, "overflow")]
+
+
+def test_queues_that_are_closed_and_overflow_in_a_circle_let_callers_go(queue: Queue, switch: RecordingSwitch) -> None:
+    other = QueueFactory(is_active=False, overflow_queue=queue)
+    Queue.objects.filter(pk=queue.pk).update(is_active=False, overflow_queue=other)
+
+    assert call_in().state == "ended"
+
+
+def test_a_queue_that_is_closed_sends_callers_to_its_overflow_number(queue: Queue, switch: RecordingSwitch) -> None:
+    Queue.objects.filter(pk=queue.pk).update(is_active=False, overflow_number="+48225550111")
+
+    call = call_in()
+    handling.handle(Up(call.legs.get(role="target").channel_id, timezone.now()))
+    call.refresh_from_db()
+
+    assert ("answer", "caller-1") in switch.told
+    assert call.state == "talking"
+    assert switch.told[-1][0] == "join"
+
+
+@pytest.mark.parametrize(
+    ("wall_clock", "is_open"),
+    [
+        ("2026-07-01 07:59:59", False),  # a Wednesday
+        ("2026-07-01 08:00:00", True),
+        ("2026-07-01 15:59:59", True),
+        ("2026-07-01 16:00:00", False),
+        ("2026-07-01 23:30:00", True),
+        ("2026-07-02 09:00:00", False),
+    ],
+)
+def test_opening_hours_are_by_the_clock_of_the_service(wall_clock: str, is_open: bool, queue: Queue) -> None:
+    OpeningHoursFactory(queue=queue, weekday=3, opens_at=time(8), closes_at=time(16))
+    OpeningHoursFactory(queue=queue, weekday=3, opens_at=time(23), closes_at=time(0))
+
+    assert queue.is_open(parse_instant(wall_clock)) is is_open
+
+
+def test_who_waits_too_long_is_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+    Queue.objects.filter(pk=queue.pk).update(longest_wait_seconds=60)
+    call = call_in()
+    Connection.objects.filter(pk=call.pk).update(
+        created_at=call.created_at - timedelta(seconds=61), waiting_since=call.created_at - timedelta(seconds=61)
+    )
+
+    distribute()
+    call.refresh_from_db()
+
+    assert (call.state, call.disposition, call.hung_up_by, call.wait_seconds >= 61) == (
+        "ended",
+        "NO ANSWER",
+        "system",
+        True,
+    )
+
+
+def test_who_has_waited_for_less_goes_on_waiting(queue: Queue, switch: RecordingSwitch) -> None:
+    call = call_in()
+
+    distribute(seconds_from_now=599)
+    call.refresh_from_db()
+
+    assert call.state == "waiting"
+
+
+def test_who_waits_too_long_while_a_phone_rings_waits_for_that(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    call = call_in()
+    distribute()
+
+    distribute(seconds_from_now=3600)
+    call.refresh_from_db()
+
+    assert (call.state, offers(call)) == ("waiting", [("anna", "ringing")])
+
+
+def test_a_caller_who_comes_round_to_a_queue_is_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+    other = QueueFactory(overflow_queue=queue)
+    Queue.objects.filter(pk=queue.pk).update(overflow_queue=other)
+    call = call_in()
+    seen = []
+
+    for _ in range(4):
+        start = timezone.now() - timedelta(seconds=700)
+        Connection.objects.filter(pk=call.pk).update(created_at=start, waiting_since=start)
+        distribute()
+        call.refresh_from_db()
+        seen.append((call.state, call.queue_id))
+
+    assert seen == [("waiting", other.pk), ("waiting", queue.pk), ("ended", queue.pk), ("ended", queue.pk)]

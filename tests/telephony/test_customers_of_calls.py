@@ -1,0 +1,74 @@
+"""Calls know their customers once the app that has customers is there."""
+
+import pytest
+from django.urls import reverse
+
+from callcentre.phone import normalise
+from telephony.models import Connection
+from telephony.waiting import callers
+from tests.backoffice import superuser
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+from tests.tickets.factories import CustomerFactory
+from tickets.lookup import customers_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+NUMBER = "22 555 01 01"
+
+
+def test_a_call_that_is_asked_for_has_the_customer_of_the_number():
+    AgentFactory(number="101")
+    customer = CustomerFactory(phone_numbers=[NUMBER])
+
+    call = Connection.call(ACTOR, sip="101", phone_number="+48 225550101")
+
+    assert call.customer_id == customer.pk
+
+
+def test_a_call_to_nobody_known_has_none():
+    AgentFactory(number="101")
+
+    assert Connection.call(ACTOR, sip="101", phone_number=NUMBER).customer_id is None
+
+
+def test_of_several_with_the_number_the_oldest_is_meant():
+    oldest = CustomerFactory(phone_numbers=[NUMBER])
+    CustomerFactory(phone_numbers=[NUMBER])
+
+    assert customers_of([normalise(NUMBER)])[normalise(NUMBER)].id == oldest.pk
+
+
+def test_a_hundred_numbers_are_one_query(django_assert_num_queries):
+    numbers = [f"+4822{n:07}" for n in range(100)]
+    known = CustomerFactory(phone_numbers=numbers[:50])
+
+    with django_assert_num_queries(1):
+        found = customers_of(numbers)
+
+    assert {customer.id for customer in found.values()} == {known.pk}
+    assert len(found) == 50
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_who_waits_is_named_in_the_same_queries_however_many_wait(count, django_assert_num_queries):
+    queue = QueueFactory()
+    for n in range(count):
+        number = f"+4822{n:07}"
+        CustomerFactory(name="Jan", surname=f"Kowal {n}", phone_numbers=[number])
+        ConnectionFactory(waiting=True, queue=queue, src=number, src_number=number)
+
+    with django_assert_num_queries(2):
+        found = callers(queue)
+
+    assert {caller.customer_label for caller in found} == {f"Jan Kowal {n}" for n in range(count)}
+
+
+def test_the_page_of_a_call_leads_to_its_customer():
+    customer = CustomerFactory(name="Jan", surname="Kowal")
+    call = ConnectionFactory(customer_id=customer.pk)
+
+    page = superuser().page(reverse("admin:telephony_connection_change", args=[call.pk]))
+
+    assert reverse("admin:tickets_customer_change", args=[customer.pk]) in page
+    assert "Jan Kowal" in page

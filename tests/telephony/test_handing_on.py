@@ -1,0 +1,107 @@
+"""A call that came in is handed on: to a queue, to a number, to an agent."""
+
+import pytest
+from django.utils import timezone
+
+from telephony.calls import handling
+from telephony.models import Agent, Queue
+from telephony.switch.base import Ended, Up
+from tests.conftest import ACTOR
+from tests.telephony.callers import actions, ask, call_in, distribute, give_up, member, offers, pick_up, state
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_call_handed_on_to_a_queue_waits_there_and_is_answered_by_another(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    support = QueueFactory()
+    zoe = member(support, "zoe", "109")
+    call = call_in()
+    distribute()
+    pick_up(call)
+    ask(call, "transfer", queue_id=support.pk)
+    call.refresh_from_db()
+    assert (call.state, call.queue, state(anna)) == ("waiting", support, "wrap_up")
+
+    distribute()
+    pick_up(call)
+    give_up(call)
+    call.refresh_from_db()
+
+    assert offers(call) == [("anna", "answered"), ("zoe", "answered")]
+    assert [bool(offer.transferred_at) for offer in call.offers.all()] == [True, False]
+    assert (call.agent, call.disposition) == (zoe, "ANSWERED")
+    assert actions().count("CONNECTION_ANSWERED") == actions().count("CONNECTION_ENDED") == 1
+
+
+def test_a_caller_handed_on_who_then_gives_up_was_answered(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+    call = call_in()
+    distribute()
+    pick_up(call)
+    ask(call, "transfer", queue_id=QueueFactory().pk)
+    give_up(call)
+    call.refresh_from_db()
+
+    assert (call.state, call.disposition, call.hung_up_by) == ("ended", "ANSWERED", "customer")
+
+
+def test_a_call_handed_on_to_an_agents_phone_is_offered_to_him(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    zoe: Agent = AgentFactory(login="zoe", number="109")
+    zoe.log_in(ACTOR)
+    call = call_in()
+    distribute()
+    pick_up(call)
+    ask(call, "transfer", number="109")
+    distribute()
+    ringing = offers(call)
+    handling.handle(Up(call.legs.get(role="target").channel_id, timezone.now()))
+    give_up(call)
+
+    assert ringing == [("anna", "answered"), ("zoe", "ringing")]
+    assert offers(call) == [("anna", "answered"), ("zoe", "answered")]
+    assert [offer.queue for offer in call.offers.all()] == [queue, None]
+    assert not call.offers.filter(ended_at=None).exists()
+
+
+def test_an_agent_who_does_not_take_a_call_handed_on_to_him_has_not_answered(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    zoe: Agent = AgentFactory(login="zoe", number="109")
+    zoe.log_in(ACTOR)
+    call = call_in()
+    distribute()
+    pick_up(call)
+    ask(call, "transfer", number="109")
+    handling.handle(Ended(call.legs.get(role="target").channel_id, timezone.now(), 19))
+
+    assert offers(call) == [("anna", "answered"), ("zoe", "not_answered")]
+    assert state(zoe) == "free"
+
+
+def test_a_call_handed_back_into_its_queue_rings_the_others_first(
+    queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
+) -> None:
+    call = call_in()
+    distribute()
+    pick_up(call)
+    ask(call, "transfer", queue_id=queue.pk)
+    anna.free(ACTOR)
+    distribute()
+
+    assert offers(call) == [("anna", "answered"), ("bert", "ringing")]
+
+
+def test_a_waiting_call_that_is_hung_up_stops_the_phone_that_rings(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    call = call_in()
+    distribute()
+    ask(call, "hang_up")
+    call.refresh_from_db()
+
+    assert (call.state, offers(call), state(anna)) == ("ended", [("anna", "abandoned")], "free")

@@ -1,0 +1,207 @@
+"""The operations of the API that belong to tickets, customers, chats and files, and a world for them."""
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from callcentre.models import ApiUser
+from telephony.models import Agent, Queue
+from tests.contract import GROUP, INTEGER_OR_NULL, Each, Operation, ours
+from tests.tickets.factories import (
+    ChatFactory,
+    CompanyFactory,
+    CustomerFactory,
+    CustomFieldFactory,
+    MessageFactory,
+    StoredFileFactory,
+    TicketFactory,
+)
+from tickets.models import CustomerNumber, TicketCategory, TicketQueue, TicketStatus, TicketSubstatus
+
+READ, WRITE = "tickets:read", "tickets:write"
+CUSTOMERS, CUSTOMERS_WRITE = "customers:read", "customers:write"
+VALUES = Each(frozenset({str, int, type(None)}))
+MESSAGE = {
+    "message_id": int,
+    "user_login": str,
+    "type": str,
+    "body": str,
+    "comment": str,
+    "system_comment": str,
+    "created_at": str,
+    "attachments": [str],
+    "ratings": [int],
+}
+TICKET = {
+    "ticket_id": str,
+    "user_login": str,
+    "from": str,
+    "ticket_queue_name": str,
+    "ticket_queue_id": int,
+    "subject": str,
+    "category_id": int,
+    "source": str,
+    "status_id": str,
+    "substatus_id": str,
+    "tags": [str],
+    "customer_id": int,
+    "full_status_name": str,
+    "created_at": str,
+    "updated_at": str,
+    "closed_at": str,
+    "close_time": str,
+    "first_agent_responded_at": str,
+    "first_agent_response_time": str,
+    "messages": [MESSAGE],
+    "connected_ticket_ids": [int],
+}
+CUSTOM = {"custom_fields": VALUES}
+CUSTOMER = {
+    "customer_id": int,
+    "name": str,
+    "surname": str,
+    "email": str,
+    "phone_number": str,
+    "phone_numbers": [str],
+    "company_id": INTEGER_OR_NULL,
+    "identifier": str,
+    "custom_fields": VALUES,
+    "created_at": str,
+    "updated_at": str,
+}
+STATUS = {"id": int, "name": str, "kind": str, "order": int, "substatuses": [GROUP]}
+CHAT, NO_CHAT = "/chats/6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", "/chats/0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90"
+TICKET_PATH, NO_TICKET = "/tickets/55001", "/tickets/999999999"
+NEW_TICKET = {
+    "subject": "S",
+    "body": "B",
+    "from": "jan@client.example",
+    "user_login": "free",
+    "custom_fields": {"colour": "red"},
+}
+EDIT = {"user_login": "free", "status_id": "55001", "custom_fields": {"colour": "red"}}
+NEW_CUSTOMER = {"surname": "S", "phone_numbers": ["+48 22 700 00 01"], "custom_fields": {"size": "L"}}
+
+OPERATIONS = [
+    # INTERFACE 4.4
+    # A full page, whose filter is counted; below, one that is not and counts itself.
+    Operation("GET", "/tickets?limit=1", READ, 200, {"count": int, "result": [TICKET]}, 4),
+    Operation(
+        "POST",
+        f"{TICKET_PATH}/comment",
+        WRITE,
+        204,
+        None,
+        7,
+        {"comment": "C", "user_login": "free"},
+        f"{NO_TICKET}/comment",
+    ),
+    Operation(
+        "POST",
+        f"{TICKET_PATH}/agent_response",
+        WRITE,
+        201,
+        [],
+        11,
+        {"body": "B", "user_login": "free"},
+        f"{NO_TICKET}/agent_response",
+    ),
+    Operation(
+        "POST",
+        f"{TICKET_PATH}/customer_response",
+        WRITE,
+        204,
+        None,
+        8,
+        {"body": "B"},
+        f"{NO_TICKET}/customer_response",
+    ),
+    Operation(
+        "POST",
+        "/customers/44001/notes",
+        CUSTOMERS_WRITE,
+        204,
+        None,
+        6,
+        {"message": "M", "user_login": "free"},
+        "/customers/999999999/notes",
+    ),
+    # DECISIONS 9: tickets
+    ours(
+        "GET",
+        "/tickets?include_custom_fields=true&custom_fields[colour][0]=red&custom_fields[colour][1]=blue",
+        READ,
+        200,
+        {"count": int, "result": [TICKET | CUSTOM]},
+        5,
+    ),
+    ours("POST", "/tickets", WRITE, 201, {"ticket_id": str}, 10, NEW_TICKET),
+    ours("GET", TICKET_PATH, READ, 200, TICKET | CUSTOM, 5, None, NO_TICKET),
+    ours("PUT", TICKET_PATH, WRITE, 204, None, 12, EDIT, NO_TICKET),
+    ours("GET", "/ticket_statuses", READ, 200, [STATUS], 3),
+    ours("GET", "/ticket_categories", READ, 200, [GROUP], 2),
+    ours("GET", "/ticket_queues", READ, 200, [GROUP], 2),
+    # DECISIONS 5: files and chats
+    ours(
+        "POST",
+        "/temporary_files?filename=a.pdf",
+        WRITE,
+        201,
+        {"filename": str, "token": str, "size": int},
+        3,
+        b"abc",
+        content_type="application/octet-stream",
+    ),
+    ours("GET", "/files/contract-file", READ, 200, bytes, 2, None, "/files/unknown", answer_type="application/pdf"),
+    ours(
+        "POST",
+        "/chats",
+        WRITE,
+        201,
+        {"id": str},
+        4,
+        {"client_name": "Jan", "client_email": "", "chat_queue_id": 88_001},
+    ),
+    ours("POST", f"{CHAT}/assign", WRITE, 204, None, 6, {"agent_login": "free"}, f"{NO_CHAT}/assign"),
+    ours("POST", f"{CHAT}/messages", WRITE, 204, None, 8, {"body": "B", "agent_login": "free"}, f"{NO_CHAT}/messages"),
+    ours("POST", f"{CHAT}/close", WRITE, 204, None, 5, None, f"{NO_CHAT}/close"),
+    # DECISIONS 9: customers
+    ours("GET", "/customers", CUSTOMERS, 200, {"count": int, "result": [CUSTOMER]}, 5),
+    ours("GET", "/customers/44001", CUSTOMERS, 200, CUSTOMER, 4, None, "/customers/999999999"),
+    ours("POST", "/customers", CUSTOMERS_WRITE, 201, {"customer_id": int}, 7, NEW_CUSTOMER),
+    ours("GET", "/companies", CUSTOMERS, 200, [{"company_id": int, "name": str}], 2),
+    ours("POST", "/companies", CUSTOMERS_WRITE, 201, {"company_id": int}, 2, {"name": "N"}),
+]
+
+
+def fill(size: int) -> None:
+    """Tickets with all that a ticket can have, in a queue of their own, and the customers and chats beside them."""
+    queue = TicketQueue.objects.create(name="Service")
+    category = TicketCategory.objects.create(name="Parcels")
+    for status in TicketStatus.objects.all():
+        TicketSubstatus.objects.create(status=status, name="Finer")
+    TicketStatus.objects.create(pk=55_001, name="Done", kind="closed", order=900).substatuses.create(name="Finer")
+    agent = Agent.objects.get(login="free")
+    colour = CustomFieldFactory(name="colour")
+    size_field = CustomFieldFactory(name="size", owner="customer")
+    path = default_storage.save("files/contract", ContentFile(b"abc"))
+    file = StoredFileFactory(token="contract-file", filename="a.pdf", path=path, api_user=ApiUser.objects.first())
+    for n in range(size):
+        TicketCategory.objects.create(name=f"Category {n}")
+        TicketQueue.objects.create(name=f"Queue {n}")
+        customer = CustomerFactory(pk=44_001 + n, company=CompanyFactory(), custom_fields={str(size_field.pk): "L"})
+        CustomerNumber.objects.create(customer=customer, phone_number=f"22 600 {n:04}", number=f"+4822600{n:04}")
+        ticket = TicketFactory(
+            pk=55_001 + n,
+            queue=queue,
+            category=category,
+            agent=agent,
+            customer=customer,
+            tags=["parcel"],
+            custom_fields={str(colour.pk): "red"},
+            connected_ids=[1],
+        )
+        message = MessageFactory(ticket=ticket, reply=True, agent=agent, attachments=[f"t{n}"], ratings=[5])
+        if n == 0:
+            file.message = message
+            file.save()
+    ChatFactory(pk=CHAT.removeprefix("/chats/"), queue=Queue.objects.get(pk=88_001))

@@ -1,0 +1,150 @@
+"""An IMAP4rev1 server on a socket, for what a real one does not do on demand: lose a connection in the middle of a
+mail, refuse to give one out, count anew, take its time, hold ten thousand mails. Knows the commands that reading a
+mailbox takes, and nothing else.
+"""
+
+import re
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Mailbox:
+    """What the server has, and how it is to behave."""
+
+    user: str = "us"
+    password: str = "secret"
+    validity: int = 7
+    mails: dict[int, bytes] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+    next_uid: int = 1
+    port: int = 0
+    # By UID: what is done instead of giving out the mail: "no", "bad", "nil" or "cut".
+    faults: dict[int, str] = field(default_factory=dict)
+    # Waited for before a mail is given out.
+    before_fetch: Callable[[int], None] = lambda uid: None
+    says_sizes: bool = True
+    commands: list[str] = field(default_factory=list)
+
+    def add(self, raw: bytes, *, is_seen: bool = False) -> int:
+        uid, self.next_uid = self.next_uid, self.next_uid + 1
+        self.mails[uid] = raw
+        if is_seen:
+            self.seen.add(uid)
+        return uid
+
+    def fetched(self) -> list[int]:
+        """The UIDs whose mails were asked for, in order."""
+        found = (re.search(r"UID FETCH (\d+) \(BODY\.PEEK\[\]\)", command) for command in self.commands)
+        return [int(each[1]) for each in found if each]
+
+
+class _Session(socketserver.StreamRequestHandler):
+    # Many small answers: without this each waits for the client to acknowledge the one before.
+    disable_nagle_algorithm = True
+
+    def handle(self) -> None:
+        self.box: Mailbox = self.server.box  # type: ignore[attr-defined]
+        self._send("* OK ready")
+        try:
+            while line := self.rfile.readline():
+                tag, _, command = line.decode().strip().partition(" ")
+                self.box.commands.append(command)
+                if not self._answer(tag, command):
+                    return
+        except OSError:  # the client has gone
+            return
+
+    def _send(self, line: str) -> None:
+        self.wfile.write(f"{line}\r\n".encode())
+
+    def _answer(self, tag: str, command: str) -> bool:
+        """Whether the session goes on."""
+        box, name = self.box, command.upper()
+        if name.startswith("LOGIN "):
+            if command[6:].replace('"', "").split() != [box.user, box.password]:
+                self._send(f"{tag} NO [AUTHENTICATIONFAILED] Invalid credentials")
+                return True
+        elif name.startswith("CAPABILITY"):
+            self._send("* CAPABILITY IMAP4rev1")
+        elif name.startswith(("SELECT", "EXAMINE")):
+            self._send(f"* {len(box.mails)} EXISTS")
+            self._send(f"* OK [UIDVALIDITY {box.validity}]")
+        elif name.startswith("STATUS"):
+            self._send(f'* STATUS "INBOX" (UIDVALIDITY {box.validity} UIDNEXT {box.next_uid})')
+        elif name.startswith("UID SEARCH"):
+            self._send(" ".join(["* SEARCH", *map(str, self._found(name))]))
+        elif name.startswith("UID FETCH"):
+            return self._fetch(tag, command)
+        elif name.startswith("UID STORE"):
+            box.seen |= set(_uids(command.split()[2]))
+        elif name.startswith("LOGOUT"):
+            self._send("* BYE")
+            self._send(f"{tag} OK")
+            return False
+        self._send(f"{tag} OK done")
+        return True
+
+    def _found(self, search: str) -> list[int]:
+        uids = sorted(self.box.mails)
+        if "UNSEEN" in search:
+            return [uid for uid in uids if uid not in self.box.seen]
+        if found := re.search(r"UID (\d+):\*", search.removeprefix("UID SEARCH")):
+            # Of a range that begins behind it the last one is in it all the same (RFC 9051).
+            return [uid for uid in uids if uid >= int(found[1])] or uids[-1:]
+        return uids
+
+    def _fetch(self, tag: str, command: str) -> bool:
+        box = self.box
+        _uid, _fetch, wanted, what = command.split(" ", 3)
+        for number, uid in enumerate(_uids(wanted), start=1):
+            if uid not in box.mails:
+                continue
+            if "SIZE" in what:
+                if box.says_sizes:
+                    self._send(f"* {number} FETCH (UID {uid} RFC822.SIZE {len(box.mails[uid])})")
+                continue
+            box.before_fetch(uid)
+            raw = box.mails[uid]
+            if "HEADER" in what:
+                raw = raw.partition(b"\n\n")[0] + b"\n\n"
+            match box.faults.get(uid):
+                case "no" | "bad" as fault:
+                    self._send(f"{tag} {fault.upper()} [SERVERBUG] this mail is damaged")
+                    return True
+                case "nil":
+                    self._send(f"* {number} FETCH (UID {uid} BODY[] NIL)")
+                    continue
+                case "cut":
+                    self.wfile.write(b"* %d FETCH (UID %d BODY[] {%d}\r\n%s" % (number, uid, len(raw), raw[:10]))
+                    return False
+            self._send(f"* {number} FETCH (FLAGS (\\Recent))")
+            self.wfile.write(b"* %d FETCH (UID %d BODY[] {%d}\r\n%s)\r\n" % (number, uid, len(raw), raw))
+        self._send(f"{tag} OK done")
+        return True
+
+
+def _uids(text: str) -> list[int]:
+    return [int(uid) for uid in text.split(",")]
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+@contextmanager
+def serving(box: Mailbox) -> Iterator[Mailbox]:
+    with _Server(("127.0.0.1", 0), _Session) as server:
+        server.box = box  # type: ignore[attr-defined]
+        box.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield box
+        finally:
+            server.shutdown()
+            thread.join()

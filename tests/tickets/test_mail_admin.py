@@ -1,0 +1,268 @@
+"""Mail in the admin: what came, what became of it, what did not go out; tried again, discarded, sent again."""
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.urls import reverse
+from django.utils import timezone
+
+from callcentre.errors import ErrorCode
+from tests.backoffice import errors_of, messages_of, staff, superuser
+from tests.tickets.factories import (
+    DispatchFactory,
+    RatingFactory,
+    ReceivedMailFactory,
+    StoredFileFactory,
+    TicketQueueFactory,
+)
+from tickets.models import Dispatch, ReceivedMail
+
+RECEIVED = reverse("admin:tickets_receivedmail_changelist")
+SENT = reverse("admin:tickets_dispatch_changelist")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(row, page="change"):
+    return reverse(f"admin:tickets_{row._meta.model_name}_{page}", args=[row.pk])
+
+
+def shown(page, *rows):
+    return [row for row in rows if page_of(row) in page]
+
+
+# Received mail
+
+
+def test_the_quarantine_is_a_filter_of_the_list():
+    stored, held = ReceivedMailFactory(stored=True), ReceivedMailFactory(quarantined=True)
+
+    page = superuser().page(RECEIVED, outcome="quarantined")
+
+    assert shown(page, stored, held) == [held]
+    assert "a bounce of no mail of ours" in page
+
+
+@pytest.mark.parametrize("term", ["jan@client.example", "<1@client.example>"])
+def test_mail_is_found_by_its_sender_and_its_message_id(term):
+    mail = ReceivedMailFactory(sender="jan@client.example", header_id="1@client.example")
+    other = ReceivedMailFactory(sender="ewa@client.example", header_id="2@client.example")
+
+    assert shown(superuser().page(RECEIVED, q=term), mail, other) == [mail]
+
+
+def test_a_mail_is_downloaded_as_it_came_and_never_shown():
+    raw = b"Subject: Hello\r\n\r\n<script>alert(1)</script>\r\n"
+    mail = ReceivedMailFactory(path=default_storage.save("files/2026/01/01/raw", ContentFile(raw)))
+
+    response = superuser().get(page_of(mail, "raw"))
+
+    assert response.getvalue() == raw
+    assert response["Content-Type"] == "application/octet-stream"
+    assert response["Content-Disposition"].startswith("attachment")
+    assert response["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["", "files/2026/01/01/gone"])
+def test_a_mail_that_is_not_there_is_not_found(path):
+    mail = ReceivedMailFactory(path=path)
+
+    assert superuser().get(page_of(mail, "raw")).status_code == 404
+
+
+def test_who_may_not_see_mail_does_not_download_it():
+    mail = ReceivedMailFactory()
+
+    assert staff("view_ticket").get(page_of(mail, "raw")).status_code == 403
+
+
+def test_a_mail_in_quarantine_is_tried_again():
+    mail = ReceivedMailFactory(quarantined=True)
+
+    response = superuser().submit(page_of(mail, "retry"))
+
+    mail.refresh_from_db()
+    assert mail.outcome == "received"
+    assert messages_of(response)[0].startswith("1 mail is tried again")
+
+
+def test_a_mail_in_quarantine_is_discarded_with_a_reason():
+    mail = ReceivedMailFactory(quarantined=True)
+    client = superuser()
+
+    refused = client.submit(page_of(mail, "discard"), expected=200, reason="")
+    client.submit(page_of(mail, "discard"), reason="An advertisement.")
+
+    mail.refresh_from_db()
+    assert list(errors_of(refused)) == ["reason"]
+    assert (mail.outcome, mail.reason) == ("ignored", "An advertisement.")
+    assert "An advertisement." in client.page(page_of(mail))
+
+
+def test_what_became_a_message_is_not_tried_again():
+    mail, client = ReceivedMailFactory(stored=True), superuser()
+
+    response = client.post(page_of(mail, "retry"))
+
+    assert page_of(mail, "retry") not in client.page(page_of(mail))
+    assert str(ErrorCode.MAIL_NOT_QUARANTINED.text) in messages_of(response)[0]
+    mail.refresh_from_db()
+    assert mail.outcome == "stored"
+
+
+def test_many_mails_are_tried_again_at_once():
+    held = ReceivedMailFactory.create_batch(3, quarantined=True)
+    stored = ReceivedMailFactory(stored=True)
+
+    response = superuser().act(RECEIVED, "retry_selected", *held, stored)
+
+    assert ReceivedMail.objects.filter(outcome="received").count() == 3
+    assert len(messages_of(response)) == 2
+
+
+def test_many_mails_are_discarded_with_one_reason():
+    held = ReceivedMailFactory.create_batch(3, quarantined=True)
+    client = superuser()
+
+    asked = client.act(RECEIVED, "discard_selected", *held)
+    client.act(RECEIVED, "discard_selected", *held, apply="1", reason="Advertisements.")
+
+    assert "3 mails become no messages." in asked.content.decode()
+    assert set(ReceivedMail.objects.values_list("outcome", "reason")) == {("ignored", "Advertisements.")}
+
+
+def test_who_may_only_look_decides_nothing():
+    mail = ReceivedMailFactory(quarantined=True)
+    client = staff("view_receivedmail")
+
+    client.act(RECEIVED, "retry_selected", mail)
+
+    assert client.post(page_of(mail, "retry")).status_code == 403
+    assert client.post(page_of(mail, "discard"), {"reason": "x"}).status_code == 403
+    mail.refresh_from_db()
+    assert mail.outcome == "quarantined"
+
+
+# Messages on their way out
+
+
+@pytest.mark.parametrize(
+    ("state", "trait"),
+    [("queued", {}), ("sent", {"sent": True}), ("failed", {"failed": True}), ("unknown", {"unknown": True})],
+)
+def test_messages_are_found_by_their_state(state, trait):
+    found = DispatchFactory(**trait)
+    others = [
+        DispatchFactory(**other)
+        for other in ({}, {"sent": True}, {"failed": True})
+        if other != trait and not (state == "failed" and other.get("failed"))
+    ]
+
+    page = superuser().page(SENT, state=state)
+
+    assert shown(page, found, *others) == [found]
+
+
+def test_mail_that_came_back_is_found():
+    bounced, sent = DispatchFactory(sent=True, bounced_at=timezone.now()), DispatchFactory(sent=True)
+
+    assert shown(superuser().page(SENT, state="bounced"), bounced, sent) == [bounced]
+
+
+def test_messages_are_found_by_their_ticket():
+    dispatch, other = DispatchFactory.create_batch(2)
+
+    page = superuser().page(SENT, q=f"#{dispatch.message.ticket_id}")
+
+    assert shown(page, dispatch, other) == [dispatch]
+
+
+def test_what_failed_says_why_and_is_sent_again():
+    dispatch, client = DispatchFactory(failed=True), superuser()
+    page = client.page(page_of(dispatch))
+
+    response = client.submit(page_of(dispatch, "resend"))
+
+    dispatch.refresh_from_db()
+    assert "550 mailbox unavailable" in page
+    assert dispatch.state == "queued"
+    assert messages_of(response) == ["1 message is sent again."]
+
+
+def test_of_an_unknown_outcome_the_page_warns_before_it_is_sent_again():
+    dispatch = DispatchFactory(unknown=True)
+
+    assert "the customer may get it twice" in superuser().page(page_of(dispatch, "resend"))
+
+
+def test_what_was_sent_is_not_sent_again():
+    sent, failed = DispatchFactory(sent=True), DispatchFactory(failed=True)
+    client = superuser()
+
+    response = client.act(SENT, "resend_selected", sent, failed)
+
+    assert page_of(sent, "resend") not in client.page(page_of(sent))
+    assert str(ErrorCode.NOT_RESENT.text) in messages_of(response)[0]
+    assert set(Dispatch.objects.values_list("pk", "state")) == {(sent.pk, "sent"), (failed.pk, "queued")}
+
+
+def test_who_may_only_look_sends_nothing_again():
+    dispatch = DispatchFactory(failed=True)
+    client = staff("view_dispatch")
+
+    client.act(SENT, "resend_selected", dispatch)
+
+    assert client.post(page_of(dispatch, "resend")).status_code == 403
+    dispatch.refresh_from_db()
+    assert dispatch.state == "failed"
+
+
+# Ratings and files
+
+
+def test_ratings_are_found_by_their_value():
+    good, bad = RatingFactory(value=5), RatingFactory(value=1)
+
+    page = superuser().page(reverse("admin:tickets_rating_changelist"), value="1")
+
+    assert shown(page, good, bad) == [bad]
+    assert "★☆☆☆☆" in page
+
+
+def test_files_are_found_by_ticket_and_token():
+    attached, temporary = StoredFileFactory(attached=True), StoredFileFactory()
+    path = reverse("admin:tickets_storedfile_changelist")
+    client = superuser()
+
+    assert shown(client.page(path, q=f"#{attached.message.ticket_id}"), attached, temporary) == [attached]
+    assert shown(client.page(path, q=temporary.token), attached, temporary) == [temporary]
+    assert shown(client.page(path, used="no"), attached, temporary) == [temporary]
+
+
+@pytest.mark.parametrize("model", ["receivedmail", "dispatch", "rating", "storedfile"])
+def test_nothing_of_it_is_added_or_deleted(model):
+    client = superuser()
+
+    assert client.get(reverse(f"admin:tickets_{model}_add")).status_code == 403
+    row = {"receivedmail": ReceivedMailFactory, "dispatch": DispatchFactory}.get(model)
+    if row:
+        assert client.post(page_of(row(), "delete"), {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("factory", "queries"),
+    [
+        (lambda: ReceivedMailFactory(stored=True, queue=TicketQueueFactory()), 4),
+        (lambda: DispatchFactory(failed=True), 3),
+        (RatingFactory, 3),
+        (lambda: StoredFileFactory(attached=True), 3),
+    ],
+    ids=["receivedmail", "dispatch", "rating", "storedfile"],
+)
+@pytest.mark.parametrize("count", [1, 30])
+def test_lists_take_the_same_queries_however_long_they_are(count, factory, queries, django_assert_num_queries):
+    rows = [factory() for _ in range(count)]
+    client = superuser()
+
+    with django_assert_num_queries(queries):
+        client.page(page_of(rows[0], "change").split(f"/{rows[0].pk}/")[0] + "/")

@@ -1,0 +1,133 @@
+"""The link in a mail by which a customer rates the reply, and the page behind it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from tests.conftest import ACTOR, ApiClient
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory, TicketQueueFactory
+from tickets.models import Message, Rating, Ticket, conversing
+from tickets.rating_links import rating_url, token_of
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def message() -> Message:
+    ticket = TicketFactory(subject="<b>Lamp</b>", queue=TicketQueueFactory(sender_name="Desk", language="pl"))
+    return conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Try again</p>")
+
+
+@pytest.fixture
+def path(message: Message) -> str:
+    return f"/ratings/{token_of(message)}"
+
+
+def values() -> list[int]:
+    return list(Rating.objects.values_list("value", flat=True))
+
+
+def test_looking_at_the_link_stores_nothing(client: Client, path: str) -> None:
+    page = client.get(f"{path}?value=5", headers={"Accept-Language": "en"})
+
+    assert page.status_code == 200
+    assert "Are you satisfied with our answer?" in page.content.decode()
+    assert "&lt;b&gt;Lamp&lt;/b&gt;" in page.content.decode()
+    assert page["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in page["Content-Security-Policy"]
+    assert values() == []
+
+
+def test_a_rating_is_stored_and_shown_with_its_message(
+    client: Client, api: ApiClient, message: Message, path: str
+) -> None:
+    before = Ticket.objects.get().updated_at
+
+    answer = client.post(path, {"value": "4"})
+
+    assert answer.status_code == 200
+    assert values() == [4]
+    ticket = api.get(f"/api/tickets/{message.ticket_id}").json()
+    assert [each["ratings"] for each in ticket["messages"]] == [[4]]
+    assert Ticket.objects.get().updated_at > before
+    assert Event.objects.filter(action="TICKET_UPDATED").count() == 2
+
+
+def test_a_customer_may_think_again_for_a_week(client: Client, message: Message, path: str) -> None:
+    client.post(path, {"value": "1"})
+    assert 'value="1" required checked' in client.get(path).content.decode()
+
+    client.post(path, {"value": "5"})
+    Rating.objects.update(given_at=timezone.now() - timedelta(days=8))
+    late = client.post(path, {"value": "2"})
+
+    message.refresh_from_db()
+    assert (values(), message.ratings, late.status_code) == ([5], [5], 410)
+
+
+def test_an_old_reply_is_not_rated(client: Client, message: Message, path: str) -> None:
+    Message.objects.update(created_at=timezone.now() - timedelta(days=61))
+
+    assert [client.get(path).status_code, client.post(path, {"value": "5"}).status_code] == [410, 410]
+    assert values() == []
+
+
+@pytest.mark.parametrize("value", ["", "0", "6", "x", "05", "5 "])
+def test_only_the_five_answers_are_taken(client: Client, path: str, value: str) -> None:
+    answer = client.post(path, {"value": value}, headers={"Accept-Language": "en"})
+
+    assert (answer.status_code, values()) == (400, [])
+    assert 'role="alert"' in answer.content.decode()
+
+
+def test_nobody_can_make_a_link(client: Client, message: Message, path: str, settings: Any) -> None:
+    other = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="x")
+    forged = f"/ratings/{other.pk}.{path.partition('.')[2]}"
+
+    statuses = [
+        client.post(each, {"value": "1"}).status_code for each in (forged, f"{path}x", "/ratings/1", "/ratings/x")
+    ]
+
+    assert (statuses, values()) == ([404] * 4, [])
+
+
+def test_a_link_outlives_the_key_that_signed_it(client: Client, path: str, settings: Any) -> None:
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another-key-of-a-test-run-is-no-secret-and-long-enough"
+
+    assert client.post(path, {"value": "3"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"), [("en-GB,en;q=0.9", "en"), ("pl", "pl"), ("de, en;q=0.5", "en"), ("de", "pl"), ("", "pl")]
+)
+def test_the_page_speaks_the_language_of_the_browser_or_of_the_mail(
+    client: Client, path: str, accepted: str, language: str
+) -> None:
+    page = client.get(path, headers={"Accept-Language": accepted} if accepted else {})
+
+    assert (page["Content-Language"], f'<html lang="{language}">' in page.content.decode()) == (language, True)
+
+
+def test_other_messages_are_not_rated(client: Client) -> None:
+    message = conversing.receive(ACTOR, TicketFactory(), body="Help!")
+
+    assert client.get(f"/ratings/{token_of(message)}").status_code == 404
+
+
+def test_a_link_is_a_whole_address(message: Message, settings: Any) -> None:
+    settings.PUBLIC_URL = "https://desk.example"
+
+    assert rating_url(message) == f"https://desk.example/ratings/{token_of(message)}"
+
+
+def test_the_page_costs_few_statements(client: Client, path: str, django_assert_max_num_queries: Any) -> None:
+    with django_assert_max_num_queries(2):
+        client.get(path)
+    with django_assert_max_num_queries(16):
+        client.post(path, {"value": "3"})

@@ -1,0 +1,342 @@
+"""Mails to a real server on a socket: what comes of each way in which that can go."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.mail.backends.base import BaseEmailBackend
+from django.utils import timezone
+
+from callcentre.errors import Conflict, Invalid
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
+from tests.tickets.mail_servers import MailServer, mail_server, mute, saying, send_to
+from tests.webhooks.receivers import receiver, tls_for
+from tickets.mail import dispatching, smtp
+from tickets.mail.dispatching import DELAYS, dispatch, due_now
+from tickets.models import Dispatch, TicketChange, conversing
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def server(settings: Any) -> Iterator[MailServer]:
+    with mail_server(settings) as running:
+        yield running
+
+
+def a_reply(body: str = "<p>Try again</p>", **values: Any) -> Dispatch:
+    ticket = values.pop("ticket", None) or TicketFactory()
+    message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body=body, **values)
+    return Dispatch.objects.get(message=message)
+
+
+def sent(row: Dispatch) -> Dispatch:
+    dispatch(row.pk)
+    row.refresh_from_db()
+    return row
+
+
+def outcome(row: Dispatch) -> tuple[str, bool, str]:
+    return row.state, row.is_unknown, row.error
+
+
+def test_a_reply_reaches_the_server_once(server: MailServer) -> None:
+    row = sent(a_reply())
+
+    dispatch(row.pk)
+
+    assert outcome(row) == ("sent", False, "")
+    assert row.sent_at is not None
+    assert [envelope.rcpt_tos for envelope in server.received] == [["jan@client.example"]]
+
+
+def test_a_message_full_of_dots_arrives_as_it_was_written(server: MailServer) -> None:
+    body = ".\n..\n.end\n" + "long. " * 20_000
+
+    sent(a_reply(body, body_type="PLAIN"))
+
+    text = server.mails[0].get_body(("plain",))
+    assert text is not None
+    assert text.get_content().replace("\r\n", "\n") == body + "\n"
+
+
+def test_a_recipient_that_is_refused_for_good_fails(server: MailServer) -> None:
+    server.rcpt_answers["jan@client.example"] = "550 No such user"
+
+    row = sent(a_reply())
+
+    assert outcome(row) == ("failed", False, "jan@client.example: 550 No such user")
+    assert row.condition == "failed"
+
+
+def test_a_recipient_that_is_refused_for_now_waits(server: MailServer) -> None:
+    server.rcpt_answers["jan@client.example"] = "450 Try later"
+
+    row = sent(a_reply())
+
+    assert outcome(row) == ("queued", False, "jan@client.example: 450 Try later")
+    assert row.next_attempt_at is not None
+    assert row.next_attempt_at > timezone.now()
+    assert row.condition == "waits for another attempt"
+
+
+def test_one_refused_recipient_of_two_is_named(server: MailServer) -> None:
+    server.rcpt_answers["gone@client.example"] = "550 No such user"
+
+    row = sent(a_reply(copies=["gone@client.example"]))
+
+    assert outcome(row) == ("sent", False, "gone@client.example: 550 No such user")
+    assert row.condition == "sent, but not to all"
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"), [("451 Greylisted", "queued"), ("421 Closing", "queued"), ("552 Too large", "failed")]
+)
+def test_an_answer_to_the_message_is_believed(server: MailServer, answer: str, state: str) -> None:
+    server.data_answer = answer
+
+    row = sent(a_reply())
+
+    assert outcome(row) == (state, False, answer)
+    assert row.begun_at is None
+
+
+def test_each_attempt_waits_longer_and_the_last_one_fails(server: MailServer) -> None:
+    server.data_answer = "451 Not now"
+    row = a_reply()
+
+    waited = []
+    for _ in DELAYS:
+        Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
+        sent(row)
+        assert row.next_attempt_at is not None
+        waited.append(row.next_attempt_at - timezone.now())
+    Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
+    sent(row)
+
+    assert [round(wait / timedelta(minutes=1)) for wait in waited] == [1, 5, 15, 60, 240, 720, 1440, 1440]
+    assert outcome(row) == ("failed", False, "451 Not now")
+    assert len(server.received) == len(DELAYS) + 1
+
+
+def test_a_server_that_hangs_up_after_the_message_leaves_the_outcome_unknown(server: MailServer) -> None:
+    server.drops = True
+
+    row = sent(a_reply())
+    again = sent(row)
+
+    assert (row.state, row.is_unknown, row.condition) == ("failed", True, "failed: outcome unknown")
+    assert row.error.startswith("outcome unknown: ")
+    assert (again.attempt_count, len(server.received)) == (1, 1)
+
+
+def test_a_server_that_hangs_after_the_message_leaves_the_outcome_unknown(
+    server: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smtp, "ANSWER_SECONDS", 0.2)
+    server.holds = True
+
+    row = sent(a_reply())
+
+    assert (row.state, row.is_unknown, len(server.received)) == ("failed", True, 1)
+
+
+@pytest.mark.parametrize("command", ["GREETING", "EHLO", "MAIL", "RCPT", "DATA"])
+def test_a_server_that_hangs_up_before_the_message_is_tried_again(settings: Any, command: str) -> None:
+    # A server that does not know EHLO is asked with HELO.
+    silence = {command: None, "HELO": None} if command == "EHLO" else {command: None}
+    with receiver(saying(**silence)) as running:
+        send_to(settings, running.port)
+        row = sent(a_reply())
+
+    assert (row.state, row.is_unknown, row.begun_at) == ("queued", False, None)
+    assert row.error
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "state"),
+    [
+        ("GREETING", "554 Go away", "queued"),
+        ("MAIL", "452 Disk full", "queued"),
+        ("MAIL", "550 Sender refused", "failed"),
+        ("DATA", "451 Not now", "queued"),
+        ("DATA", "554 No", "failed"),
+    ],
+)
+def test_an_answer_before_the_message_is_believed(settings: Any, command: str, answer: str, state: str) -> None:
+    with receiver(saying(**{command: answer})) as running:
+        send_to(settings, running.port)
+        row = sent(a_reply())
+
+    assert (row.state, row.is_unknown, answer in row.error) == (state, False, True)
+
+
+def test_a_server_that_hangs_before_the_message_is_tried_again(settings: Any) -> None:
+    with receiver(mute) as running:
+        send_to(settings, running.port)
+        settings.EMAIL_TIMEOUT = 0.2
+        row = sent(a_reply())
+
+    assert (row.state, row.is_unknown) == ("queued", False)
+    assert "timed out" in row.error
+
+
+def test_a_server_that_is_away_is_tried_again(settings: Any) -> None:
+    with receiver(saying()) as running:
+        port = running.port
+    send_to(settings, port)
+
+    row = sent(a_reply())
+
+    assert (row.state, "refused" in row.error) == ("queued", True)
+
+
+def test_a_certificate_that_nobody_vouches_for_stops_the_mail(settings: Any, tmp_path: Any) -> None:
+    with mail_server(settings, tls_context=tls_for(tmp_path, "127.0.0.1"), require_starttls=True) as running:
+        settings.EMAIL_USE_TLS = True
+        row = sent(a_reply())
+
+    assert (row.state, "CERTIFICATE_VERIFY_FAILED" in row.error) == ("queued", True)
+    assert not running.received
+
+
+def test_a_server_without_tls_gets_no_mail_that_wants_it(settings: Any, server: MailServer) -> None:
+    settings.EMAIL_USE_TLS = True
+
+    row = sent(a_reply())
+
+    assert (row.state, row.error) == ("queued", "STARTTLS extension not supported by server.")
+    assert not server.received
+
+
+def test_two_workers_at_once_send_one_mail(committed_db: None, settings: Any) -> None:
+    with mail_server(settings) as server:
+        row = a_reply()
+        server.holds = True
+        workers = [threading.Thread(target=_work, args=(row.pk,)) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        assert server.is_held.wait(100)
+        server.go_on.set()
+        for worker in workers:
+            worker.join(100)
+
+    row.refresh_from_db()
+    assert (row.state, row.attempt_count, len(server.received)) == ("sent", 1, 1)
+
+
+def _work(pk: int) -> None:
+    from django.db import connection
+
+    try:
+        dispatch(pk)
+    finally:
+        connection.close()
+
+
+def test_who_has_a_place_sends_what_is_due_besides(server: MailServer) -> None:
+    first, *others = [a_reply() for _ in range(3)]
+
+    dispatch(first.pk)
+
+    assert set(Dispatch.objects.values_list("state", flat=True)) == {"sent"}
+    assert len(server.received) == 1 + len(others)
+
+
+def test_a_slow_worker_that_lost_its_lease_sends_nothing(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = a_reply()
+    with mail_server(settings) as server:
+        opening = smtp._open
+
+        def open_late(backend: BaseEmailBackend) -> None:
+            """Another worker takes over meanwhile."""
+            Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now() + timedelta(hours=1))
+            opening(backend)
+
+        monkeypatch.setattr(smtp, "_open", open_late)
+        dispatch(row.pk)
+
+    row.refresh_from_db()
+    assert (row.state, row.begun_at, len(server.received)) == ("queued", None, 0)
+
+
+def test_an_answer_that_comes_after_the_mail_was_given_up_is_believed(
+    server: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = a_reply()
+    transmit = smtp._transmit
+
+    def slowly(connection: Any, octets: bytes) -> None:
+        transmit(connection, octets)
+        Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
+        assert due_now() == []
+        row.refresh_from_db()
+        assert outcome(row) == ("failed", True, "outcome unknown")
+
+    monkeypatch.setattr(smtp, "_transmit", slowly)
+
+    assert outcome(sent(row)) == ("sent", False, "")
+
+
+def test_what_kills_every_worker_is_given_up(server: MailServer) -> None:
+    row = a_reply()
+    Dispatch.objects.filter(pk=row.pk).update(attempt_count=len(DELAYS) + 1)
+
+    assert due_now() == []
+
+    row.refresh_from_db()
+    assert outcome(row) == ("failed", False, dispatching.DIED)
+
+
+# A person
+
+
+def test_what_failed_is_sent_again_by_a_person_only(server: MailServer) -> None:
+    server.drops = True
+    row = sent(a_reply())
+    server.drops = False
+    assert due_now() == []
+
+    row.resend(ACTOR)
+
+    assert due_now() == [row.pk]
+    assert outcome(sent(row)) == ("sent", False, "")
+    assert server.mails[0]["Message-ID"] == server.mails[1]["Message-ID"]
+    change = TicketChange.objects.get(action="resend")
+    assert change.changes["state"] == ["failed: outcome unknown", "queued"]
+
+
+def test_what_was_sent_is_not_sent_again(server: MailServer) -> None:
+    row = sent(a_reply())
+
+    with pytest.raises(Conflict):
+        row.resend(ACTOR)
+    assert due_now() == []
+
+
+def test_a_mail_goes_to_a_better_address(server: MailServer) -> None:
+    server.rcpt_answers["jan@client.example"] = "550 No such user"
+    row = sent(a_reply())
+    with pytest.raises(Invalid):
+        row.resend(ACTOR, ["no address"])
+
+    row.resend(ACTOR, ["jan@new.example"])
+
+    assert outcome(sent(row)) == ("sent", False, "")
+    assert server.received[-1].rcpt_tos == ["jan@new.example"]
+
+
+def test_a_bounce_is_shown_and_the_mail_can_be_sent_again(server: MailServer) -> None:
+    row = sent(a_reply())
+
+    row.bounce(ACTOR, "550 mailbox full")
+    row.bounce(ACTOR, "the same again")
+
+    assert (row.condition, row.error) == ("bounced", "550 mailbox full")
+    assert TicketChange.objects.filter(action="bounce").count() == 1
+    row.resend(ACTOR)
+    assert (row.condition, row.bounced_at) == ("queued", None)

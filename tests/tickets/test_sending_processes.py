@@ -1,0 +1,118 @@
+"""Workers that are processes: killed while the server has the mail, and two at once."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.db import connection
+from django.utils import timezone
+
+from tests.conftest import ACTOR
+from tests.serving import ROOT
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
+from tests.tickets.mail_servers import MailServer, mail_server
+from tickets.mail.dispatching import due_now
+from tickets.models import Dispatch, conversing
+
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+
+@pytest.fixture
+def server() -> Iterator[MailServer]:
+    with mail_server() as running:
+        yield running
+
+
+def a_reply() -> Dispatch:
+    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="<p>Try again</p>")
+    return Dispatch.objects.get(message=message)
+
+
+def a_worker(pk: int, server: MailServer, folder: Path) -> subprocess.Popen[bytes]:
+    environment = {
+        **os.environ,
+        "DATABASE_URL": "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict),
+        "DJANGO_SETTINGS_MODULE": "callcentre.settings",
+        "SECRET_KEY": configured.SECRET_KEY,
+        "FIELD_ENCRYPTION_KEYS": ",".join(configured.FIELD_ENCRYPTION_KEYS),
+        "CALLCENTRE_VAR": str(folder),
+        "EMAIL_HOST": "127.0.0.1",
+        "EMAIL_PORT": str(server.port),
+        "EMAIL_TIMEOUT": "100",
+    }
+    command = [sys.executable, "-m", "tests.tickets.sending_process", str(pk)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment)
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 100
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def expire(row: Dispatch) -> None:
+    """As if the worker's lease had run out."""
+    Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
+
+
+def test_a_worker_killed_while_the_server_has_the_mail_leaves_it_to_a_person(
+    server: MailServer, tmp_path: Path
+) -> None:
+    row = a_reply()
+    server.holds = True
+    worker = a_worker(row.pk, server, tmp_path)
+    assert server.is_held.wait(100)
+
+    worker.kill()
+    worker.wait()
+    assert due_now() == []
+    expire(row)
+    assert due_now() == []
+
+    row.refresh_from_db()
+    assert (row.state, row.is_unknown, row.condition) == ("failed", True, "failed: outcome unknown")
+    server.go_on.set()
+    server.holds = False
+    row.resend(ACTOR)
+    assert a_worker(row.pk, server, tmp_path).wait(100) == 0
+    row.refresh_from_db()
+    assert (row.state, len(server.received)) == ("sent", 2)
+
+
+def test_a_worker_killed_before_the_server_wants_the_mail_costs_nothing(server: MailServer, tmp_path: Path) -> None:
+    row = a_reply()
+    server.holds_recipients = True
+    worker = a_worker(row.pk, server, tmp_path)
+    assert server.is_held.wait(100)
+
+    worker.kill()
+    worker.wait()
+    server.go_on.set()
+    expire(row)
+
+    assert due_now() == [row.pk]
+    assert a_worker(row.pk, server, tmp_path).wait(100) == 0
+    row.refresh_from_db()
+    assert (row.state, row.attempt_count, len(server.received)) == ("sent", 2, 1)
+
+
+def test_of_two_processes_one_sends(server: MailServer, tmp_path: Path) -> None:
+    row = a_reply()
+    server.holds = True
+    workers = [a_worker(row.pk, server, tmp_path) for _ in range(2)]
+
+    assert server.is_held.wait(100)
+    wait_for(lambda: any(worker.poll() is not None for worker in workers))
+    server.go_on.set()
+
+    assert [worker.wait(100) for worker in workers] == [0, 0]
+    row.refresh_from_db()
+    assert (row.state, row.attempt_count, len(server.received)) == ("sent", 1, 1)

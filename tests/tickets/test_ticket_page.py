@@ -1,0 +1,251 @@
+"""The page of a ticket: what it shows, and to whom."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from callcentre import quick_redis
+from tests.backoffice import staff, superuser
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import CustomerFactory, CustomFieldFactory, TicketFactory
+from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus, conversing, editing
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(ticket, page="change"):
+    return reverse(f"admin:tickets_ticket_{page}", args=[ticket.pk])
+
+
+def said(ticket, body="<p>Help</p>", **values):
+    return Message.objects.create(ticket=ticket, **{"type": "MAIL", "author_name": "Jan", "body": body, **values})
+
+
+def test_a_conversation_is_shown_with_who_said_what_and_when():
+    ticket, agent = TicketFactory(subject="Broken kettle"), AgentFactory(name="Anna", surname="Nowak")
+    said(ticket, "<p>It does not boil</p>", author_address="jan@client.example")
+    conversing.reply(ACTOR, ticket, agent_login=agent.login, body="<p>Is it plugged in?</p>")
+    conversing.comment(ACTOR, ticket, agent_login=agent.login, text="He is cross", text_type="PLAIN")
+
+    page = superuser().page(page_of(ticket))
+
+    for text in (
+        "Broken kettle",
+        "It does not boil",
+        "Is it plugged in?",
+        "He is cross",
+        "Anna Nowak",
+        "internal comment",
+    ):
+        assert text in page
+    assert "New → <strong>Waiting for customer" in page
+    assert page.index("He is cross") < page.index("It does not boil")
+
+
+def test_html_is_shown_in_a_frame_that_can_do_nothing():
+    ticket = TicketFactory()
+    said(ticket, "<script>alert(1)</script>")
+
+    page = superuser().page(page_of(ticket))
+
+    assert "<script>alert(1)" not in page
+    assert 'sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox"' in page
+    assert "default-src &#x27;none&#x27;" in page
+
+
+def test_plain_text_is_text_and_its_links_are_links():
+    ticket = TicketFactory()
+    said(ticket, "<b>1 & 2</b> see https://shop.example/a?b=1&c=2.", body_type="PLAIN", quoted="> earlier")
+
+    page = superuser().page(page_of(ticket))
+
+    assert "&lt;b&gt;1 &amp; 2&lt;/b&gt;" in page
+    assert 'href="https://shop.example/a?b=1&amp;c=2"' in page
+    assert "&gt; earlier" in page
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ({"state": "queued"}, "queued"),
+        ({"state": "written", "next_attempt_at": None}, "written to a file"),
+        ({"state": "sent", "error": "a@x.example: 550"}, "not to all"),
+        ({"state": "queued", "attempt_count": 2, "error": "451 busy"}, "451 busy"),
+        ({"state": "sent"}, "sent"),
+        ({"state": "failed", "error": "550 no such user"}, "550 no such user"),
+        ({"state": "failed", "is_unknown": True}, "Nobody knows whether it arrived"),
+        ({"state": "sent", "bounced": True}, "bounced"),
+    ],
+)
+def test_the_state_of_what_was_sent_is_said(values, shown):
+    ticket = TicketFactory()
+    message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Hi</p>")
+    may_be_resent = values["state"] == "failed" or "bounced" in values or "attempt_count" in values
+    if values.pop("bounced", False):
+        values["bounced_at"] = timezone.now()
+    Dispatch.objects.filter(message=message).update(**values)
+
+    page = superuser().page(page_of(ticket))
+
+    assert shown in page
+    assert ("Send again" in page) == may_be_resent
+
+
+def test_what_is_late_is_said():
+    ticket = TicketFactory(response_due_at=timezone.now() - timedelta(hours=3))
+
+    assert "first response: 3\xa0hours late" in superuser().page(page_of(ticket))
+
+
+def test_whoever_may_only_look_sees_no_form():
+    ticket = TicketFactory(customer=CustomerFactory(surname="Kowalska"))
+    said(ticket)
+
+    page = staff("view_ticket").page(page_of(ticket))
+
+    assert "Kowalska" in page
+    assert 'name="do"' not in page
+    assert staff("view_ticket").post(page_of(ticket), {"do": "take"}).status_code == 403
+    assert staff("view_agent").get(page_of(ticket)).status_code == 403
+
+
+def test_a_user_who_is_no_agent_is_told_that_he_cannot_reply():
+    client, ticket = superuser(), TicketFactory()
+
+    page = client.page(page_of(ticket))
+
+    assert "You are no agent" in page
+    assert 'value="comment"' in page
+    assert 'value="reply"' not in page
+
+
+def test_a_merged_ticket_leads_to_the_other():
+    ticket, other = TicketFactory(), TicketFactory()
+    editing.merge(ACTOR, ticket, other)
+
+    page = superuser().page(page_of(ticket))
+
+    assert page_of(other) in page
+    assert 'name="do"' not in page
+
+
+def test_what_is_not_there_is_not_found():
+    client = superuser()
+
+    for number in ("999999999", "x", "9" * 30):
+        assert client.get(reverse("admin:tickets_ticket_change", args=[number])).status_code == 404
+
+
+def test_an_attachment_is_downloaded_and_never_run(tmp_path, settings):
+    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": backend}
+    message = said(TicketFactory())
+    responses = {}
+    for name in ("a.png", "a.svg", "a.html"):
+        (tmp_path / name).write_bytes(b"<svg/>")
+        values = {"content_type": "image/png", "size": 6, "sha256": "", "path": name, "message": message}
+        StoredFile.objects.create(token=name, filename=name, **values)
+        responses[name] = superuser().get(reverse("admin:tickets_ticket_file", args=[name]), {"inline": "1"})
+
+    assert {name: response["Content-Disposition"].split(";")[0] for name, response in responses.items()} == {
+        "a.png": "inline",
+        "a.svg": "attachment",
+        "a.html": "attachment",
+    }
+    assert all(response["X-Content-Type-Options"] == "nosniff" for response in responses.values())
+    assert responses["a.html"]["Content-Type"] == "application/octet-stream"
+    assert staff("view_agent").get(reverse("admin:tickets_ticket_file", args=["a.png"])).status_code == 403
+
+
+@pytest.mark.parametrize("count", [1, 70])
+def test_a_page_takes_the_same_queries_however_long_the_conversation_is(count, django_assert_num_queries):
+    customer, agent = CustomerFactory(), AgentFactory()
+    ticket = TicketFactory(customer=customer, agent=agent, connected_ids=[TicketFactory().pk])
+    CustomFieldFactory(name="order")
+    for number in range(count):
+        CannedReply.objects.create(name=f"Canned {number}", body="<p>Hi</p>")
+        TicketFactory(customer=customer)
+        message = said(ticket, f"<p>{number}</p>")
+        StoredFile.objects.create(
+            token=f"t{number}", filename="a", content_type="", size=1, sha256="", path="", message=message
+        )
+        conversing.reply(ACTOR, ticket, agent_login=agent.login, body="<p>x</p>")
+    client = superuser()
+    client.page(page_of(ticket))
+
+    with django_assert_num_queries(23):
+        client.page(page_of(ticket))
+
+
+def test_earlier_messages_are_on_further_pages():
+    ticket = TicketFactory()
+    start = timezone.now() - timedelta(days=1)
+    messages = [said(ticket, f"<p>number-{n}.</p>", created_at=start + timedelta(minutes=n // 2)) for n in range(70)]
+    client, path = superuser(), page_of(ticket)
+
+    shown: list[int] = []
+    query: dict[str, int] = {}
+    while True:
+        response = client.get(path, query)
+        thread = response.context["thread"]
+        shown += [entry.pk for entry in thread.entries]
+        if thread.earlier is None:
+            break
+        query = {"before": thread.earlier}
+
+    assert shown == [message.pk for message in reversed(messages)]
+
+
+def test_others_who_have_the_ticket_open_are_named():
+    ticket = TicketFactory()
+    anna, jan = superuser(), superuser()
+    user = UserFactory._meta.model.objects.get(pk=anna.session["_auth_user_id"])
+    presence = reverse("admin:tickets_ticket_presence", args=[ticket.pk])
+    quick_redis.client().delete(f"cc:ticket:{ticket.pk}:open")
+
+    anna.post(presence, {"writing": "1"})
+    page = jan.page(page_of(ticket))
+    told = jan.post(presence, {"writing": "0"}).json()
+    anna.post(presence, {"leaving": "1"})
+
+    assert f"{user.username} is writing here." in page
+    assert told["visitors"] == [f"{user.username} is writing here."]
+    assert jan.post(presence, {"writing": "0"}).json()["visitors"] == []
+
+
+def test_without_redis_nobody_is_named_and_nothing_fails(monkeypatch):
+    import redis
+
+    monkeypatch.setattr(quick_redis, "client", lambda: redis.Redis(host="127.0.0.1", port=1))
+    client, ticket = superuser(), TicketFactory()
+
+    assert client.get(page_of(ticket)).status_code == 200
+    assert client.post(page_of(ticket, "presence"), {"writing": "1"}).json()["visitors"] == []
+
+
+def test_a_page_that_is_open_hears_of_what_is_new():
+    ticket, client = TicketFactory(), superuser()
+
+    def told(seen):
+        return client.post(page_of(ticket, "presence"), {"version": seen.version, "seen": seen.message}).json()["news"]
+
+    first = client.get(page_of(ticket)).context["seen"]
+    unchanged = told(first)
+    conversing.receive(ACTOR, ticket, body="<p>And?</p>")
+    written = told(first)
+    second = client.get(page_of(ticket)).context["seen"]
+    editing.edit(ACTOR, ticket, tags=["a"])
+    edited = told(second)
+
+    expected = ("", "1 new entry in the conversation.", "Somebody has changed the ticket.")
+    assert (unchanged, written, edited) == expected
+
+
+def test_statuses_have_a_colour():
+    from tickets.admin.ticket_page import STATUS_COLOURS
+
+    assert set(STATUS_COLOURS) == set(TicketStatus.Kind.values)

@@ -1,0 +1,242 @@
+"""What a ticket has, and what joins and parts tickets, as people change it on its page."""
+
+import pytest
+from django.urls import reverse
+
+from tests.backoffice import BackOffice, inputs_of, messages_of, staff, superuser
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import (
+    CustomerFactory,
+    CustomFieldFactory,
+    TicketCategoryFactory,
+    TicketFactory,
+    TicketQueueFactory,
+    TicketSubstatusFactory,
+)
+from tickets.models import Message, Ticket, TicketStatus, editing
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(ticket, page="change"):
+    return reverse(f"admin:tickets_ticket_{page}", args=[ticket.pk])
+
+
+def filled(client, ticket, **changes):
+    """What the form of the ticket's properties would send."""
+    inputs = inputs_of(client.page(page_of(ticket)))
+    data = {name: value for name, value in inputs.items() if name.startswith(("p-", "initial-p-"))}
+    return {**data, "do": "edit", **{f"p-{name}": value for name, value in changes.items()}}
+
+
+def edit(client, ticket, **changes):
+    return client.post(page_of(ticket), filled(client, ticket, **changes))
+
+
+def test_all_that_a_ticket_has_is_changed_in_one_step():
+    ticket, agent, queue, category = TicketFactory(), AgentFactory(), TicketQueueFactory(), TicketCategoryFactory()
+    order, day = CustomFieldFactory(name="order"), CustomFieldFactory(name="day", type="date")
+    closed = TicketStatus.objects.get(kind="closed")
+    refused = TicketSubstatusFactory(status=closed, name="Refused")
+    values = {"agent": agent.login, "queue": str(queue.pk), "category": str(category.pk), "tags": "vip, parcel ,vip"}
+    custom = {f"field_{order.pk}": "12", f"field_{day.pk}": "2026-02-03"}
+
+    response = edit(superuser(), ticket, status=f"u{refused.pk}", **values, **custom)
+
+    ticket.refresh_from_db()
+    assert messages_of(response) == ["The ticket is changed."]
+    assert (ticket.agent, ticket.queue, ticket.category) == (agent, queue, category)
+    assert (ticket.status, ticket.substatus, ticket.closed_by) == (closed, refused, agent)
+    assert ticket.tags == ["vip", "parcel"]
+    assert ticket.custom_fields == {str(order.pk): "12", str(day.pk): "2026-02-03"}
+    change = ticket.history.get()
+    assert (change.actor_kind, set(change.changes)) == (
+        "user",
+        {"agent", "queue", "category", "status", "tags", "custom_fields"},
+    )
+
+
+def test_a_ticket_is_taken_from_its_agent_and_its_values_are_cleared():
+    field = CustomFieldFactory(name="order")
+    ticket = TicketFactory(agent=AgentFactory(), tags=["a"], custom_fields={str(field.pk): "12"})
+
+    edit(superuser(), ticket, agent="", tags="", **{f"field_{field.pk}": ""})
+
+    ticket.refresh_from_db()
+    assert (ticket.agent, ticket.tags, ticket.custom_fields) == (None, [], {})
+
+
+def test_what_is_wrong_is_said_at_its_field_and_nothing_is_changed():
+    field = CustomFieldFactory(name="weight", type="number")
+    ticket = TicketFactory()
+
+    response = edit(superuser(), ticket, tags="new", **{f"field_{field.pk}": "heavy"})
+
+    ticket.refresh_from_db()
+    assert response.context["properties"].errors == {f"field_{field.pk}": ["This is no number."]}
+    assert 'value="heavy"' in response.content.decode()
+    assert ticket.tags == []
+
+
+def test_two_who_change_different_things_keep_each_others():
+    client, ticket = superuser(), TicketFactory()
+    data = filled(client, ticket, tags="mine")
+    agent = AgentFactory()
+    editing.edit(ACTOR, ticket, agent_login=agent.login)
+
+    client.post(page_of(ticket), data)
+
+    ticket.refresh_from_db()
+    assert (ticket.agent, ticket.tags) == (agent, ["mine"])
+
+
+def test_two_who_change_the_same_are_told():
+    client, ticket = superuser(), TicketFactory()
+    data = filled(client, ticket, tags="mine")
+    editing.edit(ACTOR, ticket, tags=["theirs"])
+
+    told = client.post(page_of(ticket), data)
+    ticket.refresh_from_db()
+    before = ticket.tags
+    again = inputs_of(told.content.decode())
+    client.post(page_of(ticket), {**again, "do": "edit"})
+
+    ticket.refresh_from_db()
+    assert told.context["properties"].errors == {
+        "tags": ["Somebody has changed this meanwhile. Save again to set yours."]
+    }
+    assert (before, ticket.tags) == (["theirs"], ["mine"])
+
+
+def test_an_agent_takes_a_ticket():
+    agent, ticket = AgentFactory(user=UserFactory(admin=True)), TicketFactory()
+    client = BackOffice()
+    client.force_login(agent.user)
+
+    response = client.post(page_of(ticket), {"do": "take"})
+
+    ticket.refresh_from_db()
+    assert (ticket.agent, messages_of(response)) == (agent, ["The ticket is yours."])
+    assert superuser().post(page_of(ticket), {"do": "take"}).status_code == 403
+
+
+def test_the_history_says_who_changed_what():
+    ticket = TicketFactory()
+    field = CustomFieldFactory(name="order")
+    editing.edit(
+        ACTOR, ticket, tags=["vip"], custom_fields={"order": "12"}, agent_login=AgentFactory(login="eva").login
+    )
+
+    page = " ".join(superuser().page(page_of(ticket)).split())
+
+    assert "tester <strong>edited</strong>" in page
+    assert f"{field.name}: <ins>12</ins>" in page
+    assert "tags: <ins>vip</ins>" in page
+
+
+def test_a_ticket_is_merged_once_the_other_was_seen():
+    ticket, other = TicketFactory(), TicketFactory(subject="The first one")
+    Message.objects.create(ticket=ticket, type="MAIL", body="x")
+    client, path = superuser(), page_of(ticket, "merge")
+
+    asked = client.post(path, {"number": f"#{other.pk}", "shown": ""})
+    before = Ticket.objects.get(pk=ticket.pk).merged_into
+    done = client.post(path, {**inputs_of(asked.content.decode())})
+
+    ticket.refresh_from_db()
+    assert "The first one" in asked.content.decode()
+    assert (before, ticket.merged_into, other.messages.count()) == (None, other, 1)
+    assert done["Location"] == page_of(other)
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        ("x", "A ticket&#x27;s number has digits only."),
+        ("999999", "There is no ticket with this number."),
+        ("self", "This is the ticket itself."),
+        ("merged", "The ticket was merged into ticket"),
+    ],
+)
+def test_a_wrong_number_is_said(number, sentence):
+    ticket, merged = TicketFactory(), TicketFactory()
+    editing.merge(ACTOR, merged, TicketFactory())
+    number = {"self": str(ticket.pk), "merged": str(merged.pk)}.get(number, number)
+
+    response = superuser().post(page_of(ticket, "merge"), {"number": number, "shown": number})
+
+    assert sentence in response.content.decode()
+    assert not Message.objects.filter(ticket=ticket).exists()
+
+
+def test_tickets_are_connected():
+    one, other = TicketFactory(), TicketFactory()
+    client = superuser()
+
+    client.post(page_of(one, "connect"), {"number": str(other.pk), "shown": str(other.pk)})
+
+    assert page_of(one) in client.page(page_of(other))
+    assert page_of(other) in client.page(page_of(one))
+
+
+def test_messages_are_split_off():
+    ticket = TicketFactory(subject="Two things")
+    messages = [Message.objects.create(ticket=ticket, type="MAIL", body=f"<p>thing {n}</p>") for n in range(3)]
+    client, path = superuser(), page_of(ticket, "split")
+
+    page = client.page(path, message=str(messages[1].pk))
+    client.post(path, {"messages": [messages[1].pk, messages[2].pk], "subject": "The second thing"})
+
+    other = Ticket.objects.exclude(pk=ticket.pk).get()
+    assert "thing 1" in page
+    assert (other.subject, other.messages.count(), ticket.messages.count()) == ("The second thing", 2, 1)
+    assert page_of(other) in client.page(page_of(ticket))
+
+
+@pytest.mark.parametrize("chosen", ["none", "all"])
+def test_some_messages_are_split_off_and_not_all(chosen):
+    ticket = TicketFactory()
+    message = Message.objects.create(ticket=ticket, type="MAIL", body="x")
+    numbers = [message.pk] if chosen == "all" else []
+
+    response = superuser().post(page_of(ticket, "split"), {"messages": numbers, "subject": "New"})
+
+    page = response.content.decode()
+    assert "Some of the messages, and not all of them" in page
+    assert 'value="New"' in page
+    assert Ticket.objects.count() == 1
+
+
+@pytest.mark.parametrize("page", ["merge", "connect", "split"])
+def test_whoever_may_only_look_joins_and_parts_nothing(page):
+    ticket = TicketFactory()
+
+    assert staff("view_ticket").get(page_of(ticket, page)).status_code == 403
+    assert staff("view_ticket").post(page_of(ticket, page), {"number": "1", "shown": "1"}).status_code == 403
+
+
+def test_a_ticket_is_opened_on_behalf_of_a_customer():
+    agent, customer, queue = AgentFactory(user=UserFactory(admin=True)), CustomerFactory(), TicketQueueFactory()
+    client = BackOffice()
+    client.force_login(agent.user)
+    add = reverse("admin:tickets_ticket_add")
+    values = {"subject": "Called", "body": "The kettle\ndoes not boil", "customer": customer.pk, "queue": queue.pk}
+
+    response = client.submit(f"{add}?customer={customer.pk}", **values)
+
+    ticket = Ticket.objects.get()
+    assert response.url == page_of(ticket)
+    assert (ticket.source, ticket.customer, ticket.queue, ticket.agent) == ("phone", customer, queue, agent)
+    assert ticket.messages.get().body == "The kettle\ndoes not boil"
+
+
+def test_a_ticket_without_a_subject_is_not_opened():
+    TicketQueueFactory()
+    client = superuser()
+
+    client.submit(reverse("admin:tickets_ticket_add"), expected=200, body="x")
+
+    assert not Ticket.objects.exists()
+    assert staff("view_ticket", "change_ticket").get(reverse("admin:tickets_ticket_add")).status_code == 403

@@ -1,0 +1,233 @@
+"""The list of tickets: its views, what is found, and what is done to many at once."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.backoffice import BackOffice, messages_of, staff, superuser
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import (
+    CustomerFactory,
+    CustomerNumberFactory,
+    CustomFieldFactory,
+    TicketFactory,
+    TicketQueueFactory,
+)
+from tickets.admin.tickets import TicketAdmin
+from tickets.models import TicketStatus, editing
+
+LIST = reverse("admin:tickets_ticket_changelist")
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def status(kind):
+    return TicketStatus.objects.get(kind=kind)
+
+
+def shown(client, **query):
+    """Tickets of the list, in its order."""
+    response = client.get(LIST, query)
+    assert response.status_code == 200
+    return list(response.context["cl"].result_list)
+
+
+def hours(count):
+    return timezone.now() + timedelta(hours=count)
+
+
+def test_views_show_what_is_to_do():
+    agent = AgentFactory(user=UserFactory(admin=True))
+    client = BackOffice()
+    client.force_login(agent.user)
+    mine = TicketFactory(agent=agent, status=status("waiting_for_customer"))
+    TicketFactory(agent=agent, closed=True)
+    nobodys = TicketFactory(status=status("in_progress"), resolution_due_at=hours(-1))
+    late = TicketFactory(assigned=True, response_due_at=hours(-3), resolution_due_at=hours(5))
+    answered = TicketFactory(
+        assigned=True,
+        status=status("waiting_for_customer"),
+        response_due_at=hours(-3),
+        first_agent_responded_at=hours(-4),
+        resolution_due_at=hours(5),
+    )
+    TicketFactory(closed=True, assigned=True, resolution_due_at=hours(-9))
+
+    found = {view: shown(client, view=view) for view in ("mine", "unassigned", "waiting", "late")}
+
+    assert found == {
+        "mine": [mine],
+        "unassigned": [nobodys],
+        "waiting": [late, nobodys],
+        "late": [late, nobodys],
+    }
+    assert answered in shown(client)
+    views = client.get(LIST, {"view": "late"}).context["views"]
+    assert [view.get("count") for view in views] == [None, "1", "1", "2", "2"]
+    assert [view["is_chosen"] for view in views] == [False, False, False, False, True]
+
+
+def test_views_are_narrowed_by_filters():
+    queue = TicketQueueFactory()
+    here = TicketFactory(queue=queue, response_due_at=hours(-1))
+    TicketFactory(response_due_at=hours(-2))
+    client = superuser()
+
+    found = [shown(client, view=view, queue__id__exact=queue.pk) for view in ("unassigned", "waiting", "late")]
+
+    assert found == [[here], [here], [here]]
+
+
+def test_whoever_is_no_agent_has_no_tickets_of_his_own():
+    TicketFactory(assigned=True)
+    client = superuser()
+
+    assert shown(client, view="mine") == []
+    assert "Mine" not in [str(view["name"]) for view in client.get(LIST).context["views"]]
+
+
+def test_tickets_are_found_by_what_people_know_of_them():
+    customer = CustomerFactory(name="Maria", surname="Kowalska", email="maria@client.example", identifier="K-17")
+    CustomerNumberFactory(customer=customer, phone_number="22 555 01 07")
+    order = CustomFieldFactory(name="order")
+    CustomFieldFactory(name="weight", type="number")
+    ticket = TicketFactory(customer=customer, sender="", subject="x", custom_fields={str(order.pk): "ORD/12094"})
+    named = TicketFactory(subject="The 100%_kettle does not boil", sender="Jan@Else.example")
+    TicketFactory(subject="else", sender="")
+    client = superuser()
+
+    found = {
+        text: shown(client, q=text)
+        for text in (
+            str(ticket.pk),
+            f"#{ticket.pk}",
+            "MARIA@client.example",
+            "+48 22 555 01 07",
+            "kowalska mar",
+            "K-17",
+            "ORD/12094",
+            "boil 100%_KETTLE",
+            "jan@else.example",
+            "nothing of this",
+            "100x",
+        )
+    }
+
+    texts = list(found)
+    assert [text for text in texts if found[text] == [ticket]] == texts[:7]
+    assert [text for text in texts if found[text] == [named]] == ["boil 100%_KETTLE", "jan@else.example"]
+    assert [text for text in texts if not found[text]] == ["nothing of this", "100x"]
+
+
+@pytest.mark.parametrize("text", ["x" * 500, "'; --", "\0", "ż\u200b", "٢٢٥", "9" * 40, "%", "\\", "@"])
+def test_whatever_is_searched_for_there_is_a_list(text):
+    TicketFactory()
+
+    shown(superuser(), q=text)
+
+
+@pytest.mark.parametrize(("query", "queries"), [({}, 11), ({"view": "waiting"}, 13), ({"view": "late"}, 13)])
+@pytest.mark.parametrize("count", [1, 60])
+def test_the_list_takes_the_same_queries_however_many_tickets_there_are(
+    count, query, queries, django_assert_num_queries
+):
+    TicketFactory.create_batch(
+        count, of_customer=True, assigned=True, response_due_at=hours(-1), tags=["a"], queue=TicketQueueFactory()
+    )
+    client = superuser()
+    client.page(LIST)
+
+    with django_assert_num_queries(queries):
+        client.page(LIST, **query)
+
+
+def test_the_list_never_counts_all_tickets_and_is_in_the_order_of_an_index():
+    TicketFactory.create_batch(3)
+    client = superuser()
+
+    with CaptureQueriesContext(connection) as captured:
+        client.page(LIST, o="1")
+
+    statements = [query["sql"].lower() for query in captured if "tickets_ticket" in query["sql"]]
+    assert not any("count(*)" in sql and "limit" not in sql for sql in statements)
+    assert any('order by "tickets_ticket"."updated_at" desc, "tickets_ticket"."id" desc' in sql for sql in statements)
+
+
+def test_pages_follow_each_other(monkeypatch):
+    monkeypatch.setattr(TicketAdmin, "list_per_page", 2)
+    tickets = [TicketFactory(updated_at=hours(-n), response_due_at=hours(n - 9)) for n in range(3)]
+    client = superuser()
+
+    for view, expected in (("", tickets), ("waiting", tickets), ("late", tickets)):
+        assert shown(client, view=view) + shown(client, view=view, p=2) == expected
+
+
+def test_many_tickets_are_changed_at_once():
+    tickets, agent, queue = TicketFactory.create_batch(3, tags=["old", "b"]), AgentFactory(), TicketQueueFactory()
+    client, closed = superuser(), status("closed")
+
+    said = [
+        messages_of(client.act(LIST, action, *tickets, apply="1", **values))[-1]
+        for action, values in (
+            ("assign_selected", {"agent": agent.login}),
+            ("move_to_queue", {"queue": queue.pk}),
+            ("change_tags", {"added": "new, b", "removed": "old"}),
+            ("set_status", {"status": f"s{closed.pk}"}),
+        )
+    ]
+
+    assert said == ["3 tickets changed."] * 4
+    for ticket in tickets:
+        ticket.refresh_from_db()
+        assert (ticket.agent, ticket.queue, ticket.tags) == (agent, queue, ["b", "new"])
+        assert (ticket.status, ticket.closed_by) == (closed, agent)
+
+
+def test_those_that_refuse_are_named_with_the_reason():
+    tickets, merged = TicketFactory.create_batch(2), TicketFactory()
+    editing.merge(ACTOR, merged, TicketFactory())
+
+    response = superuser().act(LIST, "assign_selected", *tickets, merged, apply="1", agent=AgentFactory().login)
+
+    changed, refused = messages_of(response)
+    assert changed == "2 tickets changed."
+    assert refused.startswith(f"Not changed: #{merged.pk}. The ticket was merged into ticket")
+
+
+def test_an_action_asks_first():
+    ticket = TicketFactory()
+
+    asked = superuser().act(LIST, "set_status", ticket)
+
+    assert "1 ticket is selected." in asked.content.decode()
+    assert ticket.history.count() == 0
+
+
+def test_selected_tickets_are_merged_into_the_oldest():
+    first, *others = TicketFactory.create_batch(3)
+    client = superuser()
+
+    asked = client.act(LIST, "merge_selected", first, *others)
+    client.act(LIST, "merge_selected", first, *others, apply="1")
+
+    assert f"#{first.pk}" in asked.content.decode()
+    for other in others:
+        other.refresh_from_db()
+        assert other.merged_into == first
+
+
+def test_actions_are_for_those_who_may_change_tickets():
+    ticket, client = TicketFactory(), staff("view_ticket")
+
+    client.act(LIST, "set_status", ticket, apply="1", status=f"s{status('closed').pk}")
+
+    ticket.refresh_from_db()
+    assert ticket.status.kind == "new"
+    assert "set_status" not in client.page(LIST)
+    assert staff("view_agent").get(LIST).status_code == 403

@@ -1,0 +1,325 @@
+"""Replies and comments from a ticket's page: each goes out once, and nothing that was typed is lost."""
+
+from threading import Barrier, Thread
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.backoffice import BackOffice, inputs_of, messages_of, superuser
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import ReceivedMailFactory, TicketFactory
+from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus, conversing, editing
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage")]
+
+
+@pytest.fixture
+def own_storage(settings, tmp_path):
+    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": backend}
+
+
+@pytest.fixture
+def agent():
+    return AgentFactory(name="Anna", surname="Nowak", user=UserFactory(admin=True))
+
+
+@pytest.fixture
+def client(agent):
+    client = BackOffice()
+    client.force_login(agent.user)
+    return client
+
+
+def page_of(ticket):
+    return reverse("admin:tickets_ticket_change", args=[ticket.pk])
+
+
+def filled(client, ticket, **changes):
+    """What the form would send; a key without prefix is of the composer."""
+    data = inputs_of(client.page(page_of(ticket))) | {"do": "write"}
+    data |= {name if name in ("do", "canned") else f"m-{name}": value for name, value in changes.items()}
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def send(client, ticket, **changes):
+    return client.post(page_of(ticket), filled(client, ticket, **changes))
+
+
+def said(response):
+    """The text that the page shows again, and what is wrong with each field."""
+    form = response.context["composer"]
+    return form["body"].value(), {name: list(errors) for name, errors in form.errors.items()}
+
+
+def test_a_reply_goes_to_the_customer_and_the_ticket_is_mine(client, agent):
+    ticket = TicketFactory(sender="jan@client.example")
+
+    response = send(client, ticket, body="<p>Try <b>now</b></p>", body_type="HTML", cc="a@x.example; b@x.example")
+
+    assert (response.status_code, messages_of(response)) == (302, ["The reply is on its way."])
+    message, dispatch = ticket.messages.get(), Dispatch.objects.get()
+    ticket.refresh_from_db()
+    assert (message.type, message.body, message.agent, message.author_name) == (
+        "REPLY",
+        "<p>Try <b>now</b></p>",
+        agent,
+        "Anna Nowak",
+    )
+    assert (dispatch.recipients, dispatch.copies) == (["jan@client.example"], ["a@x.example", "b@x.example"])
+    assert (ticket.agent, ticket.status.kind) == (agent, "waiting_for_customer")
+
+
+def test_without_an_editor_a_reply_is_plain_text(client):
+    ticket = TicketFactory()
+
+    send(client, ticket, body="One\r\nTwo < Three")
+
+    message = ticket.messages.get()
+    assert (message.body, message.body_type) == ("One\nTwo < Three", "PLAIN")
+
+
+def test_a_reply_may_close_the_ticket_in_one_step(client, agent):
+    ticket = TicketFactory()
+
+    send(client, ticket, body="Done", do="write_and_close")
+
+    ticket.refresh_from_db()
+    assert (ticket.status.kind, ticket.closed_by) == ("closed", agent)
+    notes = [note for note in ticket.messages.values_list("system_comment", flat=True) if note]
+    assert notes == ["Changed status from [New] to [Closed]"]
+
+
+def test_the_status_that_was_chosen_is_the_one_that_is_left(client):
+    ticket = TicketFactory()
+    in_progress = TicketStatus.objects.get(kind="in_progress")
+
+    send(client, ticket, body="We look into it", then=f"s{in_progress.pk}")
+
+    ticket.refresh_from_db()
+    assert ticket.status == in_progress
+
+
+def test_a_comment_is_no_reply(client, agent):
+    ticket = TicketFactory()
+
+    response = send(client, ticket, kind="comment", body="He is cross")
+    messages = messages_of(response)
+
+    message = ticket.messages.get()
+    ticket.refresh_from_db()
+    assert messages == ["The comment is there."]
+    assert (message.type, message.comment, message.agent, ticket.agent) == ("COMMENT", "He is cross", agent, None)
+    assert (Dispatch.objects.count(), ticket.status.kind) == (0, "new")
+
+
+def test_a_user_who_is_no_agent_comments_under_his_own_name():
+    client, ticket = superuser(), TicketFactory()
+
+    send(client, ticket, body="Looks fine")
+
+    message = ticket.messages.get()
+    assert (message.comment, message.agent) == ("Looks fine", None)
+    assert message.author_name.startswith("user-")
+    assert message.author_name in client.page(page_of(ticket))
+
+
+def test_a_marketplace_gets_plain_text_only(client):
+    ticket = TicketFactory(source="marketplace_message")
+
+    assert "data-editor" not in client.page(page_of(ticket))
+    refused = send(client, ticket, body="<p>x</p>", body_type="HTML")
+    send(client, ticket, body="a < b")
+
+    assert said(refused)[0] == "<p>x</p>"
+    assert "plain text" in refused.content.decode()
+    assert [(m.body, m.body_type) for m in ticket.messages.all()] == [("a < b", "PLAIN")]
+
+
+def test_a_phone_ticket_is_commented_only(client):
+    ticket = TicketFactory(source="phone")
+
+    page = client.page(page_of(ticket))
+
+    assert "cannot be replied to from here" in page
+    assert 'value="reply"' not in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"body": ""}, "body"),
+        ({"body": "<p><br></p>", "body_type": "HTML"}, "body"),
+        ({"body": "Text", "to": ""}, "to"),
+        ({"body": "Text", "to": "nobody"}, "to"),
+        ({"body": "Text", "cc": "a@x.example, nobody"}, "cc"),
+        ({"body": "Text", "kind": "else"}, "kind"),
+        ({"body": "Text", "then": "s999"}, "then"),
+    ],
+)
+def test_what_is_refused_is_shown_again_with_what_is_wrong(client, changes, field):
+    ticket = TicketFactory()
+
+    response = send(client, ticket, **changes)
+
+    text, errors = said(response)
+    assert (response.status_code, text, list(errors)) == (200, changes["body"], [field])
+    assert not ticket.messages.exists()
+
+
+def test_a_ticket_that_was_merged_meanwhile_keeps_what_was_typed(client):
+    ticket, other = TicketFactory(), TicketFactory()
+    data = filled(client, ticket, body="My long answer")
+    editing.merge(ACTOR, ticket, other)
+
+    response = client.post(page_of(ticket), data)
+
+    assert response.status_code == 200
+    assert "My long answer" in response.content.decode()
+    assert not Message.objects.filter(type="REPLY").exists()
+
+
+def test_files_are_sent_along(client):
+    ticket = TicketFactory()
+    files = [SimpleUploadedFile("a.pdf", b"abc"), SimpleUploadedFile("b.txt", b"de")]
+
+    client.post(page_of(ticket), filled(client, ticket, body="See these") | {"m-attached": files})
+
+    message = ticket.messages.get()
+    assert [(file.filename, file.size) for file in message.files.all()] == [("a.pdf", 3), ("b.txt", 2)]
+    assert message.attachments == [file.token for file in message.files.all()]
+
+
+def test_files_survive_a_refusal(client, settings):
+    ticket = TicketFactory()
+    settings.MAX_UPLOAD_MB = 1
+    large = SimpleUploadedFile("large.bin", b"x" * (1024 * 1024 + 1))
+    data = filled(client, ticket, body="See this")
+    refused = client.post(page_of(ticket), data | {"m-attached": [SimpleUploadedFile("a.pdf", b"abc"), large]})
+
+    again = inputs_of(refused.content.decode())
+    client.post(page_of(ticket), again | {"do": "write"})
+
+    assert said(refused) == ("See this", {"attached": ["large.bin is larger than 1 MB."]})
+    assert [file.filename for file in ticket.messages.get().files.all()] == ["a.pdf"]
+
+
+def test_a_file_of_somebody_else_cannot_be_attached(client):
+    ticket = TicketFactory()
+    other = StoredFile.objects.create(
+        token="t", filename="a", content_type="", size=1, sha256="", path="", user=UserFactory()
+    )
+
+    send(client, ticket, body="x", kept=[other.token])
+
+    assert ticket.messages.count() == 0
+    assert StoredFile.objects.get().message is None
+
+
+def test_the_same_form_twice_is_one_reply(client):
+    ticket = TicketFactory()
+    data = filled(client, ticket, body="Once")
+
+    client.post(page_of(ticket), data)
+    again = client.post(page_of(ticket), data)
+
+    assert (again.status_code, ticket.messages.count()) == (302, 1)
+    assert messages_of(again)[-1] == "This was sent already: it was not sent twice."
+
+
+def test_who_wrote_without_having_seen_what_came_is_asked(client):
+    ticket = TicketFactory()
+    data = filled(client, ticket, body="My answer")
+    conversing.receive(ACTOR, ticket, body="<p>It works again!</p>", from_name="Jan")
+    editing.edit(ACTOR, ticket, tags=["solved"])
+
+    asked = client.post(page_of(ticket), data)
+    page = asked.content.decode()
+    before = ticket.messages.filter(type="REPLY").count()
+    client.post(page_of(ticket), inputs_of(page) | {"do": "write"})
+
+    assert asked.status_code == 200
+    assert "It works again!" in page[: page.index("Send all the same")]
+    assert "solved" in page[: page.index("Send all the same")]
+    assert (said(asked), before) == (("My answer", {}), 0)
+    assert ticket.messages.get(type="REPLY").body == "My answer"
+
+
+def test_all_to_whom_the_customer_wrote_may_be_answered(client):
+    ticket = TicketFactory(sender="jan@client.example", queue__address="help@us.example")
+    message = Message.objects.create(ticket=ticket, type="MAIL", body="x", author_address="eva@client.example")
+    recipients = ["help@us.example", "jan@client.example"]
+    ReceivedMailFactory(message=message, sender="eva@client.example", recipients=recipients)
+
+    inputs = inputs_of(client.get(page_of(ticket), {"all": 1}).content.decode())
+
+    assert (inputs["m-to"], inputs["m-cc"]) == ("eva@client.example", "jan@client.example")
+
+
+def test_a_canned_reply_is_put_behind_what_was_typed(client):
+    ticket = TicketFactory(sender_name="Jan")
+    canned = CannedReply.objects.create(name="Greeting", body="<p>Dear {{ customer_name }}</p>")
+    CannedReply.objects.create(name="Elsewhere", body="x", queue=TicketFactory().queue)
+
+    page = client.page(page_of(ticket))
+    response = send(client, ticket, body="So: ", do="canned", canned=str(canned.pk))
+
+    assert "Greeting" in page
+    assert "Elsewhere" not in page
+    assert said(response)[0] == "So: Dear Jan"
+    assert not ticket.messages.exists()
+
+
+@pytest.mark.parametrize("values", [{"error": "550 no"}, {"is_unknown": True}])
+def test_a_failed_message_is_sent_again_by_a_person(client, values):
+    ticket = TicketFactory()
+    conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>x</p>")
+    Dispatch.objects.update(state="failed", next_attempt_at=None, begun_at=timezone.now(), attempt_count=3, **values)
+    dispatch = Dispatch.objects.get()
+
+    first = client.post(page_of(ticket), {"do": "send_again", "dispatch": dispatch.pk})
+    dispatch.refresh_from_db()
+    assert (dispatch.state, dispatch.begun_at, dispatch.is_unknown, dispatch.attempt_count) == (
+        "queued",
+        None,
+        False,
+        0,
+    )
+    Dispatch.objects.update(state="sent", next_attempt_at=None)
+    second = client.post(page_of(ticket), {"do": "send_again", "dispatch": dispatch.pk})
+    assert messages_of(first)[0] == "The message is sent again."
+    assert messages_of(second)[-1] == "The message was sent, or may just be being sent: it cannot be sent again."
+    assert ticket.history.filter(action="resend").count() == 1
+    assert client.post(page_of(TicketFactory()), {"do": "send_again", "dispatch": dispatch.pk}).status_code == 404
+
+
+def test_two_presses_at_once_are_one_reply(committed_db):
+    agent = AgentFactory(user=UserFactory(admin=True))
+    ticket = TicketFactory()
+    clients = [BackOffice(), BackOffice()]
+    for each in clients:
+        each.force_login(agent.user)
+    data = filled(clients[0], ticket, body="Once")
+    barrier, statuses = Barrier(2), []
+
+    def press(client: Client) -> None:
+        from django.db import connection
+
+        try:
+            barrier.wait(timeout=60)
+            statuses.append(client.post(page_of(ticket), data).status_code)
+        finally:
+            connection.close()
+
+    threads = [Thread(target=press, args=(each,)) for each in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+
+    assert (statuses, ticket.messages.count()) == ([302, 302], 1)

@@ -1,0 +1,48 @@
+"""What operators see of messages that do not leave."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
+from tickets.models import Dispatch, conversing
+
+# The probes ask on connections of their own.
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+
+def a_reply() -> Dispatch:
+    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="<p>Hello</p>")
+    return Dispatch.objects.get(message=message)
+
+
+def test_a_service_with_nothing_to_send_is_well(client: Client) -> None:
+    assert client.get("/health/mail").json()["status"] == "ok"
+
+
+def test_a_message_that_waits_for_long_is_said(client: Client) -> None:
+    row = a_reply()
+    assert client.get("/health/mail").status_code == 200
+
+    row.queued_at -= timedelta(minutes=20)
+    row.save()
+    response = client.get("/health/mail")
+
+    assert (response.status_code, response.json()["status"]) == (503, "failed")
+    assert response.json()["error"].startswith("A message has waited for 2")
+    assert client.get("/health/ready").status_code == 200
+
+
+def test_messages_that_wait_and_that_failed_are_counted(client: Client) -> None:
+    a_reply()
+    failed = a_reply()
+    Dispatch.objects.filter(pk=failed.pk).update(state="failed", next_attempt_at=None)
+
+    text = client.get("/metrics").content.decode()
+
+    assert 'callcentre_messages_waiting{way="mail"} 1.0' in text
+    assert 'callcentre_messages_failed{way="mail"} 1.0' in text
+    assert 'callcentre_messages_waiting{way="marketplace"} 0.0' in text

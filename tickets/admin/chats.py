@@ -1,0 +1,196 @@
+"""Chats: read as a conversation; given to an agent, answered, closed, by the verbs."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+
+from callcentre.admin import Admin, UncountedChangeList, UncountedMixin, actor_of, display, page_action
+from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from telephony.models import Agent
+from tickets.models import Chat
+from tickets.models.chatting import assign, close, start, write
+
+# Lines that a page shows: the last ones.
+LINES = 500
+INSTANTS = ("created_at", "assigned_at", "answered_at", "closed_at")
+
+
+class ChatChangeList(UncountedChangeList):
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        return ["-created_at", "-pk"]
+
+
+class StateFilter(DropdownFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("waiting", _("waits for an agent")), ("open", _("open")), ("closed", _("closed"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Chat]) -> QuerySet[Chat]:
+        match self.value():
+            case "waiting":
+                return queryset.filter(closed_at=None, agent=None)
+            case "open":
+                return queryset.filter(closed_at=None)
+            case "closed":
+                return queryset.filter(closed_at__isnull=False)
+        return queryset
+
+
+class AgentForm(forms.Form):
+    agent = forms.ModelChoiceField(
+        label=_("Agent"), queryset=Agent.objects.active(), widget=UnfoldAdminSelectWidget(), empty_label=None
+    )
+
+
+class AnswerForm(forms.Form):
+    body = forms.CharField(
+        label=_("Text"), max_length=10_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 4, "autofocus": True})
+    )
+
+
+@admin.register(Chat)
+class ChatAdmin(UncountedMixin, Admin):
+    """Who writes with whom, and who waits for an answer?"""
+
+    list_display = ("started", "client_name", "client_email", "queue", "login", "state")
+    list_display_links = ("started", "client_name")
+    list_filter = (StateFilter, ("queue", AutocompleteSelectFilter), ("agent", AutocompleteSelectFilter))
+    list_select_related = ("queue", "agent")
+    search_fields = ("client_email",)
+    search_help_text = _("The client's e-mail, or the id of a chat")
+    actions = ("close_selected",)
+    actions_detail = ("answer", "assign", "close")
+    has_own_history = True  # its course is on its page
+    change_form_outer_after_template = "admin/tickets/chat.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return ChatChangeList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Chat]:
+        return super().get_queryset(request).select_related("queue", "agent")  # type: ignore[no-any-return]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Chat], search_term: str
+    ) -> tuple[QuerySet[Chat], bool]:
+        term = search_term.replace("\0", "").strip()
+        if not term:
+            return queryset, False
+        try:
+            return queryset.filter(pk=term), False
+        except (ValueError, forms.ValidationError):
+            return queryset & Chat.objects.of_emails([term]), False
+
+    @display(description=_("started"))
+    def started(self, chat: Chat) -> Any:
+        return chat.created_at
+
+    @display(description=_("agent"))
+    def login(self, chat: Chat) -> str:
+        return chat.agent.login if chat.agent else "–"
+
+    @display(description=_("state"), label={"waiting": "warning", "open": "info", "closed": "success"})
+    def state(self, chat: Chat) -> tuple[str, str]:
+        if chat.closed_at:
+            return "closed", _now("closed")
+        return ("open", _now("open")) if chat.agent_id else ("waiting", _now("waits for an agent"))
+
+    # The page
+
+    def get_fieldsets(self, request: HttpRequest, obj: Chat | None = None) -> Any:
+        about = [("client_name", "client_email"), "queue"]
+        if obj is None:
+            return [(None, {"fields": about})]
+        return [(None, {"fields": [*about, "agent"]}), (_("Course"), {"fields": [INSTANTS[:2], INSTANTS[2:]]})]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Chat | None = None) -> tuple[str, ...]:
+        return ("client_name", "client_email", "queue", "agent", *INSTANTS) if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if chat := options.get("obj"):
+            newest = list(chat.messages.select_related("agent").order_by("-id")[: LINES + 1])
+            context |= {"lines": newest[:LINES][::-1], "is_cut_off": len(newest) > LINES, "lines_limit": LINES}
+            context |= {"show_save": False, "show_save_and_continue": False}
+        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            given = form.cleaned_data
+            values = {"client_name": given["client_name"], "client_email": given["client_email"]}
+            obj.__dict__.update(start(actor_of(request), queue_id=given["queue"].pk, **values).__dict__)
+
+    # What can be done with a chat
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Nothing with one that is closed; only an agent answers."""
+        chat = self.get_object(request, object_id)
+        if chat is None or chat.closed_at:
+            return []
+        actions = super().get_actions_detail(request, object_id)
+        is_agent = Agent.objects.of_user(request.user) is not None  # type: ignore[arg-type]
+        return [one for one in actions if is_agent or not one.action_name.endswith("_answer")]
+
+    def _chat(self, request: HttpRequest, object_id: str) -> Chat:
+        chat: Chat | None = self.get_object(request, object_id)
+        if chat is None:
+            raise Http404
+        if not self.has_change_permission(request, chat):
+            raise PermissionDenied
+        return chat
+
+    def _done(self, request: HttpRequest, chat: Chat, verb: Any) -> HttpResponse:
+        try:
+            verb()
+        except REFUSALS as error:
+            self.say_refused(request, error)
+        return redirect(self.url_of("change", chat.pk))
+
+    @page_action(description=_("Answer"), url_path="answer", icon="reply", permissions=["change"])
+    def answer(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        chat, form = self._chat(request, object_id), AnswerForm(request.POST or None)
+        agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
+        if agent is None:
+            raise PermissionDenied
+        if request.method == "POST" and form.is_valid():
+            values = {"body": form.cleaned_data["body"], "agent_login": agent.login}
+            return self._done(request, chat, lambda: write(actor_of(request), chat, **values))
+        return self.action_page(request, title=_now("Answer"), submit=_now("Send"), form=form, obj=chat)
+
+    @page_action(description=_("Give to an agent"), url_path="assign", icon="person_add", permissions=["change"])
+    def assign(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        chat, form = self._chat(request, object_id), AgentForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            login = form.cleaned_data["agent"].login
+            return self._done(request, chat, lambda: assign(actor_of(request), chat, agent_login=login))
+        return self.action_page(request, title=_now("Give to an agent"), submit=_now("Give"), form=form, obj=chat)
+
+    @page_action(description=_("Close"), url_path="close", icon="done_all", permissions=["change"])
+    def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        chat = self._chat(request, object_id)
+        if request.method == "POST":
+            return self._done(request, chat, lambda: close(actor_of(request), chat))
+        intro = _now("Nobody writes in it any more. There is no way back.")
+        return self.action_page(request, title=_now("Close the chat"), submit=_now("Close"), obj=chat, intro=intro)
+
+    @admin.action(description=_("Close"), permissions=["change"])
+    def close_selected(self, request: HttpRequest, chats: QuerySet[Chat]) -> None:
+        actor, count = actor_of(request), 0
+        for chat in chats.filter(closed_at=None)[:MAX_SELECTED]:
+            close(actor, chat)
+            count += 1
+        sentence = ngettext("%(count)s chat closed.", "%(count)s chats closed.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS if count else messages.WARNING)

@@ -1,0 +1,78 @@
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from callcentre.admin import Admin, actor_of, display
+from callcentre.errors import ErrorCode, Invalid
+from tickets.models import CustomField
+from tickets.models.custom_field import check_options
+
+
+class LinesField(forms.CharField):
+    """A list with one entry a line, each once."""
+
+    widget = UnfoldAdminTextareaWidget(attrs={"rows": 5})
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        lines = value if isinstance(value, list) else (value or "").splitlines()
+        return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+    def validate(self, value: Any) -> None:
+        super().validate(value)
+        if any(len(line) > 200 for line in value):
+            raise forms.ValidationError(_("At most %(limit)s characters.") % {"limit": 200})
+
+    def run_validators(self, value: Any) -> None:
+        """Those of a text; this is a list by now."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(self.to_python(initial) != self.to_python(data))
+
+
+class CustomFieldForm(forms.ModelForm):  # type: ignore[type-arg]
+    options = LinesField(label=_("Options"), required=False, help_text=_("Of a choice: one a line, in their order."))
+
+    class Meta:
+        model = CustomField
+        fields = ("owner", "name", "type", "options", "is_active", "order")
+
+
+@admin.register(CustomField)
+class CustomFieldAdmin(Admin):
+    """What is kept of tickets and customers beside what all have?"""
+
+    form = CustomFieldForm
+    list_display = ("name", "owner", "type", "options_shown", "is_active", "order")
+    list_display_links = ("name",)
+    list_filter = ("owner", "is_active")
+    search_fields = ("name",)
+    fields = ("owner", "name", "type", "options", "is_active", "order")
+    sentences = {ErrorCode.EMPTY: _("A choice needs options.")}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: CustomField | None = None) -> tuple[str, ...]:
+        """Its values are where they are."""
+        return ("owner",) if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A field that is no longer wanted is made inactive: its values stay."""
+        return False
+
+    @display(description=_("options"))
+    def options_shown(self, field: CustomField) -> str:
+        return ", ".join(field.options[:5]) + (" …" if len(field.options) > 5 else "")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        values = {name: form.cleaned_data[name] for name in form.changed_data}
+        if change and values:
+            CustomField.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+        elif not change:
+            if faults := list(check_options(obj.type, obj.options)):
+                raise Invalid(faults)
+            super().save_model(request, obj, form, change)

@@ -1,0 +1,123 @@
+"""The forms of a customer: columns, phone numbers, one input for each custom field; a note; who he is merged into."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from tickets.admin.custom_inputs import input_of, name_of
+from tickets.models import Customer, CustomField, Ticket
+
+COLUMNS = ("name", "surname", "email", "company", "identifier")
+MAX_NUMBERS = 50
+
+
+class CustomerForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Judged by the rules of customers, in the verb, besides what a form can see by itself."""
+
+    custom: Sequence[CustomField] = ()
+    phone_numbers = forms.CharField(
+        label=_("Phone numbers"),
+        required=False,
+        max_length=5_000,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "class": "cc-monospace"}),
+        help_text=_("One a line, in any spelling; the first is the main one."),
+    )
+
+    class Meta:
+        model = Customer
+        fields = COLUMNS
+
+    def __init__(self, *args: Any, instance: Customer | None = None, **kwargs: Any) -> None:
+        if instance is not None:
+            kwargs["initial"] = initial_of(instance, self.custom) | (kwargs.get("initial") or {})
+        kwargs["instance"] = instance
+        super().__init__(*args, **kwargs)
+
+    def clean_phone_numbers(self) -> list[str]:
+        numbers = [line.strip() for line in self.cleaned_data["phone_numbers"].splitlines() if line.strip()]
+        if len(numbers) > MAX_NUMBERS:
+            raise forms.ValidationError(_("At most %(count)s numbers.") % {"count": MAX_NUMBERS})
+        return numbers
+
+    def values(self) -> dict[str, Any]:
+        """What was changed, for the verb; of a new customer all that was filled in."""
+        names, given = set(self.changed_data), self.cleaned_data
+        values: dict[str, Any] = {
+            name: given[name] for name in ("name", "surname", "email", "identifier") if name in names
+        }
+        if "company" in names:
+            values["company_id"] = given["company"].pk if given["company"] else None
+        if "phone_numbers" in names:
+            values["phone_numbers"] = given["phone_numbers"]
+        if fields := {custom.name: given[name_of(custom)] for custom in self.custom if name_of(custom) in names}:
+            values["custom_fields"] = fields
+        return values
+
+
+def form_class(fields: Sequence[CustomField], customer: Customer | None) -> type[CustomerForm]:
+    """The form with the custom fields that there are now."""
+    values = customer.custom_fields if customer else {}
+    inputs: dict[str, Any] = {
+        name_of(custom): input_of(custom, str(values.get(str(custom.pk), ""))) for custom in fields
+    }
+    # A page that is only looked at takes the labels from here.
+    labels = {name: field.label for name, field in inputs.items()}
+    labels["phone_numbers"] = CustomerForm.base_fields["phone_numbers"].label
+    inputs["Meta"] = type("Meta", (CustomerForm.Meta,), {"labels": labels})
+    return type("CustomerForm", (CustomerForm,), {"custom": fields, **inputs})
+
+
+def initial_of(customer: Customer, fields: Sequence[CustomField]) -> dict[str, Any]:
+    return {name: getattr(customer, name) for name in map(name_of, fields)} | {
+        "phone_numbers": "\n".join(customer.phone_numbers)
+    }
+
+
+def fill(customer: Customer, fields: Sequence[CustomField]) -> None:
+    """Lay the custom fields where form and read-only page look for them."""
+    for custom in fields:
+        setattr(customer, name_of(custom), str(customer.custom_fields.get(str(custom.pk), "")))
+
+
+def form_field_of(name: str, fields: Sequence[CustomField]) -> str:
+    """The input at which a fault of the verb is shown."""
+    first, _dot, rest = name.partition(".")
+    if first == "custom_fields":
+        return next((name_of(custom) for custom in fields if custom.name == rest), "")
+    return {"company_id": "company"}.get(first, first)
+
+
+class NoteForm(forms.Form):
+    message = forms.CharField(
+        label=_("Note"), max_length=100_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5, "autofocus": True})
+    )
+
+
+class MergeForm(forms.Form):
+    """The customer who stays, and the one whom the page has shown what becomes of."""
+
+    target = forms.ModelChoiceField(label=_("The customer who stays"), queryset=Customer.objects.current())
+    shown = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, source: Customer, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.source = source
+        field: Any = self.fields["target"]
+        field.widget = AutocompleteSelect(
+            Ticket._meta.get_field("customer"), admin.site, attrs={"class": "cc-select"}, choices=field.choices
+        )
+
+    def clean_target(self) -> Customer:
+        target: Customer = self.cleaned_data["target"]
+        if target.pk == self.source.pk:
+            raise forms.ValidationError(_("This is the customer himself."))
+        return target
+
+    @property
+    def is_confirmed(self) -> bool:
+        return bool(self.is_valid() and self.cleaned_data["shown"] == str(self.cleaned_data["target"].pk))

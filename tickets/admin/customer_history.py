@@ -1,0 +1,103 @@
+"""What happened to customers, in the words of the back office."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
+from callcentre.admin.history import action_label, in_words
+from tickets.models import Company, Customer, CustomerChange, CustomField
+
+ACTIONS = {"merge": _("merged")}
+LABELS = {
+    "company_id": _("company"),
+    "phone_numbers": _("phone numbers"),
+    "merged": _("merged customer"),
+    "merged_into": _("merged into"),
+}
+
+Changes = list[tuple[Any, Any, Any]]
+
+
+def label_of(action: str) -> str:
+    return str(ACTIONS.get(action) or action_label(action))
+
+
+def column(name: str) -> str:
+    field: Any = Customer._meta.get_field(name)
+    return str(field.verbose_name)
+
+
+def label_of_column(name: str) -> str:
+    """As a form has it."""
+    return str(capfirst(column(name)))
+
+
+def changes_of(entries: Sequence[CustomerChange]) -> list[Changes]:
+    """Name, before, after of each change of each entry; two queries at most."""
+    companies = {pk for entry in entries for pk in entry.changes.get("company_id", []) if pk}
+    keys = {key for entry in entries for values in entry.changes.get("custom_fields", []) for key in values}
+    names: dict[str, dict[Any, str]] = {
+        "company_id": dict(Company.objects.filter(pk__in=companies).values_list("pk", "name")) if companies else {},
+        "custom_fields": {
+            str(pk): name for pk, name in CustomField.objects.filter(pk__in=keys).values_list("pk", "name")
+        }
+        if keys
+        else {},
+    }
+    return [_changes(entry, names) for entry in entries]
+
+
+def _changes(entry: CustomerChange, names: dict[str, dict[Any, str]]) -> Changes:
+    changes: Changes = []
+    for name, (old, new) in entry.changes.items():
+        if name == "custom_fields":
+            for key in dict.fromkeys([*old, *new]):
+                if old.get(key) != new.get(key):
+                    label = names[name].get(key, _now("a field that was removed"))
+                    changes.append((label, in_words(old.get(key)), in_words(new.get(key))))
+        elif name == "company_id":
+            changes.append((LABELS[name], *(names[name].get(pk, in_words(pk)) for pk in (old, new))))
+        else:
+            changes.append((LABELS.get(name) or column(name), in_words(old), in_words(new)))
+    return changes
+
+
+@admin.register(CustomerChange)
+class CustomerChangeAdmin(UncountedMixin, ReadOnlyAdmin):
+    """What has happened to customers lately, and who did it?"""
+
+    list_display = ("at", "customer", "what", "who", "details")
+    list_display_links = ("at",)
+    list_select_related = ("customer",)
+    fields = ("at", "customer", "what", "who", "details")
+    readonly_fields = fields
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changelist = super().get_changelist_instance(request)
+        for entry, changes in zip(changelist.result_list, changes_of(changelist.result_list), strict=True):
+            entry.in_words = changes
+        return changelist
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CustomerChange]:
+        return super().get_queryset(request).select_related("customer")  # type: ignore[no-any-return]
+
+    @display(description=_("action"))
+    def what(self, entry: CustomerChange) -> str:
+        return label_of(entry.action)
+
+    @display(description=_("by"))
+    def who(self, entry: CustomerChange) -> str:
+        return f"{entry.actor_name} ({entry.get_actor_kind_display()})"
+
+    @display(description=_("changes"))
+    def details(self, entry: Any) -> str:
+        if not hasattr(entry, "in_words"):
+            (entry.in_words,) = changes_of([entry])
+        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in entry.in_words)

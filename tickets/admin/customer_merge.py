@@ -1,0 +1,63 @@
+"""What a merge of two customers will do, line by line, before it is done."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from telephony.models import Connection
+from tickets.admin.customer_history import label_of_column
+from tickets.models import Chat, Company, Customer, CustomField
+from tickets.models.merging import plan
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Of one field: what each has, and what is there afterwards. `is_left`: what the other has stays behind."""
+
+    label: Any
+    source: str
+    target: str
+    after: str
+    is_left: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    lines: list[Line]
+    # What moves, and how many.
+    moving: list[tuple[Any, int]]
+
+
+def preview_of(source: Customer, target: Customer) -> Preview:
+    done = plan(source, target)
+    lines = [
+        _line(source, target, name, done.values.get(name, getattr(target, name)))
+        for name in ("name", "surname", "email", "company_id", "identifier")
+    ]
+    numbers = ", ".join(raw for raw, _number in done.numbers)
+    lines.append(Line(_("Phone numbers"), ", ".join(source.phone_numbers), ", ".join(target.phone_numbers), numbers))
+    after = done.values["custom_fields"]
+    for field in CustomField.objects.filter(owner=CustomField.Owner.CUSTOMER):
+        key = str(field.pk)
+        mine, others = target.custom_fields.get(key, ""), source.custom_fields.get(key, "")
+        if mine or others:
+            lines.append(Line(field.name, str(others), str(mine), str(after[key]), key in done.left_fields))
+    moving = [
+        (_("tickets"), source.tickets.count()),
+        (_("calls"), Connection.objects.filter(customer_id=source.pk).count()),
+        (_("chats"), Chat.objects.of_emails(source.emails).count()),
+        (_("notes"), source.notes.count()),
+    ]
+    return Preview([line for line in lines if line.source or line.target], moving)
+
+
+def _line(source: Customer, target: Customer, name: str, after: Any) -> Line:
+    theirs, mine, shown = (_shown(name, value) for value in (getattr(source, name), getattr(target, name), after))
+    return Line(label_of_column(name), theirs, mine, shown, is_left=bool(theirs) and theirs != shown)
+
+
+def _shown(name: str, value: Any) -> str:
+    if name == "company_id" and value:
+        return str(Company.objects.get(pk=value))
+    return str(value or "")

@@ -1,0 +1,224 @@
+"""Customers: found, shown with all that is theirs, edited by the verb, merged."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin.base import REFUSALS
+from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.errors import ErrorCode, Fault, Invalid
+from tickets.admin import customer_forms
+from tickets.admin.custom_inputs import name_of
+from tickets.admin.customer_forms import MergeForm, NoteForm
+from tickets.admin.customer_history import changes_of, label_of
+from tickets.admin.customer_merge import preview_of
+from tickets.admin.customer_panels import panels_of
+from tickets.admin.customer_search import ids_found
+from tickets.models import Customer, CustomField
+from tickets.models.merging import merge
+
+
+@admin.register(Customer)
+class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
+    """Who is it, how is he reached, and what has there been with him?"""
+
+    list_display = ("full_name", "number", "email", "company", "identifier", "updated_at")
+    list_display_links = ("full_name",)
+    list_filter = (("company", AutocompleteSelectFilter),)
+    list_select_related = ("company",)
+    search_fields = ("surname",)
+    search_help_text = _("Name, number in any spelling, e-mail, identifier or id")
+    autocomplete_fields = ("company",)
+    actions_detail = ("add_note", "merge")
+    change_form_before_template = "admin/tickets/customer_notice.html"
+    change_form_outer_before_template = "admin/tickets/customer.html"
+    sentences = {
+        ErrorCode.CUSTOM_FIELD_OPTION: _("This is none of the options."),
+        ErrorCode.NOT_NUMBER: _("This is no number."),
+        ErrorCode.NOT_DATE: _("This is no date."),
+    }
+
+    # The list
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Customer]:
+        customers = super().get_queryset(request).select_related("company", "merged_into").prefetch_related("numbers")
+        is_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
+        return customers if is_page else customers.current()  # type: ignore[no-any-return]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
+    ) -> tuple[QuerySet[Customer], bool]:
+        if search_term.strip():
+            queryset = queryset.filter(pk__in=ids_found(search_term))
+        return queryset, False
+
+    @display(description=_("customer"))
+    def full_name(self, customer: Customer) -> str:
+        return str(customer)
+
+    @display(description=_("phone number"))
+    def number(self, customer: Customer) -> str:
+        numbers = customer.phone_numbers
+        return f"{numbers[0]} + {len(numbers) - 1}" if len(numbers) > 1 else "".join(numbers)
+
+    # The page
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Customer | None:
+        customer: Customer | None = super().get_object(request, object_id, from_field)
+        if customer is not None:
+            customer_forms.fill(customer, self._fields(request))
+        return customer
+
+    def _fields(self, request: HttpRequest) -> list[CustomField]:
+        """Read once for a page."""
+        if not hasattr(request, "custom_fields"):
+            request.custom_fields = list(CustomField.objects.of(CustomField.Owner.CUSTOMER))  # type: ignore[attr-defined]
+        return request.custom_fields  # type: ignore[attr-defined, no-any-return]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Who was merged into another one is what he was."""
+        if isinstance(obj, Customer) and obj.merged_into_id:
+            return False
+        return bool(super().has_change_permission(request, obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tickets and calls speak of him."""
+        return False
+
+    def get_form(self, request: HttpRequest, obj: Customer | None = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["form"] = customer_forms.form_class(self._fields(request), obj)
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Customer | None = None) -> Any:
+        fieldsets: list[Any] = [(None, {"fields": [("name", "surname"), ("email", "identifier"), "company"]})]
+        may_change = self.has_change_permission(request, obj) if obj else True
+        fieldsets.append((_("Reached at"), {"fields": ["phone_numbers" if may_change else "numbers_shown"]}))
+        if names := [name_of(custom) for custom in self._fields(request)]:
+            fieldsets.append((_("Custom fields"), {"fields": names}))
+        if obj:
+            fieldsets.append((_("Dates"), {"fields": [("created_at", "updated_at")]}))
+        return fieldsets
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Customer | None = None) -> tuple[str, ...]:
+        return ("numbers_shown", "created_at", "updated_at") if obj else ()
+
+    @display(description=_("phone numbers"))
+    def numbers_shown(self, customer: Customer) -> str:
+        return ", ".join(customer.phone_numbers) or "–"
+
+    def history_of(self, obj: Customer) -> list[Entry]:
+        changes = list(obj.history.all()[:SHOWN])
+        entries = []
+        for change, changed in zip(changes, changes_of(changes), strict=True):
+            entry = entry_of(change, changed)
+            entries.append(Entry(entry.at, entry.actor, entry.kind, label_of(change.action), changed))
+        return entries
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if (customer := options.get("obj")) is not None and not customer.merged_into_id:
+            context |= panels_of(request, customer)
+        return super().render_change_form(request, context, **options)
+
+    # Saving
+
+    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+        """The customer himself is changed by the verb, or not at all."""
+        return form.instance
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        values = form.values()
+        try:
+            if not change:
+                obj.__dict__.update(Customer.create(actor_of(request), **values).__dict__)
+            elif values:
+                Customer.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+        except Invalid as refused:
+            fields = self._fields(request)
+            raise Invalid(
+                Fault(fault.code, customer_forms.form_field_of(fault.field, fields), fault.params)
+                for fault in refused.faults
+            ) from refused
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Nothing: the verb has written it all."""
+
+    # What can be done with a customer
+
+    def _customer(self, request: HttpRequest, object_id: str) -> Customer:
+        customer = self.get_object(request, object_id)
+        if customer is None:
+            raise Http404
+        if not self.has_change_permission(request, customer):
+            raise PermissionDenied
+        return customer
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        is_current = str(object_id).isdecimal() and Customer.objects.current().filter(pk=object_id).exists()
+        return super().get_actions_detail(request, object_id) if is_current else []
+
+    @page_action(description=_("Add a note"), url_path="note", icon="add_notes", permissions=["change"])
+    def add_note(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        customer, form = self._customer(request, object_id), NoteForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            customer.add_note(actor_of(request), message=form.cleaned_data["message"])
+            self.message_user(request, _now("The note was added."), messages.SUCCESS)
+            return redirect(self.url_of("change", customer.pk))
+        return self.action_page(request, title=_now("Add a note"), submit=_now("Add"), form=form, obj=customer)
+
+    @page_action(description=_("Merge"), url_path="merge", icon="merge", permissions=["change"])
+    def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """First who stays, then what becomes of both; the second sending is the answer to that."""
+        customer = self._customer(request, object_id)
+        given = request.POST or ({"target": request.GET["target"]} if "target" in request.GET else None)
+        form = MergeForm(customer, given)
+        if form.is_valid():
+            target = form.cleaned_data["target"]
+            if request.method == "POST" and form.is_confirmed:
+                return self._merged(request, customer, target)
+            return self._preview(request, customer, target)
+        return self.action_page(
+            request,
+            title=_now("Merge"),
+            submit=_now("Show what happens"),
+            form=form,
+            obj=customer,
+            intro=_now("All that %(customer)s has goes to another customer, and his number and address lead there.")
+            % {"customer": customer},
+        )
+
+    def _merged(self, request: HttpRequest, customer: Customer, target: Customer) -> HttpResponse:
+        try:
+            merge(actor_of(request), customer, target)
+        except REFUSALS as error:
+            self.say_refused(request, error)
+            return redirect(self.url_of("change", customer.pk))
+        said = _now("%(customer)s was merged into this customer.") % {"customer": customer}
+        self.message_user(request, said, messages.SUCCESS)
+        return redirect(self.url_of("change", target.pk))
+
+    def _preview(self, request: HttpRequest, customer: Customer, target: Customer) -> HttpResponse:
+        return TemplateResponse(
+            request,
+            "admin/tickets/customer_merge.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": _now("Merge"),
+                "subtitle": str(customer),
+                "opts": self.opts,
+                "original": customer,
+                "source": customer,
+                "target": target,
+                "preview": preview_of(customer, target),
+                "swap_url": f"{self.url_of('merge', target.pk)}?target={customer.pk}",
+                "cancel_url": self.url_of("change", customer.pk),
+            },
+        )

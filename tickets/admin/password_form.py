@@ -1,0 +1,38 @@
+from typing import Any, ClassVar
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
+
+
+class PasswordForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Of a row with an encrypted password: it goes in and never comes out again."""
+
+    column: ClassVar[str]
+
+    new_password = forms.CharField(
+        label=_("Password"),
+        required=False,
+        strip=False,
+        max_length=500,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text=_("Kept encrypted and never shown. What is typed replaces it; left empty, it stays."),
+    )
+    forget_password = forms.BooleanField(label=_("Remove the password"), required=False, widget=UnfoldBooleanWidget())
+
+    @classmethod
+    def inputs(cls, row: Any) -> list[str]:
+        """Those that make sense for this row, or for a new one."""
+        is_set = row is not None and bool(getattr(row, cls.column))
+        return ["new_password", "forget_password"] if is_set else ["new_password"]
+
+    def save(self, commit: bool = True) -> Any:
+        if self.cleaned_data.get("forget_password"):
+            setattr(self.instance, self.column, "")
+        elif password := self.cleaned_data.get("new_password"):
+            setattr(self.instance, self.column, password)
+        return super().save(commit)
+
+    def touched(self) -> list[str]:
+        """The columns that were changed."""
+        return sorted({self.column if name.endswith("_password") else name for name in self.changed_data})

@@ -1,0 +1,222 @@
+"""Mail that came: what became of it, and by hand what of that in quarantine. A table of millions, newest first."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.defaultfilters import filesizeformat
+from django.urls import path, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext, pgettext_lazy
+from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from tickets.models import ReceivedMail
+
+Outcome = ReceivedMail.Outcome
+COLOURS: dict[str, str] = {
+    Outcome.RECEIVED: "info",
+    Outcome.STORED: "success",
+    Outcome.IGNORED: "warning",
+    Outcome.QUARANTINED: "danger",
+}
+
+
+class OutcomeFilter(DropdownFilter):
+    title = _("outcome")
+    parameter_name = "outcome"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return Outcome.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ReceivedMail]) -> QuerySet[ReceivedMail]:
+        return queryset.filter(outcome=self.value()) if self.value() in Outcome.values else queryset
+
+
+class DiscardForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Why it needs no message"),
+        max_length=500,
+        widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True}),
+    )
+
+
+@admin.register(ReceivedMail)
+class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
+    """What came in, and what could not become a message?"""
+
+    has_own_history = True  # nobody edits them: Django's would be empty
+    list_display = ("received_at", "sender", "subject_shown", "queue", "state", "why_shown")
+    list_display_links = ("received_at", "subject_shown")
+    list_filter = (OutcomeFilter, ("queue", RelatedDropdownFilter))
+    list_select_related = ("queue",)
+    search_fields = ("sender",)
+    search_help_text = _("The sender's address, or a Message-ID")
+    actions = ("retry_selected", "discard_selected")
+    actions_detail = ("retry", "discard")
+    fieldsets: Any = (
+        (None, {"fields": ("subject_shown", "sender", "queue", "message_id_shown")}),
+        (_("What became of it"), {"fields": ("outcome", "why_shown", "ticket", "decided_by")}),
+        (_("The mail as it came"), {"fields": ("received_at", "size_shown", "raw")}),
+    )
+    readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "size_shown", "raw")
+
+    def get_urls(self) -> Any:
+        raw = self.admin_site.admin_view(self.raw_view)
+        return [path("<int:pk>/raw/", raw, name="tickets_receivedmail_raw"), *super().get_urls()]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ReceivedMail], search_term: str
+    ) -> tuple[QuerySet[ReceivedMail], bool]:
+        if term := search_term.replace("\0", "").strip(" <>"):
+            header_id = ReceivedMail.objects.filter(header_id=term).exclude(header_id="").values("pk")
+            is_of_sender = not header_id.exists()
+            queryset = queryset.filter(sender=term) if is_of_sender else queryset.filter(pk__in=header_id)
+        return queryset, False
+
+    @display(description=pgettext_lazy("of a mail", "subject"))
+    def subject_shown(self, mail: ReceivedMail) -> str:
+        return mail.subject or _now("(no subject)")
+
+    @display(description="Message-ID")
+    def message_id_shown(self, mail: ReceivedMail) -> str:
+        return mail.header_id or "–"
+
+    @display(description=_("outcome"), label=COLOURS)
+    def state(self, mail: ReceivedMail) -> tuple[str, str]:
+        return mail.outcome, str(mail.get_outcome_display())
+
+    @display(description=_("reason"))
+    def why_shown(self, mail: ReceivedMail) -> str:
+        return mail.why
+
+    @display(description=_("ticket"))
+    def ticket(self, mail: ReceivedMail) -> str:
+        if mail.message is None:
+            return "–"
+        url = reverse("admin:tickets_ticket_change", args=[mail.message.ticket_id])
+        return format_html('<a class="cc-link" href="{}">#{}</a>', url, mail.message.ticket_id)
+
+    @display(description=_("size"))
+    def size_shown(self, mail: ReceivedMail) -> str:
+        return str(filesizeformat(mail.size))
+
+    @display(description=_("content"))
+    def raw(self, mail: ReceivedMail) -> str:
+        if not mail.path:
+            return _now("It is in its mailbox only.")
+        url = self.url_of("raw", mail.pk)
+        return format_html('<a class="cc-link" href="{}" download>{}</a>', url, _now("Download"))
+
+    def raw_view(self, request: HttpRequest, pk: int) -> FileResponse:
+        """The mail, byte for byte, for a mail program to open: never for the browser."""
+        mail = ReceivedMail.objects.filter(pk=pk).exclude(path="").first()
+        if not self.has_view_permission(request, mail):
+            raise PermissionDenied
+        if mail is None:
+            raise Http404
+        try:
+            content = mail.open_raw()
+        except FileNotFoundError as error:
+            raise Http404 from error
+        response = FileResponse(
+            content, as_attachment=True, filename=f"{mail.pk}.eml", content_type="application/octet-stream"
+        )
+        response["X-Content-Type-Options"] = "nosniff"
+        return response
+
+    # What a person decides
+
+    def has_decide_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("tickets.change_receivedmail")
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        mail = self.get_object(request, object_id)
+        is_open = mail is not None and mail.outcome == Outcome.QUARANTINED
+        return super().get_actions_detail(request, object_id) if is_open else []
+
+    def _mail(self, request: HttpRequest, object_id: str) -> ReceivedMail:
+        mail: ReceivedMail | None = self.get_object(request, object_id)
+        if mail is None:
+            raise Http404
+        return mail
+
+    def _do(self, request: HttpRequest, mails: Any, verb: Any) -> int:
+        """To each what the verb does; what one refuses is said, and stops no other."""
+        done = 0
+        for mail in mails:
+            try:
+                verb(mail)
+                done += 1
+            except REFUSALS as error:
+                for _field, sentence in self.refusals_of(error):
+                    self.message_user(request, f"{mail}: {sentence}", messages.ERROR)
+        return done
+
+    def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
+        if count:
+            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    def _retry(self, request: HttpRequest, mails: Any) -> None:
+        actor = actor_of(request)
+        count = self._do(request, mails, lambda mail: mail.retry(actor))
+        sentence = ngettext(
+            "%(count)s mail is tried again: what comes of it is seen here in a moment.",
+            "%(count)s mails are tried again: what comes of them is seen here in a moment.",
+            count,
+        )
+        self._say(request, sentence, count)
+
+    def _discard(self, request: HttpRequest, mails: Any, reason: str) -> None:
+        actor = actor_of(request)
+        count = self._do(request, mails, lambda mail: mail.discard(actor, reason))
+        self._say(request, ngettext("%(count)s mail discarded.", "%(count)s mails discarded.", count), count)
+
+    @page_action(description=_("Try again"), url_path="retry", icon="replay", permissions=["decide"])
+    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        mail = self._mail(request, object_id)
+        if request.method == "POST":
+            self._retry(request, [mail])
+            return redirect(self.url_of("change", mail.pk))
+        intro = _now("The mail is read once more, as if it had just come.")
+        return self.action_page(request, title=_now("Try again"), submit=_now("Try again"), obj=mail, intro=intro)
+
+    @page_action(description=_("Discard"), url_path="discard", icon="block", permissions=["decide"])
+    def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        mail, form = self._mail(request, object_id), DiscardForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            self._discard(request, [mail], form.cleaned_data["reason"])
+            return redirect(self.url_of("change", mail.pk))
+        intro = _now("It becomes no message. It is kept, with your reason.")
+        return self.action_page(
+            request, title=_now("Discard"), submit=_now("Discard"), form=form, obj=mail, intro=intro
+        )
+
+    @admin.action(description=_("Try again"), permissions=["decide"])
+    def retry_selected(self, request: HttpRequest, mails: QuerySet[ReceivedMail]) -> None:
+        self._retry(request, mails[:MAX_SELECTED])
+
+    @admin.action(description=_("Discard"), permissions=["decide"])
+    def discard_selected(self, request: HttpRequest, mails: QuerySet[ReceivedMail]) -> HttpResponse | None:
+        chosen = list(mails[:MAX_SELECTED])
+        form = DiscardForm(request.POST if "apply" in request.POST else None)
+        if form.is_valid():
+            self._discard(request, chosen, form.cleaned_data["reason"])
+            return None
+        intro = ngettext("%(count)s mail becomes no message.", "%(count)s mails become no messages.", len(chosen))
+        return self.action_page(
+            request,
+            title=_now("Discard"),
+            submit=_now("Discard"),
+            form=form,
+            selected=chosen,
+            intro=intro % {"count": len(chosen)},
+        )

@@ -1,0 +1,142 @@
+"""Texts that replies are made of, and where those of marketplaces go."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminURLInputWidget
+
+from callcentre.admin import Admin, display, page_action
+from tickets.admin.password_form import PasswordForm
+from tickets.models import CannedReply, Marketplace
+from tickets.models.conversing import MARKETPLACES
+from webhooks.transport import new_secret
+
+
+class CannedReplyForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = CannedReply
+        fields = ("name", "queue", "body")
+        widgets = {"body": UnfoldAdminTextareaWidget(attrs={"data-editor": "1", "data-height": "260"})}
+
+
+@admin.register(CannedReply)
+class CannedReplyAdmin(Admin):
+    """What do agents say often?"""
+
+    form = CannedReplyForm
+    list_display = ("name", "queue_name", "updated_at")
+    list_display_links = ("name",)
+    list_filter = (("queue", RelatedDropdownFilter),)
+    list_select_related = ("queue",)
+    search_fields = ("name", "body")
+    search_help_text = _("Name or text")
+    fields = ("name", "queue", "body")
+
+    class Media:
+        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        field.empty_label = _now("any queue")
+        return field
+
+    @display(description=_("ticket queue"), ordering="queue__name")
+    def queue_name(self, reply: CannedReply) -> str:
+        return str(reply.queue) if reply.queue else _now("any queue")
+
+
+class MarketplaceForm(PasswordForm):
+    column = "http_auth_password"
+
+    url = forms.URLField(label=_("Address"), assume_scheme="https", widget=UnfoldAdminURLInputWidget())
+
+    class Meta:
+        model = Marketplace
+        fields = ("source", "url", "http_auth_user", "is_active")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if source := self.fields.get("source"):
+            source.choices = [(one.value, one.label) for one in MARKETPLACES]  # type: ignore[attr-defined]
+
+
+@admin.register(Marketplace)
+class MarketplaceAdmin(Admin):
+    """Where do replies to tickets of marketplaces go?"""
+
+    form = MarketplaceForm
+    list_display = ("source", "url", "is_active")
+    actions_detail = ("show_secret", "new_secret")
+    list_display_links = ("source",)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Marketplace | None = None) -> Any:
+        may_change = self.has_change_permission(request, obj) if obj else True
+        access = ["http_auth_user", *(MarketplaceForm.inputs(obj) if may_change else [])]
+        return [
+            (None, {"fields": ["source", "url", "is_active"]}),
+            (_("Basic authentication"), {"fields": access}),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Marketplace | None = None) -> tuple[str, ...]:
+        return ("source",) if obj else ()
+
+    @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
+    def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        marketplace = self._marketplace(request, object_id)
+        if request.method == "POST":
+            return self._secret_page(request, marketplace)
+        intro = _now("The receiver checks signatures with it.")
+        return self.action_page(
+            request, title=_now("Show the secret"), submit=_now("Show it"), obj=marketplace, intro=intro
+        )
+
+    @page_action(description=_("New secret"), url_path="new-secret", icon="key", permissions=["change"])
+    def new_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        marketplace = self._marketplace(request, object_id)
+        if request.method == "POST":
+            marketplace.secret = new_secret()
+            marketplace.save(update_fields=["secret", "updated_at"])
+            self.log_change(request, marketplace, _now("New secret"))
+            return self._secret_page(request, marketplace)
+        intro = _now("What is sent from now on is signed with it; the old one ends at once.")
+        return self.action_page(
+            request, title=_now("New secret"), submit=_now("Make a new secret"), obj=marketplace, intro=intro
+        )
+
+    def _marketplace(self, request: HttpRequest, object_id: str) -> Marketplace:
+        marketplace: Marketplace | None = self.get_object(request, object_id)
+        if marketplace is None:
+            raise Http404
+        if not self.has_change_permission(request, marketplace):
+            raise PermissionDenied
+        return marketplace
+
+    def _secret_page(self, request: HttpRequest, marketplace: Marketplace) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _now("The secret"),
+            "subtitle": str(marketplace),
+            "opts": self.opts,
+            "original": marketplace,
+            "secret": marketplace.secret,
+            "intro": _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours."),
+            "done_url": self.url_of("change", marketplace.pk),
+        }
+        response = TemplateResponse(request, "admin/secret.html", context)
+        add_never_cache_headers(response)
+        return response
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.save(force_insert=True)
+        elif form.changed_data:
+            obj.save(update_fields=[*form.touched(), "updated_at"])

@@ -1,0 +1,264 @@
+"""The forms of a ticket's page: what is written, what the ticket has, and the number of another ticket."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db.models import Q
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+
+from telephony.models import Agent
+from tickets.admin.custom_inputs import input_of, name_of
+from tickets.models import CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
+
+REPLY, COMMENT = "reply", "comment"
+MAX_RECIPIENTS = 50
+MAX_TAGS = 100
+
+
+class FilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Any number of files."""
+
+    widget = FilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        clean_one = super().clean
+        return [clean_one(file, initial) for file in data or ()]
+
+
+class AddressesField(forms.CharField):
+    """E-mail addresses with commas between them."""
+
+    widget = UnfoldAdminTextInputWidget
+
+    def to_python(self, value: Any) -> Any:
+        parts = (part.strip() for part in (value or "").replace(";", ",").split(","))
+        return list(dict.fromkeys(part for part in parts if part))
+
+    def validate(self, value: Any) -> None:
+        super().validate(value)
+        if len(value) > MAX_RECIPIENTS:
+            raise ValidationError(_now("At most %(count)s addresses.") % {"count": MAX_RECIPIENTS})
+        for address in value:
+            try:
+                validate_email(address)
+            except ValidationError as error:
+                raise ValidationError(_now("%(address)s is no e-mail address.") % {"address": address}) from error
+
+    def run_validators(self, value: Any) -> None:
+        """Each address was looked at."""
+
+
+class ComposerForm(forms.Form):
+    """A reply or a comment, and what happens with the ticket then."""
+
+    # What the page showed: the ticket's state, its newest message and its newest change.
+    version = forms.CharField(widget=forms.HiddenInput, required=False)
+    seen = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    seen_change = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    # An editor that runs says HTML; a plain field is plain text.
+    body_type = forms.ChoiceField(
+        choices=Message.BodyType.choices, widget=forms.HiddenInput, initial=Message.BodyType.PLAIN
+    )
+    kind = forms.ChoiceField(
+        label=_("Kind"), choices=[(REPLY, _("Reply to the customer")), (COMMENT, _("Internal comment"))]
+    )
+    to = AddressesField(label=_("To"), required=False)
+    cc = AddressesField(label=pgettext_lazy("of a mail", "Copy"), required=False)
+    body = forms.CharField(
+        label=_("Text"), max_length=2_000_000, strip=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 8})
+    )
+    attached = FilesField(label=_("Attachments"), required=False)
+    kept = forms.MultipleChoiceField(required=False)
+    then = forms.ChoiceField(label=_("Status afterwards"), required=False, widget=UnfoldAdminSelectWidget())
+    take = forms.BooleanField(label=_("Assign to me"), required=False, widget=UnfoldBooleanWidget())
+
+    def __init__(
+        self,
+        *args: Any,
+        kinds: Sequence[str],
+        statuses: Iterable[tuple[str, Any]],
+        is_html: bool,
+        kept: Iterable[tuple[str, str]] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._choices("kind", [choice for choice in self._field("kind").choices if choice[0] in kinds])
+        self._choices("then", [("", _("as usual")), *statuses])
+        self._choices("kept", list(kept))
+        body = self.fields["body"].widget.attrs
+        body["aria-label"] = str(self.fields["body"].label)
+        if is_html:
+            body |= {"data-editor": "1", "data-height": "150"}
+
+    def clean_body(self) -> str:
+        body: str = self.cleaned_data["body"].replace("\r\n", "\n")
+        if "\0" in body:
+            raise ValidationError(_now("The text has characters that no text has."))
+        return body
+
+    def _field(self, name: str) -> Any:
+        return self.fields[name]
+
+    def _choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
+        self._field(name).choices = choices
+
+
+class PropertiesForm(forms.Form):
+    """What the ticket has. The page says what it showed, so that only what a person changed is changed."""
+
+    status = forms.ChoiceField(label=_("Status"), widget=UnfoldAdminSelectWidget())
+    agent = forms.ChoiceField(label=_("Agent"), required=False, widget=UnfoldAdminSelectWidget())
+    queue = forms.ChoiceField(label=_("Ticket queue"), widget=UnfoldAdminSelectWidget())
+    category = forms.ChoiceField(label=_("Category"), required=False, widget=UnfoldAdminSelectWidget())
+    tags = forms.CharField(
+        label=_("Tags"), required=False, widget=UnfoldAdminTextInputWidget(), help_text=_("Commas between them.")
+    )
+
+    def __init__(self, ticket: Ticket, fields: Sequence[CustomField], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"initial": initial_of(ticket, fields)})
+        own: dict[str, Any] = self.fields
+        own["status"].choices = statuses_for(ticket)
+        own["agent"].choices = [("", _("nobody")), *agents_for(ticket)]
+        own["queue"].choices = queues_for(ticket)
+        own["category"].choices = [*([] if ticket.category_id else [("", _("none"))]), *categories_for(ticket)]
+        self.custom = {name_of(field): field for field in fields}
+        for name, custom in self.custom.items():
+            self.fields[name] = input_of(custom, self.initial[name])
+        for form_field in self.fields.values():
+            form_field.show_hidden_initial = True
+
+    def clean_tags(self) -> list[str]:
+        tags = tags_of(self.cleaned_data["tags"])
+        if len(tags) > MAX_TAGS or any(len(tag) > 100 for tag in tags):
+            raise ValidationError(_now("At most %(count)s tags of 100 characters.") % {"count": MAX_TAGS})
+        return tags
+
+    def values(self) -> dict[str, Any]:
+        """For the verb: what the person changed."""
+        values: dict[str, Any] = {}
+        custom_fields = {}
+        for name in self.changed_data:
+            value = self.cleaned_data[name]
+            if name in self.custom:
+                custom_fields[self.custom[name].name] = value
+            elif name == "status":
+                values |= status_values(value)
+            elif name == "agent":
+                values |= {"agent_login": value} if value else {"is_unassigned": True}
+            elif name == "tags":
+                values["tags"] = value
+            elif value:
+                values[f"{name}_id"] = int(value)
+        return values | ({"custom_fields": custom_fields} if custom_fields else {})
+
+    def fault_fields(self) -> Mapping[str, str]:
+        """The verb's name for a value -> the form's."""
+        named = {f"custom_fields.{custom.name}": name for name, custom in self.custom.items()}
+        verbs = {"status_id": "status", "substatus_id": "status", "agent_login": "agent"}
+        return {**verbs, "queue_id": "queue", "category_id": "category", **named}
+
+    def changed_meanwhile(self) -> list[str]:
+        """Fields that this person changed and somebody else has changed since the page was shown."""
+        return [
+            name for name in self.changed_data if self.fields[name].has_changed(self.initial[name], self._shown(name))
+        ]
+
+    def _shown(self, name: str) -> Any:
+        bound: Any = self[name]
+        return self.data.get(bound.html_initial_name, "")
+
+
+class OtherTicketForm(forms.Form):
+    """The number of another ticket, and the one that the page has shown for it."""
+
+    number = forms.CharField(
+        label=_("Number of the other ticket"),
+        max_length=20,
+        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric", "autofocus": True}),
+    )
+    shown = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    other: Ticket | None = None
+
+    def __init__(self, ticket: Ticket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.ticket = ticket
+
+    def clean_number(self) -> str:
+        number: str = self.cleaned_data["number"].strip().lstrip("#")
+        if not (number.isascii() and number.isdecimal() and len(number) < 19):
+            raise ValidationError(_now("A ticket's number has digits only."))
+        self.other = Ticket.objects.select_related("customer", "status").filter(pk=int(number)).first()
+        if self.other is None:
+            raise ValidationError(_now("There is no ticket with this number."))
+        if self.other.pk == self.ticket.pk:
+            raise ValidationError(_now("This is the ticket itself."))
+        return number
+
+    @property
+    def is_confirmed(self) -> bool:
+        return bool(self.is_valid() and self.cleaned_data["shown"] == self.cleaned_data["number"])
+
+
+def tags_of(text: str) -> list[str]:
+    return list(dict.fromkeys(tag for part in text.split(",") if (tag := part.strip())))
+
+
+def status_values(choice: str) -> dict[str, int]:
+    """`s3` is a status, `u3` a sub-status."""
+    return {"substatus_id" if choice.startswith("u") else "status_id": int(choice[1:])}
+
+
+def initial_of(ticket: Ticket, fields: Sequence[CustomField]) -> dict[str, Any]:
+    return {
+        "status": f"u{ticket.substatus_id}" if ticket.substatus_id else f"s{ticket.status_id}",
+        "agent": ticket.agent.login if ticket.agent else "",
+        "queue": str(ticket.queue_id),
+        "category": str(ticket.category_id or ""),
+        "tags": ", ".join(ticket.tags),
+        **{name_of(field): str(ticket.custom_fields.get(str(field.pk), "")) for field in fields},
+    }
+
+
+def statuses_for(ticket: Ticket | None) -> list[tuple[str, Any]]:
+    """Statuses and their sub-statuses that a person may choose. That of merged tickets is no choice; nor is a status
+    itself where a ticket has a sub-status of it: it would keep that."""
+    choices: list[tuple[str, Any]] = []
+    for status in TicketStatus.objects.exclude(kind=TicketStatus.Kind.MERGED).prefetch_related("substatuses"):
+        if not (ticket and ticket.status_id == status.pk and ticket.substatus_id):
+            choices.append((f"s{status.pk}", status.name))
+        choices += [(f"u{sub.pk}", f"{status.name} - {sub.name}") for sub in status.substatuses.all()]
+    if ticket and ticket.merged_into_id:
+        choices.append((f"s{ticket.status_id}", ticket.status.name))
+    return choices
+
+
+def agents_for(ticket: Ticket | None) -> list[tuple[str, str]]:
+    """Those who work here, and who has the ticket."""
+    agents = Agent.objects.filter(Q(is_active=True) | Q(pk=ticket.agent_id if ticket else None))
+    return [(agent.login, str(agent)) for agent in agents]
+
+
+def queues_for(ticket: Ticket | None) -> list[tuple[str, str]]:
+    queues = TicketQueue.objects.filter(Q(is_active=True) | Q(pk=ticket.queue_id if ticket else None))
+    return [(str(pk), name) for pk, name in queues.values_list("pk", "name")]
+
+
+def categories_for(ticket: Ticket | None) -> list[tuple[str, str]]:
+    categories = TicketCategory.objects.filter(Q(is_active=True) | Q(pk=ticket.category_id if ticket else None))
+    return [(str(pk), name) for pk, name in categories.values_list("pk", "name")]

@@ -1,0 +1,181 @@
+"""Ticket queues: where mail comes in and goes out, what is said in it, and until when."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.formats import localize
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.admin import TabularInline
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from callcentre.admin import Admin, display, page_action
+from tickets.admin.password_form import PasswordForm
+from tickets.mail.looking import Unreachable, look
+from tickets.models import TicketQueue, TicketQueueHours
+
+# Another mailbox is read from its own beginning.
+MAILBOX = {"imap_host", "imap_port", "imap_user", "imap_folder"}
+UNREAD: dict[str, Any] = {
+    "imap_validity": None,
+    "imap_last_uid": 0,
+    "imap_pending": [],
+    "imap_stuck_uid": None,
+    "imap_stuck_count": 0,
+    "polled_at": None,
+    "read_at": None,
+    "failing_since": None,
+    "poll_error": "",
+}
+
+
+class TicketQueueForm(PasswordForm):
+    column = "imap_password"
+
+    class Meta:
+        model = TicketQueue
+        fields = "__all__"
+        widgets = {
+            "signature": UnfoldAdminTextareaWidget(attrs={"data-editor": "1", "data-height": "160"}),
+            "acknowledgement": UnfoldAdminTextareaWidget(attrs={"data-editor": "1", "data-height": "200"}),
+            "template": UnfoldAdminTextareaWidget(attrs={"rows": 8, "class": "cc-monospace"}),
+        }
+
+    def clean_template(self) -> str:
+        template: str = self.cleaned_data["template"]
+        if template and "body" not in template:
+            raise forms.ValidationError(_("A reply's text has no place in it: write {{ body }} where it stands."))
+        return template
+
+
+class HoursInline(TabularInline):
+    model = TicketQueueHours
+    fields = ("weekday", "opens_at", "closes_at")
+    extra = 0
+    hide_title = True
+
+
+@admin.register(TicketQueue)
+class TicketQueueAdmin(Admin):
+    """Where do tickets come in, are the mailboxes read, and until when are tickets due?"""
+
+    form = TicketQueueForm
+    list_display = ("name", "address", "mailbox", "polled_at", "targets", "is_active")
+    list_display_links = ("name",)
+    list_filter = ("is_active",)
+    search_fields = ("name", "address")
+    search_help_text = _("Name or address")
+    actions = ("activate", "deactivate")
+    actions_detail = ("test_connection",)
+    readonly_fields = ("mailbox_now",)
+    inlines = (HoursInline,)
+
+    class Media:
+        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
+
+    def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
+        """Whoever only looks sees no field to type a password into."""
+        may_change = self.has_change_permission(request, obj) if obj else True
+        password = TicketQueueForm.inputs(obj) if may_change else []
+        server = [*(["mailbox_now"] if obj else []), "imap_host", ("imap_port", "imap_uses_tls"), "imap_user"]
+        mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
+        return [
+            (None, {"fields": ["name", "is_active"]}),
+            (_("Mail out"), {"fields": [*mail, "acknowledges", "acknowledgement"]}),
+            (_("Mailbox"), {"fields": [*server, *password, "imap_folder"]}),
+            (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
+        ]
+
+    def has_delete_permission(self, request: HttpRequest, obj: TicketQueue | None = None) -> bool:
+        """A queue that is no longer wanted is made inactive: tickets are in it."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: TicketQueue, form: Any, change: bool) -> None:
+        if not change:
+            obj.save(force_insert=True)
+        elif touched := form.touched():
+            reset = UNREAD if MAILBOX & set(touched) else {}
+            for name, value in reset.items():
+                setattr(obj, name, value)
+            obj.save(update_fields=[*touched, *reset, "updated_at"])
+
+    # What is shown
+
+    @display(description=_("mailbox"), label={"failing": "danger", "read": "success", "new": "info"})
+    def mailbox(self, queue: TicketQueue) -> Any:
+        if not queue.imap_host:
+            return None
+        if queue.poll_error:
+            return "failing", _now("not read")
+        return ("read", _now("read")) if queue.polled_at else ("new", _now("not read yet"))
+
+    @display(description=_("state"))
+    def mailbox_now(self, queue: TicketQueue) -> str:
+        if not queue.imap_host:
+            return _now("No mailbox is read: mail is handed in by manage.py receive_mail.")
+        if queue.polled_at is None:
+            return _now("Not read yet.")
+        read_at = localize(timezone.localtime(queue.polled_at))
+        if queue.poll_error:
+            return _now("The last attempt, at %(time)s, failed: %(error)s") % {
+                "time": read_at,
+                "error": queue.poll_error,
+            }
+        return _now("Read at %(time)s.") % {"time": read_at}
+
+    @display(description=_("response / resolution within"))
+    def targets(self, queue: TicketQueue) -> str:
+        minutes = (queue.first_response_minutes, queue.resolution_minutes)
+        return "" if minutes == (None, None) else " / ".join(map(_hours, minutes))
+
+    # What can be done
+
+    @page_action(
+        description=_("Test the connection"), url_path="test-connection", icon="network_check", permissions=["change"]
+    )
+    def test_connection(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        queue = self.get_object(request, object_id)
+        if queue is None:
+            raise Http404
+        if not self.has_change_permission(request, queue):
+            raise PermissionDenied
+        if request.method != "POST":
+            intro = _now(
+                "The service logs in to the mailbox with the settings that are saved, counts its mails and logs out."
+                " Nothing is read or changed."
+            )
+            return self.action_page(
+                request, title=_now("Test the connection"), submit=_now("Test"), obj=queue, intro=intro
+            )
+        try:
+            found = look(queue)
+        except Unreachable as error:
+            self.message_user(request, _now("No connection: %(reason)s") % {"reason": error}, messages.ERROR)
+        else:
+            said = _now("It works: %(count)s mails in the folder, %(unseen)s of them unread.")
+            self.message_user(request, said % {"count": found.count, "unseen": found.unseen}, messages.SUCCESS)
+        return redirect(self.url_of("change", queue.pk))
+
+    @admin.action(description=_("Activate"), permissions=["change"])
+    def activate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:
+        count = queues.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
+        sentence = ngettext("%(count)s queue activated.", "%(count)s queues activated.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    @admin.action(description=_("Deactivate"), permissions=["change"])
+    def deactivate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:
+        count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
+        sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+
+def _hours(minutes: int | None) -> str:
+    return "–" if minutes is None else f"{minutes // 60}:{minutes % 60:02} h"

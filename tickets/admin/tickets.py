@@ -1,0 +1,250 @@
+"""The list of tickets: what is mine, what is nobody's, what waits for us, what is late; and any of a million."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models.functions import Least
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, RelatedDropdownFilter
+
+from callcentre.admin import Admin, DatesFilter, UncountedChangeList, UncountedMixin, display
+from callcentre.errors import ErrorCode
+from telephony.models import Agent
+from tickets.admin import ticket_search
+from tickets.admin.ticket_bulk import TicketBulkActions
+from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
+from tickets.admin.ticket_page_actions import TicketActions
+from tickets.admin.ticket_page_opening import TicketOpening
+from tickets.admin.ticket_page_side import dues_of
+from tickets.models import Ticket, TicketStatus
+
+MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
+VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Late")}
+OURS = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
+# What narrows a list beside its view: then the view's own way of finding the first of all does not serve.
+NARROWING = ("queue", "status", "category", "source", "agent", "customer", "q", "date")
+# A view's count is said up to this.
+COUNTED = 99
+
+# Of each view so many at most: rows of partial indexes.
+_COUNTS = """
+SELECT
+  (SELECT count(*) FROM (
+     SELECT 1 FROM tickets_ticket WHERE closed_at IS NULL AND agent_id = %(agent)s LIMIT %(limit)s) s),
+  (SELECT count(*) FROM (
+     SELECT 1 FROM tickets_ticket WHERE closed_at IS NULL AND agent_id IS NULL LIMIT %(limit)s) s),
+  (SELECT count(*) FROM (SELECT 1 FROM unnest(%(statuses)s::bigint[]) AS wanted(status) CROSS JOIN LATERAL (
+     SELECT 1 FROM tickets_ticket t WHERE t.status_id = wanted.status LIMIT %(limit)s) each LIMIT %(limit)s) s)
+"""
+
+
+def is_late(now: datetime) -> Q:
+    response = Q(first_agent_responded_at=None, response_due_at__lt=now)
+    return Q(closed_at=None) & (response | Q(resolution_due_at__lt=now))
+
+
+class ViewFilter(admin.SimpleListFilter):
+    """The views are shown above the list."""
+
+    title = _("view")
+    parameter_name = "view"
+    template = "admin/tickets/ticket_view_filter.html"
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        super().__init__(request, params, model, model_admin)
+        page = request.GET.get("p", "1")
+        self.rows = (int(page) if page.isdecimal() and len(page) < 4 else 1) * model_admin.list_per_page + 1
+        self.is_narrowed = any(request.GET.get(name) for name in request.GET if name.startswith(NARROWING))
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        return VIEWS.items()
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
+        match self.value():
+            case "mine":
+                agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
+                return queryset.filter(agent=agent, closed_at=None) if agent else queryset.none()
+            case "unassigned":
+                return queryset.filter(agent=None, closed_at=None)
+            case "waiting" if self.is_narrowed:
+                return queryset.filter(status__kind__in=OURS)
+            case "waiting":
+                return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows))
+            case "late":
+                now = timezone.now()
+                due_at = Least(
+                    Case(When(first_agent_responded_at=None, then=F("response_due_at"))), "resolution_due_at"
+                )
+                # A search is applied after this, and finds few.
+                is_searched = bool(request.GET.get("q"))
+                wanted = is_late(now) if is_searched else Q(pk__in=ticket_search.late(queryset, self.rows, now))
+                return queryset.filter(wanted).annotate(due_at=due_at)
+        return queryset
+
+
+class OpenedFilter(DatesFilter):
+    """Opened from a day to a day."""
+
+    title = _("opened")
+
+    def of_span(self, queryset: QuerySet[Any], since: datetime | None, until: datetime | None) -> QuerySet[Any]:
+        """By the index on it."""
+        bounds = {"created_at__gte": since, "created_at__lt": until}
+        return queryset.filter(**{name: bound for name, bound in bounds.items() if bound})
+
+
+class TicketChangeList(UncountedChangeList):
+    """By the last change, as the indexes are; those that are late by how long they are."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        if request.GET.get("view") == LATE:
+            return ["due_at", "pk"]
+        if any(request.GET.get(f"date_{end}") for end in ("from", "to")):
+            return ["-created_at", "-pk"]
+        return ["-updated_at", "-pk"]
+
+
+@admin.register(Ticket)
+class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
+    """What do customers want, and who sees to it?"""
+
+    list_display = ("number", "title", "from_whom", "state", "due", "agent_name", "queue", "changed")
+    list_display_links = ("number", "title")
+    # The view last: it looks among what the others leave.
+    list_filter = (
+        ("queue", RelatedDropdownFilter),
+        ("status", RelatedDropdownFilter),
+        ("agent", AutocompleteSelectFilter),
+        ("category", RelatedDropdownFilter),
+        ("source", ChoicesDropdownFilter),
+        OpenedFilter,
+        ViewFilter,
+    )
+    list_select_related = ("status", "substatus", "queue", "agent", "customer")
+    list_before_template = "admin/tickets/ticket_views.html"
+    search_fields = ("id",)
+    search_help_text = _("Number, e-mail, phone, name, custom field, words of the subject")
+    sentences = {
+        ErrorCode.EMPTY: _("This field cannot be empty."),
+        ErrorCode.NOT_NUMBER: _("This is no number."),
+        ErrorCode.NOT_DATE: _("A date is written YYYY-MM-DD."),
+    }
+    fault_fields = {
+        "comment": "body",
+        "body_type": "body",
+        "attachments": "attached",
+        "recipients": "to",
+        "copies": "cc",
+        "status_id": "then",
+        "substatus_id": "then",
+    }
+
+    class Media:
+        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """They are closed or merged."""
+        return False
+
+    # The list
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return TicketChangeList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Ticket], search_term: str
+    ) -> tuple[QuerySet[Ticket], bool]:
+        if search_term.strip():
+            queryset = queryset.filter(pk__in=ticket_search.ids_found(search_term))
+        return queryset, False
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        extra = {**(extra_context or {}), **({"views": views_of(request)} if request.method == "GET" else {})}
+        return super().changelist_view(request, extra)
+
+    @display(description=_("number"))
+    def number(self, ticket: Ticket) -> str:
+        return f"#{ticket.pk}"
+
+    @display(description=pgettext_lazy("of a mail", "subject"))
+    def title(self, ticket: Ticket) -> str:
+        way = ticket.get_source_display()
+        return format_html(
+            '<span class="tk-way material-symbols-outlined" title="{}" role="img" aria-label="{}">{}</span>'
+            '<span class="tk-title">{}</span>{}',
+            way,
+            way,
+            ICONS.get(ticket.source, "confirmation_number"),
+            ticket.subject,
+            format_html_join("", ' <span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3])),
+        )
+
+    @display(description=_("customer"))
+    def from_whom(self, ticket: Ticket) -> str:
+        return str(ticket.customer or ticket.sender_name or ticket.sender or "–")
+
+    @display(description=_("status"), label={kind.value: colour for kind, colour in STATUS_COLOURS.items()})  # type: ignore[attr-defined]
+    def state(self, ticket: Ticket) -> tuple[str, str]:
+        name = f"{ticket.status.name} - {ticket.substatus.name}" if ticket.substatus else ticket.status.name
+        return ticket.status.kind, name
+
+    @display(description=_("due"))
+    def due(self, ticket: Ticket) -> str:
+        """The nearest of what is owed."""
+        dues = sorted(dues_of(ticket), key=lambda due: due.at)
+        if not dues:
+            return "–"
+        due = dues[0]
+        return format_html(
+            '<span class="cc-state cc-{}" title="{}: {}">{}</span>',
+            due.colour,
+            due.label,
+            f"{timezone.localtime(due.at):%Y-%m-%d %H:%M}",
+            due.distance,
+        )
+
+    @display(description=_("agent"))
+    def agent_name(self, ticket: Ticket) -> str:
+        return (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
+
+    @display(description=_("changed"))
+    def changed(self, ticket: Ticket) -> str:
+        return format_html(
+            '<span class="whitespace-nowrap">{}</span>', f"{timezone.localtime(ticket.updated_at):%Y-%m-%d %H:%M}"
+        )
+
+
+def views_of(request: HttpRequest) -> list[dict[str, Any]]:
+    """The views above the list, each with how many there are, as far as that is quickly known."""
+    agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
+    statuses = TicketStatus.objects.filter(kind__in=OURS).order_by().values_list("pk", flat=True)
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": list(statuses), "limit": COUNTED + 1})
+        mine, unassigned, waiting = cursor.fetchone()
+    late = len(ticket_search.late(Ticket.objects.all(), COUNTED + 1, timezone.now()))
+    counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late}
+    chosen = request.GET.get("view", "")
+    views: list[dict[str, Any]] = [{"query": "?", "name": _("All tickets"), "is_chosen": not chosen}]
+    for name, label in VIEWS.items():
+        count = counts[name]
+        if name != MINE or agent:
+            said = f"{COUNTED}+" if count > COUNTED else str(count)
+            views.append(
+                {
+                    "query": f"?view={name}",
+                    "name": label,
+                    "count": said,
+                    "is_chosen": chosen == name,
+                    "is_late": name == LATE and count,
+                }
+            )
+    return views

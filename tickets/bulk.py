@@ -1,0 +1,133 @@
+"""Tickets by the million for load tests, as years of work would leave them: made inside the database."""
+
+from typing import Any
+
+from django.db import connection, transaction
+
+from telephony.models import Agent
+from tickets.models import CustomField, TicketCategory, TicketQueue
+
+AGENTS, QUEUES, CATEGORIES, COMPANIES = 40, 6, 12, 500
+DAYS = 730
+# Tickets of a transaction: what it keeps in mind to check foreign keys at its end stays small.
+BATCH = 100_000
+SENTENCE = (
+    "The parcel has not come yet, although the courier says that it was handed over on Tuesday at noon; please look"
+    " into it and tell me what happens next. "
+)
+_CUSTOMERS = """
+INSERT INTO tickets_customer (created_at, updated_at, name, surname, email, company_id, identifier, custom_fields)
+SELECT now(), now(), 'Load', 'Test ' || n, 'load' || n || '@client.example',
+  CASE WHEN n %% 3 > 0 THEN (%(companies)s::bigint[])[1 + n %% cardinality(%(companies)s::bigint[])] END, '', '{}'
+FROM generate_series(1, %(count)s) AS n
+RETURNING id
+"""
+# Oldest first, so that ids grow with time; what is random comes from a seed. A status of its own for the recent ones.
+_TICKETS = """
+INSERT INTO tickets_ticket (subject, source, queue_id, category_id, status_id, agent_id, customer_id, sender,
+  sender_name, tags, custom_fields, connected_ids, created_at, updated_at, closed_at, closed_by_id,
+  first_agent_responded_at)
+SELECT 'Load test ' || n, (ARRAY['email', 'email', 'email', 'www', 'phone', 'marketplace_message'])[1 + n %% 6],
+  t.queue_id, (%(categories)s::bigint[])[1 + floor(random() * cardinality(%(categories)s::bigint[]))::int],
+  CASE WHEN is_closed THEN closed.id ELSE other.id END, t.agent_id,
+  %(first_customer)s + floor(random() * %(customer_count)s)::bigint, 'load' || n || '@client.example', '',
+  ARRAY['load', 'test'],
+  jsonb_build_object(%(order_number)s::text, 'A-' || n, %(priority)s::text,
+                     (ARRAY['low', 'normal', 'high'])[1 + floor(random() * 3)::int]),
+  '{}', t.created_at, t.created_at + least(t.worked, now() - t.created_at),
+  CASE WHEN is_closed THEN t.created_at + t.worked END, CASE WHEN is_closed THEN t.agent_id END,
+  t.created_at + least(interval '30 minutes', now() - t.created_at)
+FROM (
+  SELECT n, now() - (1 - n::float / %(count)s) * make_interval(days => %(days)s) AS created_at,
+    random() * interval '4 days' AS worked, n < %(count)s * 0.99 AND random() < 0.95 AS is_closed,
+    (%(agents)s::bigint[])[1 + floor(random() * cardinality(%(agents)s::bigint[]))::int] AS agent_id,
+    (%(queues)s::bigint[])[1 + floor(power(random(), 2) * cardinality(%(queues)s::bigint[]))::int] AS queue_id,
+    1 + floor(random() * 4)::int AS status
+  FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n
+) AS t
+JOIN LATERAL (SELECT id FROM tickets_ticketstatus WHERE kind = 'closed' ORDER BY "order", id LIMIT 1) AS closed ON true
+JOIN LATERAL (
+  SELECT id FROM tickets_ticketstatus
+  WHERE kind = (ARRAY['new', 'waiting_for_customer', 'postponed', 'in_progress'])[t.status] ORDER BY "order", id LIMIT 1
+) AS other ON true
+ORDER BY n
+RETURNING id
+"""
+# A question, an answer and a comment, in the order in which they came: those of a ticket do not lie together.
+_MESSAGES = """
+INSERT INTO tickets_message (ticket_id, type, agent_id, author_name, author_address, body, quoted, body_type, comment,
+  system_comment, is_automatic, attachments, ratings, created_at)
+SELECT t.id, m.type, CASE WHEN m.type <> 'MAIL' THEN t.agent_id END, '', '',
+  CASE WHEN m.type <> 'COMMENT' THEN repeat(%(sentence)s, 1 + (t.id %% 5)::int) ELSE '' END, '', 'PLAIN',
+  CASE WHEN m.type = 'COMMENT' THEN %(sentence)s ELSE '' END,
+  CASE WHEN m.type = 'REPLY' THEN 'Changed status from [New] to [Waiting for customer]' ELSE '' END, false, '{}', '{}',
+  least(t.created_at + m.step * interval '30 minutes', t.updated_at)
+FROM tickets_ticket AS t CROSS JOIN (VALUES (0, 'MAIL'), (1, 'REPLY'), (2, 'COMMENT')) AS m(step, type)
+WHERE t.id BETWEEN %(first_id)s AND %(last_id)s
+ORDER BY 14, 1
+"""
+
+
+def generate(count: int) -> None:
+    """So many tickets of the last two years, each with three messages; of a fifth as many customers."""
+    fields = [
+        CustomField.objects.get_or_create(owner=CustomField.Owner.TICKET, name=name, defaults=defaults)[0].pk
+        for name, defaults in (
+            ("order_number", {}),
+            ("priority", {"type": CustomField.Type.CHOICE, "options": ["low", "normal", "high"]}),
+        )
+    ]
+    agents = _agents()
+    queues = [TicketQueue.objects.get_or_create(name=f"Load test {n}")[0].pk for n in range(1, QUEUES + 1)]
+    names = range(1, CATEGORIES + 1)
+    categories = [TicketCategory.objects.get_or_create(name=f"Load test {n}")[0].pk for n in names]
+    customers = _customers(max(count // 5, 1))
+    parameters: dict[str, Any] = {
+        "count": count,
+        "days": DAYS,
+        "sentence": SENTENCE,
+        "order_number": str(fields[0]),
+        "priority": str(fields[1]),
+        "first_customer": customers.start,
+        "customer_count": len(customers),
+        "agents": agents,
+        "queues": queues,
+        "categories": categories,
+    }
+    for first in range(1, count + 1, BATCH):
+        batch = {"first": first, "last": min(first + BATCH - 1, count)}
+        with transaction.atomic(), connection.cursor() as cursor:
+            # Nobody else takes one of these ids meanwhile.
+            cursor.execute("LOCK TABLE tickets_ticket IN SHARE ROW EXCLUSIVE MODE")
+            cursor.execute("SELECT setseed(%s)", [first / count])
+            cursor.execute(f"WITH new AS ({_TICKETS}) SELECT min(id), max(id) FROM new", parameters | batch)  # noqa: S608
+            ids = dict(zip(("first_id", "last_id"), cursor.fetchone(), strict=True))
+            cursor.execute(_MESSAGES, parameters | ids)
+    with connection.cursor() as cursor:
+        for table in ("tickets_ticket", "tickets_message", "tickets_customer"):
+            cursor.execute(f"ANALYZE {table}")
+
+
+def _agents() -> list[int]:
+    """Those that there are, or as many new ones as a call centre has."""
+    if Agent.objects.count() < AGENTS:
+        new = [Agent(login=f"load{n:03}", name="Load", surname=f"Test {n}") for n in range(1, AGENTS + 1)]
+        Agent.objects.bulk_create(new, ignore_conflicts=True)
+    return list(Agent.objects.order_by("id").values_list("pk", flat=True))
+
+
+def _customers(count: int) -> range:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE tickets_customer IN SHARE ROW EXCLUSIVE MODE")
+        cursor.execute(
+            """
+            INSERT INTO tickets_company (created_at, updated_at, name)
+            SELECT now(), now(), 'Load test ' || n FROM generate_series(1, %s) AS n RETURNING id
+            """,
+            [COMPANIES],
+        )
+        companies = [pk for (pk,) in cursor.fetchall()]
+        statement = f"WITH new AS ({_CUSTOMERS}) SELECT min(id), max(id) FROM new"  # noqa: S608
+        cursor.execute(statement, {"companies": companies, "count": count})
+        first, last = cursor.fetchone()
+    return range(first, last + 1)

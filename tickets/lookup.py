@@ -1,0 +1,26 @@
+"""Whose number is it? What telephony and campaigns ask of the customers."""
+
+from collections.abc import Collection, Mapping
+
+from django.urls import reverse
+
+from telephony.customers import Customer as KnownCustomer
+from tickets.models import Customer, CustomerNumber
+
+
+def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
+    """Number in its normal form -> the oldest customer who has it. One query; who was merged has no numbers."""
+    found = CustomerNumber.objects.filter(number__in=numbers).order_by("number", "customer_id").distinct("number")
+    return {
+        number: KnownCustomer(pk, f"{name} {surname}".strip())
+        for number, pk, name, surname in found.values_list(
+            "number", "customer_id", "customer__name", "customer__surname"
+        )
+    }
+
+
+def page_of_customer(customer_id: int) -> tuple[KnownCustomer, str] | None:
+    customer = Customer.objects.filter(pk=customer_id).first()
+    if customer is None:
+        return None
+    return KnownCustomer(customer.pk, str(customer)), reverse("admin:tickets_customer_change", args=[customer.pk])

@@ -1,0 +1,38 @@
+"""The answer that the service gives by itself to new mail, so that the customer knows it has come.
+
+Two machines must never answer each other: nothing goes to what a machine has sent, nor to an address that nobody
+reads, and an address gets one an hour at most, whatever it sends.
+"""
+
+import re
+from datetime import timedelta
+
+from django.utils import timezone
+
+from tickets import html
+from tickets.addresses import is_address
+from tickets.filling import fill, values_for
+from tickets.models import AcknowledgedAddress, Message, Ticket, TicketQueue
+from tickets.models.conversing import acknowledge as write
+
+SPAN = timedelta(hours=1)
+# Local parts behind which nobody is.
+_NOBODY = re.compile(
+    r"(?i)(?:.*[-_.+])?(?:no|not|non|nie|do[-_.]?not|nao)[-_.]?(?:reply|respond|answer|odpowiadaj)(?:[-_.+].*)?@"
+    r"|(?:mailer-daemon|postmaster|bounces?|listserv|majordomo|.*-(?:request|owner|bounces?)|owner-.*)(?:[-_.+=].*)?@"
+)
+
+
+def acknowledge(ticket: Ticket) -> Message | None:
+    """To a ticket that a mail has opened, if its queue does so and nothing speaks against it; in its transaction."""
+    queue, address = ticket.queue, ticket.sender
+    if not queue.acknowledges or not is_address(address) or _NOBODY.match(address):
+        return None
+    if ticket.messages.filter(is_automatic=True).exists():
+        return None
+    if TicketQueue.objects.filter(address__iexact=address).exists():
+        return None
+    text = html.clean(fill(queue.acknowledgement, values_for(ticket)))
+    if html.says_nothing(text) or not AcknowledgedAddress.take_turn(address, timezone.now(), SPAN):
+        return None
+    return write(ticket, text)

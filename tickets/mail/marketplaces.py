@@ -1,0 +1,69 @@
+"""Replies to the endpoint of their marketplace: one JSON request each, signed as webhooks are."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from callcentre.api.fields import minute
+from tickets.mail.outcomes import Lost, Refused
+from tickets.models import CustomField, Dispatch, Marketplace, custom_values
+from webhooks.transport import Outcome, Sender, encode, sign
+
+sender = Sender()
+# Answers by which a receiver says that it would take the same request at another time.
+_LATER = (408, 423, 425, 429)
+
+
+def send(dispatch: Dispatch, begin: Callable[[], None]) -> tuple[str, str]:
+    """Calls `begin` before the request leaves. Raises Refused or Lost, and whatever `begin` raises."""
+    endpoint = Marketplace.objects.filter(source=dispatch.source, is_active=True).first()
+    if endpoint is None:
+        raise Refused(f"there is no active endpoint for {dispatch.source}", is_final=False)
+    content_type, body = encode(payload(dispatch), "json")
+    # The same at every attempt: by it a receiver knows one that it has taken.
+    message_id, timestamp = f"message_{dispatch.message_id}", int(datetime.now(UTC).timestamp())
+    headers = {
+        "Content-Type": content_type,
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign([endpoint.secret], message_id, timestamp, body),
+    }
+    auth = (endpoint.http_auth_user, endpoint.http_auth_password) if endpoint.http_auth_user else None
+    begin()
+    _judge(sender.send(endpoint.url, headers, body, auth))
+    return Dispatch.State.SENT, ""
+
+
+def payload(dispatch: Dispatch) -> dict[str, Any]:
+    message = dispatch.message
+    ticket = message.ticket
+    return {
+        "ticket_id": str(ticket.pk),
+        "message_id": message.pk,
+        "source": dispatch.source,
+        "from": ticket.sender,
+        "subject": ticket.subject,
+        "customer_id": ticket.customer_id,
+        "user_login": message.agent.login if message.agent else "",
+        "created_at": minute(message.created_at),
+        "body": message.body,
+        "attachments": [
+            {"token": file.token, "filename": file.filename, "content_type": file.content_type, "size": file.size}
+            for file in message.files.all()
+        ],
+        "custom_fields": custom_values.by_name(CustomField.Owner.TICKET, ticket.custom_fields),
+    }
+
+
+def _judge(outcome: Outcome) -> None:
+    """Returns where the marketplace has taken the reply."""
+    if outcome.status is None:
+        if outcome.has_begun:
+            raise Lost(outcome.error)
+        raise Refused(outcome.error, is_final=False)
+    if 200 <= outcome.status < 300:
+        return
+    answer = outcome.answer.decode(errors="replace")
+    reason = f"HTTP {outcome.status} {answer}".strip()
+    is_final = 300 <= outcome.status < 500 and outcome.status not in _LATER
+    raise Refused(reason, is_final=is_final, retry_after=outcome.retry_after or 0.0)

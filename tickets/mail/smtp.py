@@ -1,0 +1,144 @@
+"""One mail to the mail server, through Django's back end, so that it is known how far it came."""
+
+import logging
+import re
+import smtplib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db import Error as DatabaseError
+
+from tickets.mail.composing import compose
+from tickets.mail.outcomes import Lost, Refused, Taken
+from tickets.models import Dispatch
+
+logger = logging.getLogger(__name__)
+
+# EMAIL_TIMEOUT is for each piece of a large mail, not for all of it.
+_PIECE = 64 * 1024
+# A server may look through the whole mail before it answers; RFC 5321 gives it ten minutes.
+ANSWER_SECONDS = 240.0
+_DOT = re.compile(rb"(?m)^\.")
+
+Refusals = Mapping[str, tuple[int, bytes]]
+
+
+def send(dispatch: Dispatch, begin: Callable[[], None]) -> tuple[str, str]:
+    """Calls `begin` before the server gets the first byte of the message. The state after it, and what is to be said.
+
+    Raises Refused or Lost, and whatever `begin` raises.
+    """
+    backend = get_connection()
+    mail = _compose(dispatch, backend)
+    _open(backend)
+    try:
+        refused = _watch(backend, begin)
+        if not mail.send():
+            raise Refused("it has no recipient", is_final=True)
+    except (Refused, Taken, DatabaseError):
+        raise
+    except Exception as error:
+        raise _judge(error, has_begun=dispatch.begun_at is not None) from error
+    finally:
+        _close(backend)
+    # A back end that writes files says so: nobody was sent anything.
+    state = Dispatch.State.SENT if getattr(backend, "delivers", True) else Dispatch.State.WRITTEN
+    return state, _recipients(refused)
+
+
+def _compose(dispatch: Dispatch, backend: BaseEmailBackend) -> EmailMultiAlternatives:
+    try:
+        return compose(dispatch, backend)
+    except FileNotFoundError as error:
+        raise Refused("an attachment is not in the storage any more", is_final=True) from error
+    except OSError as error:
+        raise Refused(f"an attachment cannot be read: {error.strerror}", is_final=False) from error
+
+
+def _open(backend: BaseEmailBackend) -> None:
+    """Whatever is wrong is not about this mail: an address, a certificate, a password that somebody will mend."""
+    try:
+        backend.open()
+    except (smtplib.SMTPException, OSError) as error:
+        _close(backend)
+        raise Refused(_reason(error), is_final=False) from error
+
+
+def _judge(error: Exception, *, has_begun: bool) -> Refused | Lost:
+    """What it means for the mail that this went wrong."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        is_final = all(code >= 500 for code, _text in error.recipients.values())
+        return Refused(_recipients(error.recipients), is_final=is_final)
+    if isinstance(error, smtplib.SMTPResponseException):
+        return Refused(_reason(error), is_final=error.smtp_code >= 500)
+    if isinstance(error, smtplib.SMTPNotSupportedError):
+        return Refused(_reason(error), is_final=True)
+    if isinstance(error, smtplib.SMTPException | OSError):
+        return Lost(_reason(error)) if has_begun else Refused(_reason(error), is_final=False)
+    # Headers that mail does not allow, and what else cannot be written as a mail, today or tomorrow.
+    logger.error("mail not sent", exc_info=error)
+    text = f"it cannot be sent as a mail: {type(error).__name__}"
+    return Lost(text) if has_begun else Refused(text, is_final=True)
+
+
+def _watch(backend: BaseEmailBackend, begin: Callable[[], None]) -> Refusals:
+    """Has `begin` called once the server has said that it wants the message, and not earlier; a back end without an
+    SMTP connection begins at once. Recipients whom the server refuses while it takes others turn up in the result.
+    """
+    refused: dict[str, tuple[int, bytes]] = {}
+    smtp: Any = getattr(backend, "connection", None)
+    is_smtp = isinstance(smtp, smtplib.SMTP)
+    if not is_smtp:
+        begin()
+        return refused
+    send_mail = smtp.sendmail
+
+    def data(message: bytes) -> tuple[int, bytes]:
+        code, text = smtp.docmd("DATA")
+        if code != 354:
+            raise smtplib.SMTPDataError(code, text)
+        try:
+            begin()
+        except BaseException:
+            # The server waits for the message: it takes no QUIT now.
+            smtp.close()
+            raise
+        _transmit(smtp, _DOT.sub(b"..", message).removesuffix(b"\r\n") + b"\r\n.\r\n")
+        code, text = smtp.getreply()
+        return code, text
+
+    def sendmail(*args: Any, **kwargs: Any) -> Refusals:
+        refused.update(send_mail(*args, **kwargs))
+        return refused
+
+    smtp.data, smtp.sendmail = data, sendmail
+    return refused
+
+
+def _transmit(smtp: smtplib.SMTP, octets: bytes) -> None:
+    sock = smtp.sock
+    if sock is None:
+        raise smtplib.SMTPServerDisconnected("the connection was closed")
+    for start in range(0, len(octets), _PIECE):
+        sock.sendall(octets[start : start + _PIECE])
+    sock.settimeout(ANSWER_SECONDS)
+
+
+def _close(backend: BaseEmailBackend) -> None:
+    try:
+        backend.close()
+    except (smtplib.SMTPException, OSError):  # the server has answered already, or never will
+        return
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, smtplib.SMTPResponseException):
+        text = error.smtp_error
+        return f"{error.smtp_code} {text.decode(errors='replace') if isinstance(text, bytes) else text}"
+    return str(error) or type(error).__name__
+
+
+def _recipients(refused: Refusals) -> str:
+    return "; ".join(f"{address}: {code} {text.decode(errors='replace')}" for address, (code, text) in refused.items())

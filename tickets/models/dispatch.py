@@ -1,0 +1,170 @@
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.models import actor_columns
+from callcentre.wake import wake
+from tickets.addresses import check_addresses
+from tickets.models.message import Message
+from tickets.models.ticket import Source, TicketChange
+
+
+class DispatchQuerySet(models.QuerySet["Dispatch"]):
+    def due(self, now: datetime) -> "DispatchQuerySet":
+        """Those that a worker may claim."""
+        return self.filter(state=Dispatch.State.QUEUED, begun_at=None, next_attempt_at__lte=now)
+
+    def abandoned(self, now: datetime) -> "DispatchQuerySet":
+        """Those whose worker died while the server was receiving the message."""
+        return self.filter(state=Dispatch.State.QUEUED, begun_at__isnull=False, next_attempt_at__lte=now)
+
+
+class Dispatch(models.Model):
+    """A message on its way out: by mail, or to the endpoint of a marketplace. One row per message.
+
+    QUEUED rows are due at `next_attempt_at`; a worker claims one by pushing that past a lease. Once the server has
+    begun to receive the message (`begun_at`) and the worker dies, nobody knows whether it arrived: FAILED with
+    `is_unknown`, and only a person sends it again. WRITTEN is what a service without a mail server makes of a mail: a
+    file, which nobody was sent.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        SENT = "sent", _("sent")
+        WRITTEN = "written", _("written to a file, not sent")
+        FAILED = "failed", _("failed")
+
+    message = models.OneToOneField(
+        Message, models.CASCADE, related_name="dispatch", verbose_name=pgettext_lazy("of a ticket", "message")
+    )
+    # By which way it goes, also when its ticket is merged into one of another source.
+    source = models.CharField(_("source"), max_length=20, choices=Source, default=Source.EMAIL)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
+    recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("to"))
+    copies = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("copy"))
+    # The Message-ID header, without its brackets; "" for a marketplace.
+    header_id = models.CharField(max_length=255, blank=True)
+    queued_at = models.DateTimeField(_("queued"), default=timezone.now)
+    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
+    begun_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(_("sent"), null=True)
+    is_unknown = models.BooleanField(_("outcome unknown"), default=False)
+    # Why it failed or waits; of one that was sent, which recipients were refused.
+    error = models.CharField(_("error"), max_length=500, blank=True)
+    bounced_at = models.DateTimeField(_("bounced"), null=True)
+
+    objects = DispatchQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("dispatch")
+        verbose_name_plural = _("dispatches")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["header_id"], condition=~Q(header_id=""), name="dispatch_header_id_is_unique"
+            ),
+            models.CheckConstraint(
+                name="dispatch_queued_is_due", condition=~Q(state="queued") | Q(next_attempt_at__isnull=False)
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["next_attempt_at"], condition=Q(state="queued"), name="dispatch_due"),
+            models.Index(fields=["-id"], condition=Q(state="failed"), name="dispatch_failed"),
+            models.Index(fields=["-id"], condition=Q(state="written"), name="dispatch_written"),
+            models.Index(fields=["-id"], condition=Q(bounced_at__isnull=False), name="dispatch_bounced"),
+        ]
+
+    def __str__(self) -> str:
+        return self.header_id or f"→ {self.pk}"
+
+    @property
+    def is_mail(self) -> bool:
+        return self.source == Source.EMAIL
+
+    @property
+    def condition(self) -> str:
+        """What people are to know of it, in a few words."""
+        if self.bounced_at is not None:
+            return str(_("bounced"))
+        if self.is_unknown:
+            return str(_("failed: outcome unknown"))
+        if self.state == self.State.QUEUED and self.error:
+            return str(_("waits for another attempt"))
+        if self.state == self.State.SENT and self.error:
+            return str(_("sent, but not to all"))
+        return str(self.get_state_display())
+
+    @property
+    def may_be_resent(self) -> bool:
+        """What was taken, or may be under way, is not sent again; what bounced is."""
+        if self.state == self.State.QUEUED:
+            return self.begun_at is None
+        return self.state == self.State.FAILED or self.bounced_at is not None
+
+    def resend(self, actor: Actor, recipients: Sequence[str] = ()) -> None:
+        """A person has it sent again, now: a failed or bounced one anew, a waiting one without its pause.
+
+        With other recipients where they are given. Raises Conflict where it was sent, or may just be being sent.
+        """
+        if faults := check_addresses(recipients, "recipients"):
+            raise Invalid(faults)
+        with transaction.atomic():
+            locked = Dispatch.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.pk)
+            if not locked.may_be_resent:
+                raise Conflict(ErrorCode.NOT_RESENT)
+            now = timezone.now()
+            locked._set(
+                state=self.State.QUEUED,
+                recipients=list(recipients) or locked.recipients,
+                queued_at=now,
+                attempt_count=0,
+                next_attempt_at=now,
+                begun_at=None,
+                sent_at=None,
+                is_unknown=False,
+                error="",
+                bounced_at=None,
+            )
+            locked._log(actor, "resend", {"state": [self.condition, locked.condition]})
+            wake("tickets.dispatch", self.pk)
+        self.refresh_from_db()
+
+    def bounce(self, actor: Actor, reason: str = "") -> None:
+        """A mail server has told us that it could not deliver it. Told twice, it is once."""
+        with transaction.atomic():
+            locked = Dispatch.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.pk)
+            if locked.bounced_at is None:
+                # It was taken, whatever we knew of that.
+                locked._set(
+                    state=self.State.SENT,
+                    sent_at=locked.sent_at or timezone.now(),
+                    next_attempt_at=None,
+                    is_unknown=False,
+                    bounced_at=timezone.now(),
+                    error=reason[:500],
+                )
+                locked._log(actor, "bounce", {"state": [self.condition, locked.condition]})
+        self.refresh_from_db()
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=list(values))
+
+    def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
+        TicketChange.objects.create(
+            ticket_id=self.message.ticket_id,
+            action=action,
+            changes={"message": [None, self.message_id], **changes},
+            **actor_columns(actor),
+        )

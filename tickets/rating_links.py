@@ -1,0 +1,31 @@
+"""Links by which customers rate replies: whoever has one may, and nobody can make one."""
+
+from django.conf import settings
+from django.core import signing
+from django.urls import reverse
+
+from tickets.models.message import Message
+
+
+def _signer() -> signing.Signer:
+    return signing.Signer(salt="tickets.rating", sep=".")
+
+
+def token_of(message: Message) -> str:
+    return _signer().sign(str(message.pk))
+
+
+def rating_url(message: Message) -> str:
+    """The whole address, as it stands in a mail; "" where the service does not know its own."""
+    if not settings.PUBLIC_URL:
+        return ""
+    return f"{settings.PUBLIC_URL}{reverse('rating', args=[token_of(message)])}"
+
+
+def message_of(token: str) -> Message | None:
+    try:
+        pk = int(_signer().unsign(token))
+    except (signing.BadSignature, ValueError):
+        return None
+    related = ("ticket__queue", "agent", "rating")
+    return Message.objects.select_related(*related).filter(pk=pk, type=Message.Type.REPLY).first()

@@ -1,0 +1,175 @@
+// The page of a ticket: frames as high as what is in them, drafts kept in this browser, and who else is here.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+    const page = document.getElementById("ticket");
+    if (!page) return;
+    const facts = page.dataset;
+    const composer = document.getElementById("composer");
+    const field = document.getElementById("id_m-body");
+    const editor = () => (field && window.Jodit && Object.values(Jodit.instances).find((one) => one.element === field)) || null;
+    const saidHTML = () => !!editor();
+
+    // Frames. What is in them cannot run: its height is read from here.
+    const isDark = () => document.documentElement.classList.contains("dark");
+    const fit = (frame) => {
+        const inside = frame.contentDocument;
+        if (!inside || !inside.body || frame.dataset.fits) return;
+        frame.dataset.fits = "1";
+        frame.classList.add("tk-fits");
+        const measure = () => {
+            inside.documentElement.classList.toggle("dark", isDark());
+            frame.style.height = `${Math.ceil(inside.body.getBoundingClientRect().height) + 2}px`;
+        };
+        measure();
+        new ResizeObserver(measure).observe(inside.body);
+        new MutationObserver(measure).observe(document.documentElement, {attributeFilter: ["class"]});
+    };
+    const fitAll = () => {
+        for (const frame of page.querySelectorAll("iframe.tk-frame")) {
+            frame.addEventListener("load", () => { delete frame.dataset.fits; fit(frame); });
+            if (frame.contentDocument && frame.contentDocument.readyState === "complete" && frame.contentDocument.body.childElementCount) fit(frame);
+        }
+    };
+    fitAll();
+
+    // Earlier messages come below, without leaving the page.
+    page.addEventListener("click", async (event) => {
+        const link = event.target.closest(".tk-earlier a");
+        if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        try {
+            const answer = await fetch(link.href.split("#")[0], {redirect: "error"});
+            if (!answer.ok) throw new Error(answer.status);
+            const more = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("conversation");
+            const line = link.closest(".tk-earlier");
+            const isNewer = (node) => node.querySelector && node.querySelector('a[href="?#conversation"]');
+            for (const node of [...more.children]) if (!isNewer(node)) line.before(document.adoptNode(node));
+            line.remove();
+            fitAll();
+        } catch {
+            location.href = link.href;
+        }
+    });
+
+    if (composer) {
+        const key = `callcentre.ticket.${facts.user}.${facts.ticket}`;
+        const remember = () => {
+            try {
+                const text = field.value;
+                if (text.replace(/<[^>]*>|&nbsp;|\s/g, "")) localStorage.setItem(key, JSON.stringify({text, html: saidHTML(), kind: kindOf()}));
+                else localStorage.removeItem(key);
+            } catch { /* a browser that keeps nothing */ }
+        };
+        const forget = () => { try { localStorage.removeItem(key); } catch { /* as above */ } };
+        const kindOf = () => (composer.querySelector("input[name=m-kind]:checked") || {}).value;
+        const put = (text, isHTML) => {
+            const open = editor();
+            const plain = (markup) => new DOMParser().parseFromString(markup.replace(/<(br|\/p|\/div|\/li)[^>]*>/gi, "$&\n"), "text/html").body.textContent;
+            const marked = (words) => { const box = document.createElement("div"); box.textContent = words; return box.innerHTML.replace(/\n/g, "<br>"); };
+            if (open) open.value = isHTML ? text : marked(text);
+            else field.value = isHTML ? plain(text) : text;
+        };
+
+        // The editor, where there is one, writes HTML.
+        const open = editor();
+        if (open) {
+            const type = document.getElementById("id_m-body_type");
+            if (type.value !== "HTML" && field.value) put(field.value, false);
+            type.value = "HTML";
+            open.workplace.querySelector(".jodit-wysiwyg").setAttribute("aria-label", field.getAttribute("aria-label"));
+        }
+
+        // A draft survives whatever happens to the page.
+        const address = new URL(location.href);
+        if (address.searchParams.get("done") === "write") {
+            forget();
+            address.searchParams.delete("done");
+            history.replaceState(null, "", address);
+        }
+        if (!field.value.replace(/<[^>]*>|\s/g, "")) {
+            try {
+                const draft = JSON.parse(localStorage.getItem(key) || "null");
+                if (draft) {
+                    put(draft.text, draft.html);
+                    const kind = composer.querySelector(`input[name=m-kind][value="${draft.kind}"]`);
+                    if (kind) kind.checked = true;
+                    const note = document.createElement("p");
+                    const discard = document.createElement("button");
+                    note.className = "tk-hint";
+                    note.textContent = `${facts.restored} `;
+                    discard.type = "button";
+                    discard.className = "tk-button";
+                    discard.textContent = facts.discard;
+                    discard.addEventListener("click", () => { put("", true); forget(); note.remove(); });
+                    note.append(discard);
+                    composer.prepend(note);
+                }
+            } catch { /* nothing that could be read */ }
+        }
+        let writtenAt = 0;
+        field.addEventListener("input", () => { writtenAt = Date.now(); remember(); });
+        page.isWriting = () => Date.now() - writtenAt < 2 * Number(facts.every) * 1000;
+
+        // One press of the button is one reply.
+        composer.addEventListener("submit", (event) => {
+            if (composer.dataset.sent) { event.preventDefault(); return; }
+            composer.dataset.sent = "1";
+            setTimeout(() => { for (const button of composer.querySelectorAll("button")) button.disabled = true; });
+        });
+        addEventListener("pageshow", () => {
+            delete composer.dataset.sent;
+            for (const button of composer.querySelectorAll("button")) button.disabled = false;
+        });
+
+        const all = document.getElementById("reply-all");
+        if (all) all.addEventListener("click", (event) => {
+            event.preventDefault();
+            document.getElementById("id_m-cc").value = all.dataset.others;
+        });
+        const insert = document.getElementById("insert-canned");
+        if (insert) insert.addEventListener("click", (event) => {
+            event.preventDefault();
+            const choice = document.getElementById("id_canned").selectedOptions[0];
+            if (!choice || !choice.dataset.text) return;
+            const open = editor();
+            if (open) { open.selection.focus(); open.selection.insertHTML(choice.dataset.text); open.synchronizeValues(); }
+            else field.value += new DOMParser().parseFromString(choice.dataset.text.replace(/<(br|\/p|\/div|\/li)[^>]*>/gi, "$&\n"), "text/html").body.textContent;
+            field.dispatchEvent(new Event("input", {bubbles: true}));
+        });
+    }
+
+    // Who else is here, and what has come. Asked for while somebody looks.
+    const [visitors, news, away] = [".tk-presence", ".tk-news", ".tk-offline"].map((name) => page.querySelector(name));
+    const say = (line, text) => { if (line.textContent !== text) line.textContent = text; line.hidden = !text; };
+    const form = (values) => { const data = new FormData(); for (const [name, value] of Object.entries(values)) data.set(name, value); return data; };
+    const headers = {"X-CSRFToken": facts.token};
+    const ask = async () => {
+        if (document.hidden) return;
+        try {
+            const body = form({version: facts.version, seen: facts.seen, writing: page.isWriting && page.isWriting() ? "1" : "0"});
+            const answer = await fetch(facts.presence, {method: "POST", body, headers, redirect: "error", signal: AbortSignal.timeout(8000)});
+            if (!answer.ok) throw new Error(answer.status);
+            const now = await answer.json();
+            say(visitors, now.visitors.join(" "));
+            if (now.news && news.dataset.said !== now.news) {
+                const link = document.createElement("a");
+                link.href = "#conversation";
+                link.textContent = facts.reload;
+                link.addEventListener("click", (event) => { event.preventDefault(); location.reload(); });
+                news.replaceChildren(`${now.news} `, link);
+                news.dataset.said = now.news;
+                news.hidden = false;
+            }
+            say(away, "");
+        } catch {
+            say(away, facts.away);
+        }
+    };
+    window.setInterval(ask, Number(facts.every) * 1000);
+    document.addEventListener("visibilitychange", ask);
+    addEventListener("pagehide", () => {
+        const body = form({leaving: "1", csrfmiddlewaretoken: facts.token});
+        navigator.sendBeacon(facts.presence, body);
+    });
+});
