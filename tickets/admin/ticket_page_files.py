@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
-from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404
 from django.utils.translation import gettext as _now
 
 from callcentre.models import User
-from tickets.admin.ticket_page_thread import PICTURES
+from tickets.downloading import response_of
 from tickets.models import StoredFile
 from tickets.storing import TooLong, clean_name, store, type_of
 
@@ -66,14 +65,4 @@ def download(user: User, token: str, *, inline: bool) -> FileResponse:
     file = StoredFile.objects.filter(token=token).first()
     if file is None or (file.message_id is None and file.user_id != user.pk):
         raise Http404
-    try:
-        content = default_storage.open(file.path)
-    except FileNotFoundError as error:
-        raise Http404 from error
-    content_type = type_of(file.filename)
-    is_picture = inline and content_type in PICTURES
-    response = FileResponse(content, as_attachment=not is_picture, filename=file.filename, content_type=content_type)
-    response["X-Content-Type-Options"] = "nosniff"
-    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    response["Cache-Control"] = "private, max-age=3600"
-    return response
+    return response_of(file, inline=inline)
