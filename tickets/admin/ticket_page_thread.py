@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _now
 from tickets.models import Dispatch, Message, StoredFile, Ticket
 
 SHOWN = 30
-# Files that a browser shows as pictures, and runs nothing of.
 
 _STATUS = re.compile(r"Changed status from \[(?P<before>.*)\] to \[(?P<after>.*)\]\Z", re.DOTALL)
 _CID = re.compile(r"""(<img\b[^>]*?\bsrc\s*=\s*["']?)cid:([^"'\s>]+)""", re.IGNORECASE)
