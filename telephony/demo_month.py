@@ -126,7 +126,9 @@ class Month:
         return timedelta(seconds=int(self.chance.triangular(low, high, low + (high - low) // 4)))
 
     def _outside(self) -> str:
-        return f"+48 22 555 {self.chance.randrange(100):02}{self._digits():02}"
+        # The demonstration's customers have numbers that begin with 20.
+        first = 20 if self.chance.random() < 0.3 else self.chance.randrange(100)
+        return f"+48 22 555 {first:02}{self._digits():02}"
 
     def _digits(self) -> int:
         return self.chance.choice([*OUTCOMES, 2]) if self.chance.random() < 0.3 else self.chance.randrange(7, 100)

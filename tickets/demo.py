@@ -6,11 +6,12 @@ from itertools import cycle
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from callcentre.actor import SYSTEM
 from callcentre.models import actor_columns
-from telephony.models import Agent
+from telephony.models import Agent, Connection
 from tickets import demo_chats
 from tickets.demo_files import attach_file
 from tickets.demo_texts import CANNED, CATEGORIES, CUSTOMERS, MATTERS, Matter
@@ -19,6 +20,7 @@ from tickets.models import (
     CannedReply,
     Company,
     Customer,
+    CustomerNumber,
     CustomField,
     Dispatch,
     Message,
@@ -59,6 +61,7 @@ def seed() -> None:
     customers = _customers()
     if not Ticket.objects.exists():
         _Month(agents, customers, queues, fields).play()
+        _name_callers()
     demo_chats.seed(agents)
 
 
@@ -114,6 +117,13 @@ def _customers() -> list[Customer]:
         )
         found.append(customer)
     return found
+
+
+def _name_callers() -> None:
+    """The calls of the month were made before there were customers."""
+    for row in CustomerNumber.objects.order_by("id"):
+        calls = Connection.objects.filter(Q(src_number=row.number) | Q(dst_number=row.number), customer_id=None)
+        calls.update(customer_id=row.customer_id)
 
 
 class _Month:

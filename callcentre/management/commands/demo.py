@@ -12,6 +12,7 @@ import telephony.demo
 import tickets.demo
 from callcentre.actor import SYSTEM
 from callcentre.models import ApiUser, User
+from telephony.models import Agent
 
 
 class Command(BaseCommand):
@@ -52,3 +53,6 @@ class Command(BaseCommand):
         if created or not user.check_password(password):
             user.set_password(password)
             user.save(update_fields=["password"])
+        if created:
+            # So that whoever looks around can reply to tickets.
+            Agent.objects.filter(login="agent1", user=None).update(user=user)
