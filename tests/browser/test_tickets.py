@@ -120,6 +120,22 @@ def test_an_agent_replies_with_an_attachment(visit: Visit, tmp_path: Path) -> No
     assert visit.trouble == []
 
 
+def test_whoever_sends_at_once_loses_no_letter(visit: Visit) -> None:
+    ticket = TicketFactory()
+    as_agent()
+    page = visit.open(page_of(ticket))
+    write(page, "A word")
+
+    # The key and the press in one turn of the browser: nothing has run in between.
+    page.evaluate("""() => {
+        document.execCommand("insertText", false, " and the last.");
+        [...document.querySelectorAll("button")].find((button) => button.textContent.trim() === "Send").click();
+    }""")
+
+    expect(page.get_by_text("The reply is on its way.")).to_be_visible()
+    assert "A word and the last." in ticket.messages.get().body
+
+
 def test_what_was_typed_is_there_again_after_the_page_was_lost(visit: Visit) -> None:
     as_agent()
     ticket = TicketFactory()

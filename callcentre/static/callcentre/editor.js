@@ -32,5 +32,7 @@ document.addEventListener("DOMContentLoaded", () => {
         });
         // Whether the page has unsaved changes is asked of the field.
         editor.events.on("change", () => field.dispatchEvent(new Event("input", {bubbles: true})));
+        // The editor fills the field some moments after a key: whoever sends at once would lose the last letters.
+        if (field.form) field.form.addEventListener("submit", () => editor.setEditorValue(), true);
     }
 });
