@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from callcentre.phone import normalise
+from telephony.calls.placing import place
 from telephony.models import Connection
 from telephony.waiting import callers
 from tests.backoffice import superuser
@@ -17,19 +18,27 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 NUMBER = "22 555 01 01"
 
 
-def test_a_call_that_is_asked_for_has_the_customer_of_the_number():
+@pytest.mark.usefixtures("switch")
+def test_a_call_that_is_placed_has_the_customer_of_the_number():
     AgentFactory(number="101")
     customer = CustomerFactory(phone_numbers=[NUMBER])
-
     call = Connection.call(ACTOR, sip="101", phone_number="+48 225550101")
 
-    assert call.customer_id == customer.pk
+    place(call.pk)
+
+    call.refresh_from_db()
+    assert (call.state, call.customer_id) == ("originating", customer.pk)
 
 
+@pytest.mark.usefixtures("switch")
 def test_a_call_to_nobody_known_has_none():
     AgentFactory(number="101")
+    call = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
 
-    assert Connection.call(ACTOR, sip="101", phone_number=NUMBER).customer_id is None
+    place(call.pk)
+
+    call.refresh_from_db()
+    assert (call.state, call.customer_id) == ("originating", None)
 
 
 def test_of_several_with_the_number_the_oldest_is_meant():
