@@ -79,6 +79,7 @@ class Service:
     port: int
     database_url: str
     environment: dict[str, str]
+    login: str
     secret: str
 
     def connect(self) -> psycopg.Connection[Any]:
@@ -93,7 +94,7 @@ class Client:
 
     def __init__(self, service: Service) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=600)
-        token = base64.b64encode(f"bench:{service.secret}".encode()).decode()
+        token = base64.b64encode(f"{service.login}:{service.secret}".encode()).decode()
         self._headers = {"Authorization": f"Basic {token}", "Content-Type": "application/json"}
 
     def send(self, method: str, path: str, body: Any = None, *, expect: int, anonymous: bool = False) -> bytes:
@@ -141,7 +142,9 @@ def service(records: int) -> Iterator[Service]:
             "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         }
         manage(environment, "migrate", "--verbosity=0")
-        secret = manage(environment, "create_api_user", "bench", "--right", "*").strip()
+        # The stores may be given, and have known a service before.
+        login = f"bench-{secrets.token_hex(4)}"
+        secret = manage(environment, "create_api_user", login, "--right", "*").strip()
         port = Ports(stores.var / "run" / "web-port.json").choose("web")
         log = (stores.var / "log" / "web.log").open("wb")
         web = stores.guardian.spawn(
@@ -155,7 +158,7 @@ def service(records: int) -> Iterator[Service]:
             stderr=subprocess.STDOUT,
         )
         try:
-            running = Service(port, stores.database_url, environment, secret)
+            running = Service(port, stores.database_url, environment, login, secret)
             _wait_until_up(running)
             if records:
                 fill(running, records)
