@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
 from html import escape
 from itertools import islice
 
@@ -28,14 +28,28 @@ class Highlighter:
         for term in terms:
             words = tuple(map(fold, term.words))
             phrases[words] = phrases.get(words, False) or term.is_prefix
-        # One for each word or phrase; those that begin alike, as forms of one word do, count as one.
-        self._patterns = [
-            (_begun(words, r"\w*" if is_prefix else r"(?![^\W_])"), words[0][:4])
-            for words, is_prefix in phrases.items()
+        self._phrases = [
+            (words, r"\w*" if is_prefix else r"(?![^\W_])", words[0][:4]) for words, is_prefix in phrases.items()
         ]
 
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        """One for each word or phrase; those that begin alike, as forms of one word do, count as one."""
+        return [(_begun(words, rest, _letter), word) for words, rest, word in self._phrases]
+
+    @cached_property
+    def _plain_patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        """The same for texts without accents in small letters: compiled in a fifth of the time, which is what counts
+        where few texts are found."""
+        return [(_begun(words, rest, re.escape), word) for words, rest, word in self._phrases]
+
+    def _reading(self, text: str) -> tuple[str, list[tuple[re.Pattern[str], str]]]:
+        """The text with the same letters at the same places, and what to look for in it."""
+        return (text.lower(), self._plain_patterns) if text.isascii() else (text, self._patterns)
+
     def matches(self, text: str) -> bool:
-        return any(pattern.search(text) for pattern, _word in self._patterns)
+        text, patterns = self._reading(text)
+        return any(pattern.search(text) for pattern, _word in patterns)
 
     def mark(self, title: str, text: str) -> str:
         """The best fragment of the text; where only the title matches, the title, and how the text begins."""
@@ -49,12 +63,11 @@ class Highlighter:
 
     def _spans(self, text: str) -> list[Span]:
         """Where the words are, in order; of those that overlap, the longest."""
+        text, patterns = self._reading(text)
         found = [
-            (*match.span(), word)
-            for pattern, word in self._patterns
-            for match in islice(pattern.finditer(text), _LOOKED_AT)
+            (*match.span(), word) for pattern, word in patterns for match in islice(pattern.finditer(text), _LOOKED_AT)
         ]
-        if len(self._patterns) == 1:
+        if len(patterns) == 1:
             return found
         spans: list[Span] = []
         for span in sorted(found, key=lambda span: (span[0], -span[1])):
@@ -111,7 +124,7 @@ def like(stems: Iterable[str], text: str) -> set[str]:
     """The text's words that begin as a stem does, or nearly: which of them are its forms, the database knows."""
     found: set[str] = set()
     for stem in stems:
-        pattern = _begun([stem[:-1] if len(stem) > 3 else stem], r"\w*")
+        pattern = _begun([stem[:-1] if len(stem) > 3 else stem], r"\w*", _letter)
         found |= {match[0].lower() for match in islice(pattern.finditer(text), _LOOKED_AT)}
     return found
 
@@ -133,15 +146,11 @@ def _letter(char: str) -> str:
     return f"[{re.escape(''.join(sorted(letters)))}]"
 
 
-def _begun(words: Sequence[str], rest: str) -> re.Pattern[str]:
-    """The beginning of a word, or words in their order, in any case and with any accents; and what follows.
+def _begun(words: Sequence[str], rest: str, letter: Callable[[str], str]) -> re.Pattern[str]:
+    """The beginning of a word, or words in their order, each letter as `letter` reads it; and what follows.
 
     It begins with a set of letters and no condition, so that a text is looked through in microseconds: what is before
     the first letter is looked at after it.
     """
-    start = rf"{_letter(words[0][0])}(?<![^\W_].){_letters(words[0][1:])}"
-    return re.compile(r"[\W_]+".join([start, *map(_letters, words[1:])]) + rest, re.DOTALL)
-
-
-def _letters(word: str) -> str:
-    return "".join(map(_letter, word))
+    begun, *others = ("".join(map(letter, word)) for word in (words[0][1:], *words[1:]))
+    return re.compile(r"[\W_]+".join([rf"{letter(words[0][0])}(?<![^\W_].){begun}", *others]) + rest, re.DOTALL)

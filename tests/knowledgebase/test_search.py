@@ -255,6 +255,14 @@ def test_a_match_at_the_end_of_a_long_text_is_shown(category: Category) -> None:
     assert highlight(category, "needle").endswith("word <em>needle</em>")
 
 
+@pytest.mark.parametrize("other", ["plain", "ż"])
+def test_words_are_marked_alike_in_texts_with_and_without_accents(category: Category, other: str) -> None:
+    ArticleFactory(category=category, title="T", content=f"<p>{other} Send a REFUND, refunds; unrefund refUND_s</p>")
+
+    marked = f"{other} Send a <em>REFUND</em>, <em>refunds</em>; unrefund <em>refUND_s</em>"
+    assert highlight(category, "refund") == marked
+
+
 def test_a_phrase_of_a_language_is_marked_in_all_its_forms() -> None:
     category = CategoryFactory(catalog__language="english")
     article(category, "T", "Cancelled installations")
