@@ -103,6 +103,12 @@ class Service:
             if method == "POST" and "endpoint" in values
         )
 
+    def has_looked(self) -> bool:
+        """The listener has compared its calls with the channels: by then it has placed those that it found waiting, and
+        leaves new ones to the workers."""
+        with self.ari.pbx.lock:
+            return any(method == "GET" and path.endswith("channels") for method, path, _values in self.ari.pbx.requests)
+
     def bridged(self) -> list[set[str]]:
         """The channels of each bridge with two of them."""
         with self.ari.pbx.lock:

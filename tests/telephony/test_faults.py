@@ -155,7 +155,7 @@ def test_of_two_listeners_one_leads_and_the_other_takes_its_place(service: Servi
 
 def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service: Service, agents: list[Agent]) -> None:
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="before") as victim:
-        wait_for(is_heard)
+        wait_for(lambda: is_heard() and service.has_looked(), "the listener has placed what it found")
         pks = calls(agents[:1])
         victim.wait(60)
         state = Connection.objects.get().state
@@ -170,7 +170,7 @@ def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service:
 
 def test_a_worker_killed_between_originate_and_reply_has_called_once(service: Service, agents: list[Agent]) -> None:
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="after") as victim:
-        wait_for(is_heard)
+        wait_for(lambda: is_heard() and service.has_looked(), "the listener has placed what it found")
         pks = calls(agents[:1])
         victim.wait(60)
 

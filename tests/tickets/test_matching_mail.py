@@ -16,7 +16,7 @@ from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueF
 from tests.tickets.mails import a_mail, files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
 from tickets.mail import receiving
 from tickets.mail.receiving import FLOOD, MOST_ATTEMPTS, process
-from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketStatus, conversing
+from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketStatus, conversing, editing
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +73,16 @@ def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
     assert (ticket.status.kind, ticket.closed_at) == ("new", None)
     assert ticket.messages.latest("id").system_comment == "Changed status from [Closed] to [New]"
     assert actions() == ["TICKET_MESSAGE_RECEIVED", "TICKET_UPDATED"]
+
+
+def test_an_answer_to_what_was_split_off_goes_where_that_is_now() -> None:
+    ticket, dispatch = answered()
+    conversing.receive(ACTOR, ticket, body="Of another matter")
+    other = editing.split(ACTOR, ticket, [dispatch.message_id], "The other matter")
+
+    received = taken(a_mail("Second", In_Reply_To=f"<{dispatch.header_id}>"))
+
+    assert received.message.ticket == other
 
 
 @pytest.mark.parametrize("way", ["in_reply_to", "references", "theirs", "subject"])
@@ -289,7 +299,9 @@ def test_images_of_the_mail_are_files_that_its_html_names() -> None:
     mail = EmailMessage()
     mail["From"] = "jan@client.example"
     pixel = "iVBORw0KGgo="
-    markup = f'<p>See <img src="cid:logo@x"> <img alt="a" src="data:image/png;base64,{pixel}"> <img src="cid:none"></p>'
+    markup = (
+        f'<p>See <img src="cid:logo%40x"> <img alt="a" src="data:image/png;base64,{pixel}"> <img src="cid:none"></p>'
+    )
     mail.set_content(markup, subtype="html")
     mail.add_related(b"logo", maintype="image", subtype="png", cid="<logo@x>", filename="logo.png")
     mail.add_attachment(b"pdf", maintype="application", subtype="pdf", filename="a.pdf")

@@ -187,6 +187,17 @@ def save(client, queue, **changes):
     return client.submit(page_of(queue), language="en", **changes)
 
 
+def test_a_new_queue_leads_to_its_page_for_its_hours():
+    client = superuser()
+    path = reverse("admin:tickets_ticketqueue_add")
+
+    answer = client.submit(path, name="Support", language="en")
+
+    queue = TicketQueue.objects.get(name="Support")
+    assert answer.status_code == 302
+    assert answer["Location"] == page_of(queue)
+
+
 def test_the_password_of_a_mailbox_is_kept_encrypted_and_never_shown():
     queue = TicketQueueFactory(imap_host="imap.callcentre.example")
     client = superuser()

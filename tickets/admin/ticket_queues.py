@@ -81,6 +81,18 @@ class TicketQueueAdmin(Admin):
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
         js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
 
+    def get_inlines(self, request: HttpRequest, obj: TicketQueue | None) -> Any:
+        """A queue has its id from the database: before that nothing can belong to it."""
+        return self.inlines if obj else ()
+
+    def response_add(self, request: HttpRequest, obj: TicketQueue, post_url_continue: str | None = None) -> Any:
+        """On to its own page, for its opening hours."""
+        if "_addanother" not in request.POST:
+            posted = request.POST.copy()
+            posted["_continue"] = "1"
+            request.POST = posted  # type: ignore[assignment]
+        return super().response_add(request, obj, post_url_continue)
+
     def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
         """Whoever only looks sees no field to type a password into."""
         may_change = self.has_change_permission(request, obj) if obj else True

@@ -42,20 +42,21 @@ def current(ticket: Ticket) -> Ticket:
 
 
 def _candidates(mail: Mail) -> Sequence[int]:
-    """Ids of tickets, the surest first: our own signed Message-ID, then any that we know, then the subject's tag."""
-    ours = [ticket_id for header_id in mail.answered_ids if (ticket_id := ticket_of(header_id)) is not None]
-    answered: list[int] = []
+    """Ids of tickets, the surest first: those of the mails that it answers, then that of the subject's tag.
+
+    Our own come before others'. A message may have gone into another ticket since it was sent: where it is now counts
+    before the ticket that its id is signed with.
+    """
+    known: dict[str, int] = {}
     if mail.answered_ids:
-        known = {
-            header_id: ticket_id
-            for model in (Dispatch, ReceivedMail)
-            for header_id, ticket_id in model.objects.filter(
-                header_id__in=mail.answered_ids, message__isnull=False
-            ).values_list("header_id", "message__ticket")
-        }
-        answered = [known[header_id] for header_id in mail.answered_ids if header_id in known]
+        for model in (ReceivedMail, Dispatch):
+            with_messages = model.objects.filter(header_id__in=mail.answered_ids, message__isnull=False)
+            known |= with_messages.values_list("header_id", "message__ticket")
+    signed = {each: ticket_id for each in mail.answered_ids if (ticket_id := ticket_of(each)) is not None}
+    ours = [known.get(header_id, ticket_id) for header_id, ticket_id in signed.items()]
+    others = [known[each] for each in mail.answered_ids if each in known]
     tagged = ticket_of_subject(mail.subject)
-    return list(dict.fromkeys([*ours, *answered, *([tagged] if tagged else [])]))
+    return list(dict.fromkeys([*ours, *others, *([tagged] if tagged else [])]))
 
 
 def _takes_part(mail: Mail, ticket: Ticket) -> bool:

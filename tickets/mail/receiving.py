@@ -14,6 +14,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
 from typing import IO
+from urllib.parse import unquote
 
 from django.conf import settings
 from django.core.files.storage import default_storage
@@ -202,7 +203,8 @@ def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None
     files += [store(BytesIO(each.content), len(each.content)) for each in mail.attachments]
     if files and body_type == Message.BodyType.HTML:
         tokens = {each.content_id: file.token for each, file in zip(mail.attachments, files, strict=True)}
-        body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(found[1], found[1])}", body)
+        # RFC 2392: in an address the id may be percent-encoded.
+        body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(unquote(found[1]), found[1])}", body)
     body, quoted = fold(body, body_type)
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
     if ticket is None:

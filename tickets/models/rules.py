@@ -63,5 +63,7 @@ def _choose_status(values: Mapping[str, Any], after: Choice, faults: list[Fault]
         substatus = TicketSubstatus.objects.select_related("status").filter(pk=substatus_id).first()
         if substatus is None or (status_id is not None and substatus.status != after.status):
             faults.append(Fault(ErrorCode.SUBSTATUS_NOT_FOUND, "substatus_id"))
+        elif substatus.status.kind == TicketStatus.Kind.MERGED and substatus.status != after.status:
+            faults.append(Fault(ErrorCode.STATUS_MERGED_BY_HAND, "substatus_id"))
         else:
             after.status, after.substatus = substatus.status, substatus
