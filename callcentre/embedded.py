@@ -31,8 +31,8 @@ LEFTOVERS_GONE_WITHIN_SECONDS = 20.0
 
 def default_var() -> Path:
     """The data folder: CALLCENTRE_VAR, else `var` beside manage.py."""
-    named = os.environ.get("CALLCENTRE_VAR")
-    return Path(named).absolute() if named else Path(__file__).resolve().parent.parent / "var"
+    named = os.environ.get("CALLCENTRE_VAR", "").strip()
+    return Path(named or Path(__file__).parent.parent / "var").resolve()
 
 
 def read_stores(var: Path) -> dict[str, str] | None:

@@ -10,8 +10,8 @@ import pytest
 import redis
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connections
-from django.test import Client
+from django.db import connections, transaction
+from django.test import Client, TransactionTestCase
 from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
@@ -20,8 +20,9 @@ from pytest_django import DjangoDbBlocker
 from callcentre import limits
 from callcentre.actor import SYSTEM, Actor
 from callcentre.embedded import Stores, temporary_stores
+from callcentre.environment import database
 from callcentre.models import ApiUser
-from callcentre.settings import database
+from tests.pristine import Pristine
 from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
@@ -95,19 +96,32 @@ def anonymous() -> ApiClient:
     return ApiClient()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever test commits, the next one finds again what migrations made; one that does not would break another."""
-    for item in items:
-        marker = item.get_closest_marker("django_db")
-        names = getattr(item, "fixturenames", [])
-        commits = marker is not None and marker.kwargs.get("transaction")
-        if commits or {"transactional_db", "live_server"} & set(names):
-            names.append("django_db_serialized_rollback")
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Whatever a test commits, the next one finds again what migrations made."""
+    with django_db_blocker.unblock():
+        pristine = Pristine()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: pristine.restore())
+        yield
+
+
+@contextmanager
+def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[None]:
+    """For fixtures of many tests: all of them find what `fill` writes, each undoes its own, and the end undoes all."""
+    with ExitStack() as transactions:
+        with blocker.unblock():
+            transactions.enter_context(transaction.atomic())
+            fill()
+        yield
+        with blocker.unblock():
+            transaction.set_rollback(True)
+            transactions.close()
 
 
 @pytest.fixture
-def committed_db(transactional_db: None, django_db_serialized_rollback: None) -> None:
-    """A database whose transactions are real ones, as threads and other processes need; with what migrations made."""
+def committed_db(transactional_db: None) -> None:
+    """A database whose transactions are real ones, as threads and other processes need."""
 
 
 @pytest.fixture

@@ -1,0 +1,82 @@
+"""Typed readers of the environment, for settings: a value that cannot be read raises and names its variable.
+
+`NAME_FILE` is read where `NAME` is not set, for secrets that are mounted as files.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from callcentre.embedded import default_var, read_environment
+
+VAR = default_var()
+# What a `make run` in another terminal gave its own processes: commands beside it work with the same settings.
+_RUNNING = read_environment(VAR)
+
+
+def env(name: str, default: str = "") -> str:
+    if name in os.environ:
+        return os.environ[name].strip()
+    if path := os.environ.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{name}_FILE: cannot read {path}: {error}") from error
+    return _RUNNING.get(name, default)
+
+
+def env_bool(name: str, default: bool) -> bool:
+    value = env(name).lower()
+    if value in ("1", "true", "yes", "on"):
+        return True
+    if value in ("0", "false", "no", "off"):
+        return False
+    if value:
+        raise ImproperlyConfigured(f"{name}: {value!r} is neither true nor false.")
+    return default
+
+
+def env_int(name: str, default: int, minimum: int = 0) -> int:
+    value = env(name)
+    if not value:
+        return default
+    if not value.isdecimal() or int(value) < minimum:
+        raise ImproperlyConfigured(f"{name}: {value!r} is not a whole number of {minimum} or more.")
+    return int(value)
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    return [item.strip() for item in env(name, default).split(",") if item.strip()]
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's database dictionary for postgresql://user:password@host:port/name?option=value."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise ImproperlyConfigured("DATABASE_URL: PostgreSQL is the only database; the URL starts postgresql://")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        # A worker thread keeps its connection; authentication, the first query of each request, notices one that
+        # has died and opens another (callcentre.api.authentication), so no health check is spent on every request.
+        "CONN_MAX_AGE": env_int("DATABASE_CONN_MAX_AGE", 600),
+        "OPTIONS": {
+            # Parameters travel apart from the SQL, so that a statement is planned once per connection. Behind a
+            # pooler in transaction mode that knows no prepared statements set DATABASE_PREPARE=0.
+            "server_side_binding": True,
+            "prepare_threshold": 2 if env_bool("DATABASE_PREPARE", True) else None,
+            "connect_timeout": 5,
+            "application_name": "callcentre",
+            # How long a statement waits for somebody else's row. The web server sets it (callcentre.wsgi).
+            **({"options": f"-c lock_timeout={seconds}s"} if (seconds := env_int("DATABASE_LOCK_TIMEOUT", 0)) else {}),
+            **dict(parse_qsl(parts.query)),
+        },
+        "TEST": {"NAME": env("TEST_DATABASE_NAME") or None},
+    }
