@@ -4,7 +4,7 @@ A row (in `tests/<app>/contract.py`) says who may call it, what it answers to th
 costs, the same for one object as for fifty. What only one operation does is tested beside its app.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 import tests.campaigns.contract
 import tests.knowledgebase.contract
@@ -20,7 +21,7 @@ import tests.telephony.contract
 import tests.tickets.contract
 import tests.webhooks.contract
 from callcentre.models import ApiUser
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, kept_for_all
 from tests.contract import JSON, Operation, has_shape, ours
 
 pytestmark = pytest.mark.django_db
@@ -47,15 +48,20 @@ each_operation_of_an_object = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-def world(db: None) -> Callable[[int], None]:
-    """Fills the database with so many of everything that an answer may hold."""
+@pytest.fixture(scope="module")
+def world(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """So many of everything that an answer may hold: `of_one`, or `of_one_and_of_fifty`."""
 
-    def fill(size: int) -> None:
+    def fill() -> None:
         for app in APPS:
-            app.contract.fill(size)
+            app.contract.fill(request.param)
 
-    return fill
+    with kept_for_all(django_db_blocker, fill):
+        yield
+
+
+of_one = pytest.mark.parametrize("world", [1], indirect=True)
+of_one_and_of_fifty = pytest.mark.parametrize("world", [1, 50], indirect=True)
 
 
 def routes(patterns: Iterable[URLPattern | URLResolver]) -> Iterable[URLPattern]:
@@ -98,10 +104,10 @@ def _path(operation: Operation) -> str:
 
 
 @each_operation
+@of_one
 def test_an_operation_answers_what_the_interface_says_with_its_own_right_only(
-    operation: Operation, world: Callable[[int], None], api_client: Callable[..., ApiClient]
+    operation: Operation, world: None, api_client: Callable[..., ApiClient]
 ) -> None:
-    world(1)
     client = api_client(*([operation.right] if operation.right else []))
 
     response = operation.call(client)
@@ -119,11 +125,10 @@ def test_an_operation_answers_what_the_interface_says_with_its_own_right_only(
 
 
 @each_operation
-@pytest.mark.parametrize("size", [1, 50])
+@of_one_and_of_fifty
 def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(
-    operation: Operation, size: int, world: Callable[[int], None], api: ApiClient
+    operation: Operation, world: None, api: ApiClient
 ) -> None:
-    world(size)
     ApiUser.objects.update(last_used_at=timezone.now())
 
     with CaptureQueriesContext(connection) as captured:
@@ -163,10 +168,10 @@ def test_with_every_right_but_its_own_an_operation_is_403_even_for_unknown_ids(
 
 
 @each_operation_of_an_object
+@of_one
 def test_an_unknown_id_is_404_before_anything_in_the_request_is_400(
-    operation: Operation, world: Callable[[int], None], api: ApiClient
+    operation: Operation, world: None, api: ApiClient
 ) -> None:
-    world(1)
     path = f"/api{operation.unknown}?include_record_fields=perhaps&search_in_additional_numbers=perhaps"
 
     empty = api.generic(operation.method, path, "{}", "application/json")
@@ -190,10 +195,10 @@ def test_an_unknown_method_is_405_and_names_those_that_there_are(
 
 
 @each_operation
+@of_one
 def test_one_trailing_slash_is_tolerated_and_never_redirected(
-    operation: Operation, world: Callable[[int], None], api: ApiClient
+    operation: Operation, world: None, api: ApiClient
 ) -> None:
-    world(1)
     path, mark, query = operation.path.partition("?")
 
     response = operation.call(api, f"{path}/{mark}{query}")
@@ -202,10 +207,8 @@ def test_one_trailing_slash_is_tolerated_and_never_redirected(
 
 
 @each_operation
-def test_no_answer_is_html_whatever_a_client_accepts(
-    operation: Operation, world: Callable[[int], None], api: ApiClient
-) -> None:
-    world(1)
+@of_one
+def test_no_answer_is_html_whatever_a_client_accepts(operation: Operation, world: None, api: ApiClient) -> None:
     api.defaults["HTTP_ACCEPT"] = "text/html"
 
     for path in (operation.path, operation.unknown or operation.path):

@@ -1,7 +1,6 @@
 """The OpenAPI document: complete, without a warning, and true to what the service answers."""
 
 from collections.abc import Iterator
-from copy import deepcopy
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -16,12 +15,13 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
+from pytest_django import DjangoDbBlocker
 
 from callcentre.errors import ErrorCode
 from callcentre.models import User
 from knowledgebase.models import Article
 from telephony.models import Agent, Connection, ConnectionTopic, Pause, Topic, TopicField
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.telephony.factories import (
     ConnectionFactory,
     ConnectionTopicFactory,
@@ -34,6 +34,8 @@ from tests.telephony.factories import (
 from tests.tickets.factories import ChatFactory, CustomerFactory, CustomFieldFactory, TicketFactory
 from tests.webhooks.factories import EventFactory, WebhookFactory
 from tickets.models import StoredFile
+
+pytestmark = pytest.mark.usefixtures("plain_static")
 
 # What is under /api and no operation: the documents themselves, and the answer to paths that nobody serves.
 NO_OPERATIONS = {"SchemaView", "DocsView", "UnknownPath"}
@@ -77,10 +79,15 @@ def json_schema(node: Any) -> Any:
 
 def faults(value: Any, schema: Any) -> list[str]:
     """Where a value does not fit its schema."""
-    whole = json_schema(deepcopy(schema)) | {"components": json_schema(document()["components"])}
+    whole = json_schema(schema) | {"components": components()}
     return [
         f"{error.json_path}: {error.message}" for error in jsonschema.Draft202012Validator(whole).iter_errors(value)
     ]
+
+
+@lru_cache(maxsize=1)
+def components() -> Any:
+    return json_schema(document()["components"])
 
 
 def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
@@ -98,15 +105,13 @@ def media_of(node: Any) -> tuple[str, Any]:
     return content_type, media
 
 
-@pytest.fixture(autouse=True)
-def _unhashed_files(settings: Any) -> None:
-    """Static files under their own names: collectstatic has not run."""
-    backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
+@pytest.fixture(scope="module")
+def demonstration(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    with kept_for_all(django_db_blocker, demonstrate):
+        yield
 
 
-@pytest.fixture
-def demonstration(db: None) -> None:
+def demonstrate() -> None:
     from campaigns.demo import seed as seed_campaigns
     from knowledgebase.demo import seed as seed_articles
     from telephony.demo import seed as seed_telephony

@@ -1,5 +1,6 @@
 """The demonstration: something of everything for every agent, once, the same every time."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -7,19 +8,22 @@ from typing import Any
 import pytest
 from django.db.models import F
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from telephony import demo
 from telephony.demo_month import Month, days
 from telephony.models import Agent, AgentSession, AgentState, Connection, Leg, Offer, Pause, Queue, Transfer
+from tests.conftest import kept_for_all
 
 pytestmark = pytest.mark.django_db
 
 AGENTS = [f"agent{number}" for number in range(1, 6)]
 
 
-@pytest.fixture(autouse=True)
-def _seeded(db: None) -> None:
-    demo.seed()
+@pytest.fixture(scope="module", autouse=True)
+def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    with kept_for_all(django_db_blocker, demo.seed):
+        yield
 
 
 def test_every_agent_has_something_of_everything() -> None:

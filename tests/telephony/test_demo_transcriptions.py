@@ -1,27 +1,28 @@
 """The demonstration's topics, shortcuts and transcriptions: what a client finds there."""
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from telephony import demo, recordings
 from telephony.models import Queue, Transcription
 from telephony.transcribing.running import run
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, kept_for_all
 
 pytestmark = pytest.mark.django_db
 
 ALL = "includeSummary=true&includeSentiment=true&includeEvaluatedCriteria=true&includeTalkListenSilenceRatio=true"
 
 
-@pytest.fixture(autouse=True)
-def _seeded(db: None, settings: Any, tmp_path: Any) -> None:
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
-    demo.seed()
+@pytest.fixture(scope="module", autouse=True)
+def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    with kept_for_all(django_db_blocker, demo.seed):
+        yield
 
 
 def test_the_hotline_has_two_active_groups_one_of_them_empty(api: ApiClient) -> None:

@@ -1,11 +1,13 @@
 """The demonstration: tickets of every kind and way, something for every agent, once, the same every time."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 import telephony.demo
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, kept_for_all
 from tickets import demo
 from tickets.models import Chat, Customer, Message, Source, StoredFile, Ticket, TicketStatus
 
@@ -14,10 +16,14 @@ pytestmark = pytest.mark.django_db
 AGENTS = {f"agent{number}" for number in range(1, 6)}
 
 
-@pytest.fixture(autouse=True)
-def _seeded(db: None) -> None:
-    telephony.demo.seed()
-    demo.seed()
+@pytest.fixture(scope="module", autouse=True)
+def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    def seed() -> None:
+        telephony.demo.seed()
+        demo.seed()
+
+    with kept_for_all(django_db_blocker, seed):
+        yield
 
 
 def test_there_are_sixty_tickets_over_all_sources_and_kinds_of_status() -> None:
