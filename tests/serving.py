@@ -3,7 +3,6 @@
 import base64
 import http.client
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,14 +16,13 @@ from random import SystemRandom
 from threading import Barrier
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.db import connection
 
 from callcentre.servers import is_free
+from tests.processes import ROOT, environment
 
 T = TypeVar("T")
 
-ROOT = Path(__file__).resolve().parents[1]
 # How the database tells the connections of these servers from those of the tests.
 APPLICATION = "web-server-of-tests"
 
@@ -65,18 +63,8 @@ class WebServer:
 @contextmanager
 def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
     """Servers of the test database, each a process with 16 threads."""
-    database = {**connection.settings_dict}
-    url = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}?application_name=".format(**database) + APPLICATION
-    environment = {
-        **os.environ,
-        "DATABASE_URL": url,
-        "REDIS_URL": settings.REDIS_URL,
-        "SECRET_KEY": settings.SECRET_KEY,
-        "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "CALLCENTRE_VAR": str(folder),
-        "LOG_LEVEL": "WARNING",
-    }
+    variables = environment(folder, LOG_LEVEL="WARNING")
+    variables["DATABASE_URL"] += f"?application_name={APPLICATION}"
     servers = []
     try:
         for position in range(count):
@@ -84,7 +72,7 @@ def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
             arguments = f"--interface wsgi --host 127.0.0.1 --port {port} --workers 1 --blocking-threads 16"
             command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.wsgi:application"]
             log = (folder / f"web{position}.log").open("wb")
-            process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
             servers.append(WebServer(port, process))
         for server in servers:
             _wait_for(server)

@@ -1,11 +1,7 @@
-"""What the tests of the launchers share: finding processes, and waiting."""
+"""What the tests of the launchers share: finding processes."""
 
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def processes_of(folder: Path) -> dict[int, str]:
@@ -23,13 +19,3 @@ def processes_of(folder: Path) -> dict[int, str]:
         if name in command or name in environment or works_in.startswith(name):
             found[int(process.name)] = command.replace(b"\0", b" ").decode(errors="replace")
     return found
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Whether a condition came true in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False

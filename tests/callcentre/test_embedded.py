@@ -23,7 +23,8 @@ from redis.retry import Retry
 
 from callcentre import postgres
 from callcentre.embedded import Stores, read_environment, read_stores, temporary_stores
-from tests.callcentre.launching import ROOT, processes_of, wait_until
+from tests.callcentre.launching import processes_of
+from tests.processes import ROOT, wait_until
 
 IS_ROOT = os.geteuid() == 0
 NOBODY = pwd.getpwnam("nobody")

@@ -14,7 +14,8 @@ import pytest
 
 from callcentre.servers import StoreError
 from callcentre.supervisor import chosen_port, kept_secrets, programs
-from tests.callcentre.launching import ROOT, processes_of, wait_until
+from tests.callcentre.launching import processes_of
+from tests.processes import ROOT, wait_until
 from tests.serving import free_port
 
 LAUNCHER = """

@@ -15,8 +15,8 @@ from django.utils import timezone
 from callcentre.actor import SYSTEM
 from callcentre.errors import Conflict, ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
-from tests.callcentre.launching import wait_until
 from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.processes import wait_until
 from tests.serving import Answer, WebServer, at_once
 
 Send = Callable[..., list[Answer]]

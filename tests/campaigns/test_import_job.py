@@ -1,6 +1,5 @@
 """An import on a worker: claimed once, seen while it runs, whole or not at all, repeated after a crash."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import connection, transaction
 from django.utils import timezone
@@ -21,10 +19,10 @@ from campaigns.importing import running
 from campaigns.importing.merging import Merge
 from campaigns.models import Campaign, Record, RecordChange, RecordImport
 from campaigns.models.imports import MAX_ATTEMPTS
-from tests.callcentre.launching import wait_until
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
-from tests.serving import ROOT, at_once
+from tests.processes import ROOT, environment, wait_until
+from tests.serving import at_once
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
@@ -166,17 +164,8 @@ def test_a_worker_that_is_killed_leaves_nothing_and_another_imports_all(campaign
 
 def start_worker(given: RecordImport, tmp_path: Path) -> subprocess.Popen[bytes]:
     """A process of its own that imports from the test database."""
-    url = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict)
     script = f"import django; django.setup()\nfrom campaigns.tasks import import_records; import_records({given.pk})\n"
-    environment = {
-        **os.environ,
-        "DATABASE_URL": url,
-        "DJANGO_SETTINGS_MODULE": "callcentre.settings",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),
-        "CALLCENTRE_VAR": str(tmp_path),
-    }
-    return subprocess.Popen([sys.executable, "-c", script], env=environment, cwd=ROOT)
+    return subprocess.Popen([sys.executable, "-c", script], env=environment(tmp_path), cwd=ROOT)
 
 
 def wait_for_insert() -> None:
@@ -197,13 +186,12 @@ def wait_for_insert() -> None:
 
 def wait_until_rolled_back(given: RecordImport) -> None:
     """PostgreSQL notices a dead client at its next word to it."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+
+    def is_over() -> bool:
         with transaction.atomic():
-            if running._is_alone(given.pk):
-                return
-        time.sleep(0.05)
-    raise AssertionError("the transaction of the dead worker never ended")
+            return running._is_alone(given.pk)
+
+    assert wait_until(is_over), "the transaction of the dead worker never ended"
 
 
 def test_an_import_whose_message_was_lost_is_sent_again(campaign: Campaign, sent: list[Any]) -> None:

@@ -1,58 +1,22 @@
 """Listeners and workers as processes, on stores that may be killed, with a stand-in of Asterisk in this one."""
 
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import redis
-from django.conf import settings
 from django.db import OperationalError
 from django.db import connection as database
 
 from callcentre.embedded import Stores
 from telephony.models import Agent, AgentState, Connection, Leg
 from tests.conftest import ACTOR
+from tests.processes import environment, running, wait_for
 from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_pbx import Pbx
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer
 from webhooks.models import Event
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def environment(stores: Stores, folder: Path, ari: AriServer, **more: str) -> dict[str, str]:
-    return {
-        **os.environ,
-        **stores.environment,
-        "SECRET_KEY": settings.SECRET_KEY,
-        "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "CALLCENTRE_VAR": str(folder),
-        "SWITCH_BACKEND": "asterisk",
-        "ARI_URL": ari.url,
-        "ARI_USER": USER,
-        "ARI_PASSWORD": PASSWORD,
-        "PYTHONWARNINGS": "ignore",
-        **more,
-    }
-
-
-@contextmanager
-def process(arguments: str, name: str, variables: dict[str, str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", *arguments.split()]
-    with (folder / f"{name}.log").open("ab") as log:
-        running = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
-    try:
-        yield running
-    finally:
-        running.kill()
-        running.wait()
 
 
 class Service:
@@ -66,18 +30,17 @@ class Service:
         self.former: list[Pbx] = []
 
     def listener(self, **more: str) -> Any:
-        return process("tests.telephony.listening", "listener", self._environment(**more), self.folder)
+        return self._running("listener", "tests.telephony.listening", **more)
 
     def worker(self, **more: str) -> Any:
-        arguments = (
-            f"celery --quiet -A tests.telephony.worker worker -n w{time.monotonic_ns()} -Q calls -P threads -c 8"
-        )
-        return process(
-            f"{arguments} --without-gossip --without-mingle", "worker", self._environment(**more), self.folder
-        )
+        arguments = "-Q calls -P threads -c 8 --without-gossip --without-mingle"
+        name = f"w{time.monotonic_ns()}"
+        return self._running("worker", f"celery --quiet -A tests.telephony.worker worker -n {name} {arguments}", **more)
 
-    def _environment(self, **more: str) -> dict[str, str]:
-        return environment(self.stores, self.folder, self.ari, **more)
+    def _running(self, name: str, arguments: str, **more: str) -> Any:
+        ari = {"ARI_URL": self.ari.url, "ARI_USER": USER, "ARI_PASSWORD": PASSWORD}
+        variables = {"REDIS_URL": self.stores.redis_url, "SWITCH_BACKEND": "asterisk", **ari, **more}
+        return running(arguments.split(), environment(self.folder, **variables), self.folder / f"{name}.log")
 
     def count_in_log(self, words: str) -> int:
         return self.log.read_text().count(words) if self.log.exists() else 0
@@ -134,16 +97,6 @@ def some_agents(count: int) -> list[Agent]:
 def calls(agents: list[Agent], number: str = "+48600100200") -> list[int]:
     """A call of each agent, asked for."""
     return [Connection.call(ACTOR, sip=agent.number, phone_number=number).pk for agent in agents]
-
-
-def wait_for(condition: Callable[[], Any], what: str = "", seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with suppress(OperationalError):
-            if condition():
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"{what} not within {seconds} s: {list(Connection.objects.values_list('pk', 'state'))}")
 
 
 def in_state(state: str, pks: list[int]) -> int:

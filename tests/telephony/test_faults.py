@@ -6,28 +6,25 @@ Whatever happens, no call goes on for ever, no agent stays in one, nothing is ca
 import signal
 import subprocess
 from collections.abc import Generator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
 from django.db import connection as database
-from django.db import transaction
 from django.utils import timezone
 
-from callcentre.celery import app
 from callcentre.embedded import Stores
 from telephony.leading import is_heard
 from telephony.models import Agent, AgentState, Connection, Leg
+from tests.processes import wait_for, wake_by
 from tests.telephony.processes import (
     Service,
     assert_over_and_counted_once,
     calls,
     in_state,
     some_agents,
-    wait_for,
 )
 from tests.telephony.switch.ari_server import ari_server
 
@@ -38,15 +35,7 @@ CALLS = 30
 def service(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Service]:
     """An Asterisk whose phones are picked up after a moment, and tells things twice; nobody listens yet."""
 
-    def publish(task: str, *args: Any) -> None:
-        def send() -> None:
-            with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
-                broker.transport_options = {**(broker.transport_options or {}), "max_retries": 1, "interval_start": 0}
-                app.send_task(task, args=args, connection=broker)
-
-        transaction.on_commit(send)
-
-    monkeypatch.setattr("telephony.models.connection.wake", publish)
+    monkeypatch.setattr("telephony.models.connection.wake", wake_by(stores))
     (tmp_path / "run").mkdir()
     with database.cursor() as cursor:
         cursor.execute("TRUNCATE telephony_connection, telephony_agent, webhooks_event CASCADE")

@@ -13,8 +13,8 @@ from django.utils import timezone
 from telephony.calls import distributing, handling
 from telephony.models import Agent, AgentState, Connection, Leg, Offer, Pause, Queue
 from telephony.switch.base import Arrived, Ended, Up
-from tests.callcentre.launching import wait_until
 from tests.conftest import ACTOR
+from tests.processes import wait_until
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, QueueFactory, QueueMemberFactory
 

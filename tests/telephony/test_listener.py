@@ -14,8 +14,8 @@ from telephony.crew import Crew
 from telephony.leading import Leadership
 from telephony.models import Connection
 from tests.conftest import ACTOR
+from tests.processes import wait_for
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
-from tests.telephony.processes import wait_for
 
 PATIENCE_SECONDS = 30.0
 

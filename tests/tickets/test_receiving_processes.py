@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings as configured
-from django.db import connection
 
-from tests.serving import ROOT
+from tests.processes import ROOT, environment
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, serving
 from tests.tickets.mails import a_mail
@@ -32,18 +30,6 @@ def own_storage(settings: object, tmp_path: Path) -> Path:
 def box() -> Iterator[Mailbox]:
     with serving(Mailbox()) as mailbox:
         yield mailbox
-
-
-def environment(folder: Path, **more: str) -> dict[str, str]:
-    return {
-        **os.environ,
-        "DATABASE_URL": "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict),
-        "DJANGO_SETTINGS_MODULE": "callcentre.settings",
-        "SECRET_KEY": configured.SECRET_KEY,
-        "FIELD_ENCRYPTION_KEYS": ",".join(configured.FIELD_ENCRYPTION_KEYS),
-        "CALLCENTRE_VAR": str(folder),
-        **more,
-    }
 
 
 def worker(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:

@@ -1,20 +1,15 @@
 """Workers that are processes: killed while the server has the mail, and two at once."""
 
-import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.conf import settings as configured
-from django.db import connection
 from django.utils import timezone
 
 from tests.conftest import ACTOR
-from tests.serving import ROOT
+from tests.processes import ROOT, environment, wait_for
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server
@@ -36,26 +31,9 @@ def a_reply() -> Dispatch:
 
 
 def a_worker(pk: int, server: MailServer, folder: Path) -> subprocess.Popen[bytes]:
-    environment = {
-        **os.environ,
-        "DATABASE_URL": "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict),
-        "DJANGO_SETTINGS_MODULE": "callcentre.settings",
-        "SECRET_KEY": configured.SECRET_KEY,
-        "FIELD_ENCRYPTION_KEYS": ",".join(configured.FIELD_ENCRYPTION_KEYS),
-        "CALLCENTRE_VAR": str(folder),
-        "EMAIL_HOST": "127.0.0.1",
-        "EMAIL_PORT": str(server.port),
-        "EMAIL_TIMEOUT": "100",
-    }
+    variables = environment(folder, EMAIL_HOST="127.0.0.1", EMAIL_PORT=str(server.port), EMAIL_TIMEOUT="100")
     command = [sys.executable, "-m", "tests.tickets.sending_process", str(pk)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment)
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 100
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    return subprocess.Popen(command, cwd=ROOT, env=variables)
 
 
 def expire(row: Dispatch) -> None:

@@ -3,16 +3,15 @@
 import socket
 import subprocess
 from collections.abc import Generator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
-from callcentre.celery import app
 from callcentre.embedded import Stores
-from tests.webhooks.processes import a_worker, celery, environment
+from tests.processes import wake_by
+from tests.webhooks.processes import a_worker, celery
 from tests.webhooks.receivers import authorities
 from tests.webhooks.sending import Resolve
 from webhooks.transport import Sender
@@ -64,18 +63,8 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 @pytest.fixture
 def emptied(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the test before; messages go to the broker of these stores, or nowhere while it is down."""
-
-    def publish(task: str, *args: Any) -> None:
-        def send() -> None:
-            with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
-                # One try, and the sweep finds what was not published.
-                broker.transport_options = {**(broker.transport_options or {}), "max_retries": 1, "interval_start": 0}
-                app.send_task(task, args=args, connection=broker)
-
-        transaction.on_commit(send)
-
     for module in ("outbox", "models.webhook"):
-        monkeypatch.setattr(f"webhooks.{module}.wake", publish)
+        monkeypatch.setattr(f"webhooks.{module}.wake", wake_by(stores))
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE webhooks_attempt, webhooks_delivery, webhooks_event, webhooks_webhook, webhooks_webhookchange,"
@@ -92,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def beat(stores: Stores, folder: Path) -> Generator[subprocess.Popen[bytes]]:
-    with celery("beat --pidfile=", environment(stores, folder), folder) as process:
+    with celery("beat --pidfile=", stores, folder) as process:
         yield process
 
 

@@ -16,6 +16,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from callcentre.embedded import Stores
+from tests.processes import wait_for
 from tests.webhooks.processes import (
     a_worker,
     all_succeeded,
@@ -25,7 +26,6 @@ from tests.webhooks.processes import (
     of_all_events,
     registered,
     taking,
-    wait_for,
 )
 from tests.webhooks.receivers import Peer, receiver, silent
 from webhooks.delivering import BATCH

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from tests.webhooks.processes import all_succeeded, happen, registered, wait_for
+from tests.processes import wait_for
+from tests.webhooks.processes import all_succeeded, happen, registered
 from tests.webhooks.receivers import Peer, always, receiver, silent, tls_for
 from webhooks.models import Attempt, Delivery, Webhook
 

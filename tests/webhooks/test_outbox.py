@@ -15,6 +15,7 @@ from campaigns.models.editing import Edit, edit_many
 from campaigns.models.rules import CampaignFacts
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
+from tests.processes import wait_for
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 from tests.webhooks.factories import WebhookFactory
@@ -356,15 +357,6 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
 
     assert len(read) == len(set(read)) == 2 * writers * events_each
     assert set(read) == set(Event.objects.values_list("subject", flat=True))
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    pause = threading.Event()
-    for _ in range(1200):
-        if condition():
-            return
-        pause.wait(0.05)
-    raise AssertionError("it did not come true within a minute")
 
 
 @pytest.mark.django_db

@@ -6,7 +6,8 @@ import pytest
 from django.db import connection
 
 from callcentre.embedded import Stores
-from tests.webhooks.processes import a_worker, all_succeeded, duplicates, happen, registered, wait_for
+from tests.processes import wait_for
+from tests.webhooks.processes import a_worker, all_succeeded, duplicates, happen, registered
 from tests.webhooks.receivers import always, receiver
 
 pytestmark = pytest.mark.usefixtures("emptied")

@@ -1,0 +1,67 @@
+"""Processes of ours that tests start: what they work with, where they write, and waiting for what they do."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+
+from callcentre.celery import app
+from callcentre.embedded import Stores
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Of a process that works with the database of the test, and with this data folder."""
+    database = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict)
+    ours = {"DATABASE_URL": database, "ALLOWED_HOSTS": "127.0.0.1", "CALLCENTRE_VAR": str(folder)}
+    return {**os.environ, **ours, "PYTHONWARNINGS": "ignore", **more}
+
+
+@contextmanager
+def running(arguments: list[str], variables: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`python -m …`, killed when the block is left."""
+    with log.open("ab") as output:
+        command = [sys.executable, "-m", *arguments]
+        process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wake_by(stores: Stores) -> Callable[..., None]:
+    """In place of `wake`: messages go to the broker of these stores, or nowhere while it is down."""
+
+    def wake(task: str, *args: Any) -> None:
+        def send() -> None:
+            with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
+                # One try, and the sweep finds what was not published.
+                broker.transport_options = {**(broker.transport_options or {}), "max_retries": 1, "interval_start": 0}
+                app.send_task(task, args=args, connection=broker)
+
+        transaction.on_commit(send)
+
+    return wake
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:
+    """Whether a condition came true in time; the database may be away meanwhile."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with suppress(OperationalError):
+            if condition():
+                return True
+        time.sleep(0.02)
+    return False
+
+
+def wait_for(condition: Callable[[], object], what: object = "", *, seconds: float = 100.0) -> None:
+    assert wait_until(condition, seconds), f"not within {seconds} s: {what}"
