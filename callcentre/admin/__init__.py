@@ -11,13 +11,14 @@ from callcentre.admin.base import (
     without_buttons,
 )
 from callcentre.admin.dates import DatesFilter
-from callcentre.admin.history import HistoryMixin
+from callcentre.admin.history import ChangeMixin, HistoryMixin
 
 # Registers what is our own.
 from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
 
 __all__ = [
     "Admin",
+    "ChangeMixin",
     "DatesFilter",
     "HistoryMixin",
     "ReadOnlyAdmin",

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
 
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
-from callcentre.admin.history import SHOWN, Entry, HistoryMixin, action_label, entry_of, in_words
+from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
 from callcentre.models import ApiUser, ApiUserChange
 
@@ -279,7 +279,7 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
 
 
 @admin.register(ApiUserChange)
-class ApiUserChangeAdmin(ReadOnlyAdmin):
+class ApiUserChangeAdmin(ChangeMixin, ReadOnlyAdmin):
     """Who changed what an API user may do?"""
 
     list_display = ("at", "api_user", "what", "who", "details")
@@ -291,14 +291,5 @@ class ApiUserChangeAdmin(ReadOnlyAdmin):
     fields = ("at", "api_user", "what", "who", "details")
     readonly_fields = fields
 
-    @display(description=_("action"))
-    def what(self, change: ApiUserChange) -> str:
-        return str(action_label(change.action))
-
-    @display(description=_("by"))
-    def who(self, change: ApiUserChange) -> str:
-        return f"{change.actor_name} ({change.get_actor_kind_display()})"
-
-    @display(description=_("changes"))
-    def details(self, change: ApiUserChange) -> str:
-        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in _changes(change))
+    def changes_of(self, change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
+        return _changes(change)

@@ -1,14 +1,17 @@
 """The history of an object, on its own page: who did what, when, and from what to what."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.admin.base import display
 from callcentre.models import Change
 
 # Entries that a page shows; older ones are in the list of changes.
@@ -38,9 +41,12 @@ class Entry:
     changes: list[tuple[Any, Any, Any]] = field(default_factory=list)
 
 
-def entry_of(change: Change, changes: list[tuple[Any, Any, Any]]) -> Entry:
+def entry_of(
+    change: Change, changes: list[tuple[Any, Any, Any]], labels: Mapping[str, Any] = MappingProxyType({})
+) -> Entry:
+    """`labels`: of actions that only this kind of objects knows."""
     kind = dict(Change.ActorKind.choices).get(change.actor_kind, change.actor_kind)
-    return Entry(change.at, change.actor_name, str(kind), action_label(change.action), changes)
+    return Entry(change.at, change.actor_name, str(kind), action_label(change.action, labels), changes)
 
 
 def in_words(value: Any) -> Any:
@@ -52,8 +58,32 @@ def in_words(value: Any) -> Any:
     return "" if value is None else value
 
 
-def action_label(action: str) -> Any:
-    return ACTIONS.get(action, action)
+def action_label(action: str, labels: Mapping[str, Any]) -> Any:
+    return labels.get(action) or ACTIONS.get(action, action)
+
+
+class ChangeMixin:
+    """The columns of a list of changes: what was done, by whom, from what to what."""
+
+    # Of actions that only this kind of objects knows.
+    action_labels: Mapping[str, Any] = MappingProxyType({})
+
+    def changes_of(self, change: Any) -> list[tuple[Any, Any, Any]]:
+        """Name, before, after, as people write it."""
+        raise NotImplementedError
+
+    @display(description=_("action"))
+    def what(self, change: Change) -> str:
+        return str(action_label(change.action, self.action_labels))
+
+    @display(description=_("by"))
+    def who(self, change: Change) -> str:
+        return f"{change.actor_name} ({change.get_actor_kind_display()})"
+
+    @display(description=_("changes"))
+    def details(self, change: Change) -> str:
+        changes = self.changes_of(change)
+        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in changes)
 
 
 class HistoryMixin:

@@ -9,13 +9,13 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
-from callcentre.admin.history import action_label, in_words
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display
+from callcentre.admin.history import in_words
 from campaigns.models import RecordChange
 
 
 @admin.register(RecordChange)
-class RecordChangeAdmin(UncountedMixin, ReadOnlyAdmin):
+class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """What has happened to records lately, and who did it?"""
 
     list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
@@ -40,25 +40,14 @@ class RecordChangeAdmin(UncountedMixin, ReadOnlyAdmin):
         record = _record_of(change)
         return str(record.campaign) if record else ""
 
-    @display(description=_("action"))
-    def what(self, change: RecordChange) -> str:
-        return str(action_label(change.action))
-
     @display(description=_("status"))
     def from_to(self, change: RecordChange) -> str:
         before = change.from_status or change.from_system_status
         after = change.to_status or change.to_system_status
         return after if before in ("", after) else f"{before} → {after}"
 
-    @display(description=_("by"))
-    def who(self, change: RecordChange) -> str:
-        return f"{change.actor_name} ({change.get_actor_kind_display()})"
-
-    @display(description=_("changes"))
-    def details(self, change: RecordChange) -> str:
-        return "; ".join(
-            f"{name}: {in_words(old) or '–'} → {in_words(new) or '–'}" for name, (old, new) in change.changes.items()
-        )
+    def changes_of(self, change: RecordChange) -> list[tuple[Any, Any, Any]]:
+        return [(name, in_words(old) or "–", in_words(new) or "–") for name, (old, new) in change.changes.items()]
 
 
 def _record_of(change: RecordChange) -> Any:

@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import ErrorCode, Invalid
-from knowledgebase.admin.changes import changes_of, label_of
+from knowledgebase.admin.changes import ACTIONS, changes_of
 from knowledgebase.admin.versions import reader_page, removed_in_words
 from knowledgebase.html import Cleaned
 from knowledgebase.models import Article, ArticleImage
@@ -175,11 +175,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         return _now("%(positive)s helpful, %(negative)s not helpful") % counts
 
     def history_of(self, obj: Article) -> list[Entry]:
-        entries = []
-        for change in obj.changes.all()[:SHOWN]:
-            entry = entry_of(change, changes_of(change))
-            entries.append(Entry(entry.at, entry.actor, entry.kind, label_of(change.action), entry.changes))
-        return entries
+        return [entry_of(change, changes_of(change), ACTIONS) for change in obj.changes.all()[:SHOWN]]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = form.cleaned_data

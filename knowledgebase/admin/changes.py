@@ -5,8 +5,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
-from callcentre.admin.history import action_label
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin
 from knowledgebase.models import ArticleChange
 
 ACTIONS = {
@@ -19,10 +18,6 @@ ACTIONS = {
 NAMES = {"author": _("author"), "category": _("category"), "version": _("version")}
 
 
-def label_of(action: str) -> str:
-    return str(ACTIONS.get(action) or action_label(action))
-
-
 def changes_of(change: ArticleChange) -> list[tuple[Any, Any, Any]]:
     """Name, before, after; the version it was about comes first."""
     changed = [(NAMES.get(name, name), old or "", new) for name, (old, new) in change.changes.items()]
@@ -30,7 +25,7 @@ def changes_of(change: ArticleChange) -> list[tuple[Any, Any, Any]]:
 
 
 @admin.register(ArticleChange)
-class ArticleChangeAdmin(UncountedMixin, ReadOnlyAdmin):
+class ArticleChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """Who changed what readers read?"""
 
     list_display = ("at", "article", "what", "who", "details")
@@ -39,19 +34,11 @@ class ArticleChangeAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("article",)
     fields = ("at", "article", "what", "who", "details")
     readonly_fields = fields
+    action_labels = ACTIONS
     has_own_history = True  # nobody edits them: Django's would be empty
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")
 
-    @display(description=_("action"))
-    def what(self, change: ArticleChange) -> str:
-        return label_of(change.action)
-
-    @display(description=_("by"))
-    def who(self, change: ArticleChange) -> str:
-        return f"{change.actor_name} ({change.get_actor_kind_display()})"
-
-    @display(description=_("changes"))
-    def details(self, change: ArticleChange) -> str:
-        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in changes_of(change))
+    def changes_of(self, change: ArticleChange) -> list[tuple[Any, Any, Any]]:
+        return changes_of(change)

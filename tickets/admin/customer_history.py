@@ -10,8 +10,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
-from callcentre.admin.history import action_label, in_words
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin
+from callcentre.admin.history import in_words
 from tickets.models import Company, Customer, CustomerChange, CustomField
 
 ACTIONS = {"merge": _("merged")}
@@ -23,10 +23,6 @@ LABELS = {
 }
 
 Changes = list[tuple[Any, Any, Any]]
-
-
-def label_of(action: str) -> str:
-    return str(ACTIONS.get(action) or action_label(action))
 
 
 def column(name: str) -> str:
@@ -70,7 +66,7 @@ def _changes(entry: CustomerChange, names: dict[str, dict[Any, str]]) -> Changes
 
 
 @admin.register(CustomerChange)
-class CustomerChangeAdmin(UncountedMixin, ReadOnlyAdmin):
+class CustomerChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """What has happened to customers lately, and who did it?"""
 
     list_display = ("at", "customer", "what", "who", "details")
@@ -78,6 +74,7 @@ class CustomerChangeAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("customer",)
     fields = ("at", "customer", "what", "who", "details")
     readonly_fields = fields
+    action_labels = ACTIONS
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changelist = super().get_changelist_instance(request)
@@ -88,16 +85,8 @@ class CustomerChangeAdmin(UncountedMixin, ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[CustomerChange]:
         return super().get_queryset(request).select_related("customer")  # type: ignore[no-any-return]
 
-    @display(description=_("action"))
-    def what(self, entry: CustomerChange) -> str:
-        return label_of(entry.action)
-
-    @display(description=_("by"))
-    def who(self, entry: CustomerChange) -> str:
-        return f"{entry.actor_name} ({entry.get_actor_kind_display()})"
-
-    @display(description=_("changes"))
-    def details(self, entry: Any) -> str:
-        if not hasattr(entry, "in_words"):
-            (entry.in_words,) = changes_of([entry])
-        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in entry.in_words)
+    def changes_of(self, change: Any) -> Changes:
+        if not hasattr(change, "in_words"):
+            (change.in_words,) = changes_of([change])
+        found: Changes = change.in_words
+        return found

@@ -19,7 +19,7 @@ from callcentre.errors import ErrorCode, Fault, Invalid
 from tickets.admin import customer_forms
 from tickets.admin.custom_inputs import name_of
 from tickets.admin.customer_forms import MergeForm, NoteForm
-from tickets.admin.customer_history import changes_of, label_of
+from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_merge import preview_of
 from tickets.admin.customer_panels import panels_of
 from tickets.admin.customer_search import ids_found
@@ -117,11 +117,8 @@ class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
 
     def history_of(self, obj: Customer) -> list[Entry]:
         changes = list(obj.history.all()[:SHOWN])
-        entries = []
-        for change, changed in zip(changes, changes_of(changes), strict=True):
-            entry = entry_of(change, changed)
-            entries.append(Entry(entry.at, entry.actor, entry.kind, label_of(change.action), changed))
-        return entries
+        told = zip(changes, changes_of(changes), strict=True)
+        return [entry_of(change, changed, ACTIONS) for change, changed in told]
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         if (customer := options.get("obj")) is not None and not customer.merged_into_id:

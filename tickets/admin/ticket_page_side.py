@@ -74,15 +74,7 @@ def history_of(ticket: Ticket, fields: Sequence[CustomField], after: int = 0) ->
     """The newest changes, or those after one."""
     names = {str(field.pk): field.name for field in fields}
     changes = TicketChange.objects.filter(ticket=ticket, pk__gt=after).order_by("-id")[:SHOWN]
-    entries = []
-    for change in changes:
-        entry = entry_of(change, changes_of(change, names))
-        entries.append(Entry(entry.at, entry.actor, entry.kind, label_of(change.action, entry.action), entry.changes))
-    return entries
-
-
-def label_of(action: str, otherwise: Any) -> Any:
-    return ACTIONS.get(action, otherwise)
+    return [entry_of(change, changes_of(change, names), ACTIONS) for change in changes]
 
 
 def changes_of(change: TicketChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:

@@ -8,8 +8,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import localize
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
-from callcentre.admin.history import action_label
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin
 from webhooks.models import Webhook, WebhookChange
 
 ACTIONS = {
@@ -29,10 +28,6 @@ NAMES = {
 }
 
 
-def label_of(action: str) -> str:
-    return str(ACTIONS.get(action) or action_label(action))
-
-
 def changes_of(change: WebhookChange) -> list[tuple[Any, Any, Any]]:
     """Name, before, after, as people write it."""
     return [(_name(name), _plain(name, old), _plain(name, new)) for name, (old, new) in sorted(change.changes.items())]
@@ -49,7 +44,7 @@ def _plain(name: str, value: Any) -> str:
 
 
 @admin.register(WebhookChange)
-class WebhookChangeAdmin(UncountedMixin, ReadOnlyAdmin):
+class WebhookChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """Who changed where events go, and who has seen a secret?"""
 
     list_display = ("at", "webhook", "what", "who", "details")
@@ -58,15 +53,7 @@ class WebhookChangeAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("webhook",)
     fields = ("at", "webhook", "what", "who", "details")
     readonly_fields = fields
+    action_labels = ACTIONS
 
-    @display(description=_("action"))
-    def what(self, change: WebhookChange) -> str:
-        return label_of(change.action)
-
-    @display(description=_("by"))
-    def who(self, change: WebhookChange) -> str:
-        return f"{change.actor_name} ({change.get_actor_kind_display()})"
-
-    @display(description=_("changes"))
-    def details(self, change: WebhookChange) -> str:
-        return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in changes_of(change))
+    def changes_of(self, change: WebhookChange) -> list[tuple[Any, Any, Any]]:
+        return changes_of(change)

@@ -21,7 +21,7 @@ from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import ErrorCode
-from webhooks.admin.changes import changes_of, label_of
+from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
 from webhooks.models import Resend, Webhook
@@ -158,11 +158,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         return _now("its secret")
 
     def history_of(self, obj: Webhook) -> list[Entry]:
-        entries = []
-        for change in obj.history.all()[:SHOWN]:
-            entry = entry_of(change, changes_of(change))
-            entries.append(Entry(entry.at, entry.actor, entry.kind, label_of(change.action), entry.changes))
-        return entries
+        return [entry_of(change, changes_of(change), ACTIONS) for change in obj.history.all()[:SHOWN]]
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         if (webhook := options.get("obj")) is not None:
