@@ -7,6 +7,7 @@ from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
+from django.urls import reverse
 
 from tests.callcentre.factories import UserFactory
 
@@ -50,6 +51,16 @@ def staff(*permissions: str) -> BackOffice:
     client = BackOffice()
     client.force_login(user)
     return client
+
+
+def page_of(row: Any, page: str = "change") -> str:
+    """The address of a page that the admin has of a row."""
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_{page}", args=[row.pk])
+
+
+def shown(page: str, *rows: Any) -> list[Any]:
+    """Which of these rows a list shows."""
+    return [row for row in rows if page_of(row) in page]
 
 
 def messages_of(response: Any) -> list[str]:

@@ -10,13 +10,14 @@ from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
 from callcentre.models import User
+from tests.backoffice import page_of
 from tests.browser.conftest import Visit
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.models import Message, StoredFile, Ticket, conversing
+from tickets.models import Message, StoredFile, conversing
 
 pytestmark = pytest.mark.usefixtures("plain_static", "own_storage")
 
@@ -37,10 +38,6 @@ ATTACK = """<p id="said">Good morning</p>
 def own_storage(settings, tmp_path):
     backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": backend}
-
-
-def page_of(ticket: Ticket) -> str:
-    return reverse("admin:tickets_ticket_change", args=[ticket.pk])
 
 
 def as_agent() -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from callcentre import limits
 from callcentre.actor import SYSTEM
 from callcentre.models import ApiUser, ApiUserChange, Lockout, User, hash_secret
-from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
+from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.conftest import ApiClient
 
@@ -26,10 +26,6 @@ ADD_API_USER = reverse("admin:callcentre_apiuser_add")
 @pytest.fixture(autouse=True)
 def _forget_counts():
     cache.clear()
-
-
-def page_of(user, page="change"):
-    return reverse(f"admin:callcentre_apiuser_{page}", args=[user.pk])
 
 
 def made(client, **values):

@@ -1,30 +1,25 @@
-"""Campaigns in the admin: their list, their page, what becomes of them; groups and dictionary statuses."""
+"""Campaigns in the admin: the front page, their list, who may; groups and dictionary statuses."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.db import IntegrityError
 from django.urls import reverse
 from django.utils import timezone
 
-from callcentre.errors import Conflict
-from campaigns.models import Campaign, CampaignGroup, DictionaryStatus, RecordStatus, SystemStatus
-from tests.backoffice import errors_of, inputs_of, messages_of, staff, superuser
+from campaigns.models import Campaign, CampaignGroup, DictionaryStatus, SystemStatus
+from tests.backoffice import errors_of, messages_of, page_of, staff, superuser
 from tests.campaigns.factories import (
     CampaignFactory,
     CampaignGroupFactory,
     RecordFactory,
     RecordImportFactory,
-    RecordStatusFactory,
 )
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 
 INDEX = reverse("admin:index")
 LIST = reverse("admin:campaigns_campaign_changelist")
-ADD = reverse("admin:campaigns_campaign_add")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -32,10 +27,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 @pytest.fixture(autouse=True)
 def _count_again():
     cache.clear()
-
-
-def page_of(campaign, page="change"):
-    return reverse(f"admin:campaigns_campaign_{page}", args=[campaign.pk])
 
 
 # The front page
@@ -142,277 +133,6 @@ def test_campaigns_are_switched_from_the_list(action, expected):
 
     assert messages_of(response) == [f"1 campaign {action}d."]
     assert set(Campaign.objects.values_list("is_active", flat=True)) == {expected}
-
-
-# The page
-
-
-def test_a_new_campaign_has_what_was_filled_in_and_a_status_for_each_entry_of_the_dictionary():
-    agent, group = AgentFactory(), CampaignGroupFactory()
-
-    superuser().submit(
-        ADD,
-        name="Spring offer",
-        dialer="predictive",
-        group=group.pk,
-        predictive_max_calls="2.5",
-        agents=[agent.pk],
-        **{"fields-TOTAL_FORMS": "1", "fields-0-name": "city", "fields-0-order": "10"},
-    )
-
-    campaign = Campaign.objects.get()
-    assert (campaign.code, campaign.group, campaign.predictive_max_calls) == ("00001", group, 2.5)
-    assert [field.name for field in campaign.fields.all()] == ["city"]
-    assert list(campaign.agents.all()) == [agent]
-    assert campaign.statuses.count() == DictionaryStatus.objects.count() > 0
-
-
-@pytest.mark.parametrize(
-    ("values", "field"),
-    [
-        ({"code": "TAKEN"}, "code"),
-        ({"code": "ab"}, "code"),
-        ({"end_date": "2000-01-01"}, "end_date"),
-        ({"predictive_min_calls": "3", "predictive_max_calls": "2"}, "predictive_min_calls"),
-        ({"preview_timeout": "0"}, "preview_timeout"),
-        ({"order": "100000"}, "order"),
-        ({"parity": "0"}, "parity"),
-        ({"name": ""}, "name"),
-    ],
-)
-def test_what_breaks_a_rule_is_refused_at_its_field(values, field):
-    CampaignFactory(code="TAKEN")
-
-    response = superuser().submit(ADD, expected=200, **{"name": "Spring offer", "dialer": "preview", **values})
-
-    assert list(errors_of(response)) == [field]
-    assert Campaign.objects.count() == 1
-
-
-def test_a_campaign_is_edited_by_the_verb_and_keeps_its_id(monkeypatch):
-    campaign = CampaignFactory(code="SPRNG")
-    made = []
-    edit = Campaign.edit
-
-    def listen(self, actor, **values):
-        made.append((actor.kind, values))
-        edit(self, actor, **values)
-
-    monkeypatch.setattr(Campaign, "edit", listen)
-
-    superuser().submit(page_of(campaign), code="OTHER", name="Autumn offer", caller_id="+48225550100")
-
-    campaign.refresh_from_db()
-    assert (campaign.code, campaign.name) == ("SPRNG", "Autumn offer")
-    assert made == [("user", {"name": "Autumn offer", "caller_id": "+48225550100"})]
-
-
-def test_agents_are_added_and_taken_out():
-    stays, goes, comes = AgentFactory.create_batch(3)
-    campaign = CampaignFactory()
-    campaign.add_agents(ACTOR, [stays.login, goes.login])
-
-    superuser().submit(page_of(campaign), agents=[stays.pk, comes.pk])
-
-    assert set(campaign.agents.all()) == {stays, comes}
-
-
-def test_an_agent_added_meanwhile_by_somebody_else_stays():
-    mine, theirs = AgentFactory.create_batch(2)
-    campaign = CampaignFactory()
-    client = superuser()
-    page = client.page(page_of(campaign))
-    campaign.add_agents(ACTOR, [theirs.login])
-
-    client.post(page_of(campaign), {**inputs_of(page), "agents": [mine.pk]})
-
-    assert set(campaign.agents.all()) == {mine, theirs}
-
-
-@pytest.mark.parametrize("count", [1, 20])
-def test_the_page_of_a_campaign_takes_the_same_queries_however_much_belongs_to_it(count, django_assert_num_queries):
-    campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
-    RecordStatusFactory.create_batch(count, campaign=campaign)
-    campaign.add_agents(ACTOR, [agent.login for agent in AgentFactory.create_batch(count)])
-    RecordFactory.create_batch(count, campaign=campaign)
-    client = superuser()
-
-    with django_assert_num_queries(10):
-        client.page(page_of(campaign))
-
-
-def test_the_system_status_of_a_status_stays_what_it_was():
-    campaign = CampaignFactory()
-    client = superuser()
-    status = campaign.statuses.get(system_status=SystemStatus.NO_CALL)
-    rows = list(campaign.statuses.values_list("pk", flat=True))
-    row = f"statuses-{rows.index(status.pk)}"
-
-    client.submit(page_of(campaign), **{f"{row}-system_status": "TO_CALL", f"{row}-name": "Not interested"})
-
-    status.refresh_from_db()
-    assert (status.name, status.system_status) == ("Not interested", SystemStatus.NO_CALL)
-
-
-def test_a_status_can_be_added_to_a_campaign():
-    campaign = CampaignFactory()
-    new = f"statuses-{campaign.statuses.count()}"
-
-    superuser().submit(
-        page_of(campaign),
-        **{
-            "statuses-TOTAL_FORMS": str(campaign.statuses.count() + 1),
-            f"{new}-name": "Call again in spring",
-            f"{new}-system_status": "CALL_NO_SOONER_THAN",
-            f"{new}-order": "99",
-        },
-    )
-
-    assert campaign.statuses.get(name="Call again in spring").system_status == SystemStatus.CALL_NO_SOONER_THAN
-
-
-def test_a_status_that_records_have_is_not_removed():
-    campaign = CampaignFactory()
-    record = RecordFactory(campaign=campaign)
-    row = list(campaign.statuses.values_list("pk", flat=True)).index(record.status_id)
-
-    response = superuser().submit(page_of(campaign), expected=200, **{f"statuses-{row}-DELETE": "on"})
-
-    assert "it cannot be removed: To be called." in str(errors_of(response))
-    assert RecordStatus.objects.filter(pk=record.status_id).exists()
-
-
-def test_a_status_that_no_record_has_is_removed():
-    campaign = CampaignFactory()
-    RecordFactory(campaign=campaign)
-    unused = RecordStatusFactory(campaign=campaign)
-    row = list(campaign.statuses.values_list("pk", flat=True)).index(unused.pk)
-
-    superuser().submit(page_of(campaign), **{f"statuses-{row}-DELETE": "on"})
-
-    assert not RecordStatus.objects.filter(pk=unused.pk).exists()
-
-
-def test_two_fields_of_one_name_are_refused():
-    campaign = CampaignFactory(fields=["city"])
-
-    response = superuser().submit(
-        page_of(campaign),
-        expected=200,
-        **{"fields-TOTAL_FORMS": "2", "fields-1-name": "city", "fields-1-order": "20"},
-    )
-
-    assert errors_of(response)
-    assert campaign.fields.count() == 1
-
-
-def test_a_crm_campaign_shows_no_fields():
-    assert "fields-TOTAL_FORMS" not in superuser().page(page_of(CampaignFactory(crm=True)))
-
-
-def test_a_broken_constraint_is_a_sentence_and_no_500(monkeypatch):
-    campaign = CampaignFactory()
-
-    def lose_the_race(self, actor, **values):
-        raise IntegrityError("duplicate key value violates unique constraint")
-
-    monkeypatch.setattr(Campaign, "edit", lose_the_race)
-
-    response = superuser().submit(page_of(campaign), expected=200, name="Autumn offer")
-
-    assert errors_of(response) == {"": ["Something else changed at the same time; try again."]}
-
-
-# Cloning, deleting, downloading
-
-
-def test_a_clone_gets_the_name_and_id_that_are_asked_for():
-    campaign = CampaignFactory(fields=["city"])
-
-    superuser().submit(page_of(campaign, "clone"), code="COPY1", name="The copy")
-
-    copy = Campaign.objects.get(code="COPY1")
-    assert (copy.name, [field.name for field in copy.fields.all()]) == ("The copy", ["city"])
-
-
-@pytest.mark.parametrize("code", ["TAKEN", "x"])
-def test_a_clone_with_a_bad_id_is_refused_at_its_field(code):
-    campaign = CampaignFactory(code="TAKEN")
-
-    response = superuser().submit(page_of(campaign, "clone"), expected=200, code=code, name="The copy")
-
-    assert list(errors_of(response)) == ["code"]
-    assert Campaign.objects.count() == 1
-
-
-def test_a_campaign_with_records_is_not_deleted_and_can_be_made_inactive_instead():
-    campaign = CampaignFactory()
-    RecordFactory.create_batch(2, campaign=campaign)
-    client = superuser()
-
-    page = client.page(page_of(campaign, "delete"))
-    client.post(page_of(campaign, "delete"), {"post": "yes"})
-    client.post(page_of(campaign, "delete"), {"deactivate": "1"})
-
-    campaign.refresh_from_db()
-    assert "It has 2 records" in page
-    assert (campaign.records.count(), campaign.is_active) == (2, False)
-
-
-@pytest.mark.parametrize("name", ["campaign", "record", "campaigngroup", "dictionarystatus"])
-def test_nothing_is_deleted_by_ticking_it_in_a_list(name):
-    record = RecordFactory(campaign__group=CampaignGroupFactory())
-    objects = {
-        "campaign": record.campaign,
-        "record": record,
-        "campaigngroup": record.campaign.group,
-        "dictionarystatus": DictionaryStatus.objects.first(),
-    }
-
-    superuser().act(reverse(f"admin:campaigns_{name}_changelist"), "delete_selected", objects[name], post="yes")
-
-    assert type(objects[name]).objects.filter(pk=objects[name].pk).exists()
-
-
-def test_a_campaign_without_records_is_deleted_with_what_belongs_to_it():
-    campaign = CampaignFactory(fields=["city"])
-    RecordImportFactory(campaign=campaign)
-    client = superuser()
-
-    page = client.page(page_of(campaign, "delete"))
-    client.post(page_of(campaign, "delete"), {"post": "yes"})
-
-    assert "Statuses: 8" in page
-    assert not Campaign.objects.exists()
-
-
-def test_a_record_that_comes_between_the_look_and_the_deletion_stops_it(monkeypatch):
-    campaign = CampaignFactory()
-    client = superuser()
-    RecordFactory(campaign=campaign)
-    monkeypatch.setattr("campaigns.admin.campaigns.has_records", lambda campaign: False)
-
-    response = client.post(page_of(campaign, "delete"), {"post": "yes"})
-
-    assert messages_of(response) == ["The campaign has records: it can be made inactive, not deleted."]
-    assert Campaign.objects.exists()
-
-
-def test_the_verb_refuses_to_remove_a_campaign_with_records():
-    campaign = RecordFactory().campaign
-
-    with pytest.raises(Conflict):
-        campaign.remove(ACTOR)
-
-
-def test_the_records_of_a_campaign_are_downloaded_as_a_file():
-    campaign = CampaignFactory(code="SPRNG")
-    RecordFactory(campaign=campaign, phone_number="+48225550107")
-
-    response: Any = superuser().get(page_of(campaign, "download"))
-
-    assert b"+48225550107" in b"".join(response.streaming_content)
-    assert response["Content-Disposition"].startswith('attachment; filename="SPRNG-')
 
 
 # Who may

@@ -8,12 +8,11 @@ from django.utils import timezone
 
 from callcentre.errors import ErrorCode
 from campaigns.models import Campaign, CampaignGroup
+from tests.campaigns.asking import faults, shown
 from tests.campaigns.factories import (
     CampaignFactory,
-    CampaignFieldFactory,
     CampaignGroupFactory,
     RecordFactory,
-    RecordStatusFactory,
 )
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
@@ -23,15 +22,6 @@ pytestmark = pytest.mark.django_db
 
 def create(api: ApiClient, **values: Any) -> Any:
     return api.post("/api/outbounds", {"name": "New", "dialer": "preview", "crm": False, **values})
-
-
-def shown(api: ApiClient, code: str) -> Any:
-    return api.get(f"/api/outbounds/{code}").json()
-
-
-def faults(response: Any) -> set[tuple[str, int]]:
-    assert response.status_code == 400, response.content
-    return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
 
 
 # Creating
@@ -231,86 +221,6 @@ def test_the_id_of_a_campaign_never_changes(api: ApiClient) -> None:
 
     assert api.put("/api/outbounds/DEMO1", {"id": "DEMO2"}).status_code == 204
     assert Campaign.objects.get().code == "DEMO1"
-
-
-# Cloning
-
-
-def test_a_clone_copies_settings_parameters_group_fields_statuses_and_agents(api: ApiClient) -> None:
-    source = CampaignFactory(
-        code="DEMO1",
-        dialer="predictive",
-        is_active=False,
-        order=7,
-        parity=8,
-        group_id=CampaignGroupFactory().pk,
-        caller_id="101",
-        preview_timeout=30,
-    )
-    CampaignFieldFactory(campaign=source, name="zip", order=2)
-    CampaignFieldFactory(campaign=source, name="city", order=1)
-    RecordStatusFactory(campaign=source, name="Own", order=1)
-    source.agents.add(AgentFactory(login="anna"))
-    RecordFactory(campaign=source)
-
-    response = api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy"})
-
-    assert (response.status_code, response.json()) == (201, {"id": "CLONE"})
-    same = {"id": "", "outbound_id": "", "name": ""}
-    assert shown(api, "CLONE") | same == shown(api, "DEMO1") | same
-    assert shown(api, "CLONE")["fields"] == ["city", "zip"]
-    assert [agent["login"] for agent in api.get("/api/outbounds/CLONE/agents").json()] == ["anna"]
-    statuses = [
-        [{**status, "status_id": 0} for status in api.get(f"/api/outbounds/{code}/statuses").json()]
-        for code in ("DEMO1", "CLONE")
-    ]
-    assert statuses[0] == statuses[1]
-    assert not Campaign.objects.get(code="CLONE").records.exists()
-
-
-def test_a_clone_has_statuses_of_its_own(api: ApiClient) -> None:
-    CampaignFactory(code="DEMO1")
-
-    api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy"})
-
-    ids = [
-        {status["status_id"] for status in api.get(f"/api/outbounds/{code}/statuses").json()}
-        for code in ("DEMO1", "CLONE")
-    ]
-    assert ids[0].isdisjoint(ids[1])
-
-
-def test_the_parameters_given_to_a_clone_win_over_those_of_its_source(api: ApiClient) -> None:
-    CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30)
-
-    api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy", "parameters": {"preview_timeout": 60}})
-
-    assert shown(api, "CLONE")["parameters"] == {"caller_id": "101", "preview_timeout": 60}
-
-
-def test_a_clone_takes_no_dates(api: ApiClient) -> None:
-    CampaignFactory(code="DEMO1", start_date=date(2020, 1, 1), end_date=date(2020, 2, 1))
-
-    api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy"})
-
-    body = shown(api, "CLONE")
-    assert (body["start_date"], body["end_date"]) == (timezone.localdate().isoformat(), "")
-
-
-def test_the_ratios_of_a_clone_are_checked_together_with_those_of_its_source(api: ApiClient) -> None:
-    CampaignFactory(code="DEMO1", predictive_max_calls=2)
-
-    response = api.post(
-        "/api/outbounds/DEMO1/clone",
-        {"new_id": "DEMO1", "name": "", "end_date": "2000-01-01", "parameters": {"predictive_min_calls": 3}},
-    )
-
-    assert faults(response) == {
-        ("new_id", ErrorCode.CAMPAIGN_ID_TAKEN.number),
-        ("name", ErrorCode.EMPTY.number),
-        ("end_date", ErrorCode.END_BEFORE_START.number),
-        ("parameters.predictive_min_calls", ErrorCode.RATIOS_CROSSED.number),
-    }
 
 
 # Agents

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Campaign, Record, RecordImport
-from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
+from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser
 from tests.campaigns.factories import CampaignFactory, RecordFactory, RecordImportFactory
 
 LIST = reverse("admin:campaigns_recordimport_changelist")
@@ -40,10 +40,6 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 @pytest.fixture
 def campaign() -> Any:
     return CampaignFactory.create(code="SPRNG", fields=["first_name", "city"])
-
-
-def page_of(given: RecordImport, page: str) -> str:
-    return reverse(f"admin:campaigns_recordimport_{page}", args=[given.pk])
 
 
 def upload(client: Client, campaign: Campaign, content: bytes, name: str = "klienci.csv") -> Any:

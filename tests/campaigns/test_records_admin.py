@@ -1,19 +1,15 @@
-"""Records in the admin: found among millions, shown, edited by the verb, many at once; and their history."""
-
-from datetime import timedelta
+"""Records in the admin: found among millions, many changed at once; who may, and the list of changes."""
 
 import pytest
 from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.admin.records import RecordAdmin
 from campaigns.models import Record, RecordChange, SystemStatus
-from tests.backoffice import errors_of, inputs_of, messages_of, staff, superuser
-from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory, RecordStatusFactory
-from tests.conftest import ACTOR
+from tests.backoffice import errors_of, messages_of, page_of, shown, staff, superuser
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
 from tests.telephony.factories import AgentFactory
 
 LIST = reverse("admin:campaigns_record_changelist")
@@ -23,17 +19,8 @@ CHANGES = reverse("admin:campaigns_recordchange_changelist")
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def page_of(record, page="change"):
-    return reverse(f"admin:campaigns_record_{page}", args=[record.pk])
-
-
 def status_of(record, system_status):
     return record.campaign.statuses.get(system_status=system_status)
-
-
-def shown(page, *records):
-    """Which of these records the list shows."""
-    return [record for record in records if page_of(record) in page]
 
 
 # Finding
@@ -166,220 +153,6 @@ def test_a_page_that_there_is_not_leads_back_to_the_list(page):
     response = superuser().get(LIST, {"p": page})
 
     assert response.status_code in (200, 302)
-
-
-# The page
-
-
-def test_the_page_shows_the_fields_of_the_campaign_as_inputs_under_their_names():
-    campaign = CampaignFactory(fields=["first_name", "city"])
-    city = campaign.fields.get(name="city")
-    record = RecordFactory(campaign=campaign, fields={str(city.pk): "Kraków"})
-    AdditionalNumberFactory(record=record, phone_number="12 345 67 89")
-
-    page = superuser().page(page_of(record))
-
-    inputs = inputs_of(page)
-    assert inputs[f"field_{city.pk}"] == "Kraków"
-    assert inputs["further_numbers"] == "12 345 67 89"
-    assert "first_name" in page
-
-
-@pytest.mark.parametrize("count", [1, 20])
-def test_the_page_takes_the_same_queries_however_much_belongs_to_the_record(count, django_assert_num_queries):
-    campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
-    record = RecordFactory(campaign=campaign, of_agent=True)
-    RecordStatusFactory.create_batch(count, campaign=campaign)
-    AdditionalNumberFactory.create_batch(count, record=record)
-    for _ in range(count):
-        record.history.create(actor_kind="system", actor_name="system", action="edit")
-    client = superuser()
-
-    with django_assert_num_queries(8):
-        client.page(page_of(record))
-
-
-def test_an_edit_goes_through_the_verb_and_its_history_is_shown():
-    campaign = CampaignFactory(fields=["city"])
-    city = campaign.fields.get()
-    record = RecordFactory(campaign=campaign)
-    agent = AgentFactory(login="anna")
-    client = superuser()
-
-    client.submit(
-        page_of(record),
-        status=status_of(record, SystemStatus.MY_RECORD).pk,
-        agent=agent.pk,
-        next_call_at_0="2026-12-24",
-        next_call_at_1="10:30",
-        **{f"field_{city.pk}": "Łódź"},
-    )
-
-    record.refresh_from_db()
-    page = client.page(page_of(record))
-    change = record.history.get(action="edit")
-    assert (record.system_status, record.agent, record.fields) == ("MY_RECORD", agent, {str(city.pk): "Łódź"})
-    assert timezone.localtime(record.next_call_at).isoformat() == "2026-12-24T10:30:00+01:00"
-    assert (change.actor_kind, change.from_system_status, change.to_system_status) == ("user", "TO_CALL", "MY_RECORD")
-    assert all(text in page for text in ("Łódź", "city", "anna", "To be called", "Own record"))
-
-
-def test_saving_without_a_change_leaves_no_trace():
-    record = RecordFactory(of_agent=True, last_note="a note\n  with two lines", identifier="A-1")
-    AdditionalNumberFactory(record=record)
-
-    superuser().submit(page_of(record))
-
-    assert not record.history.exists()
-
-
-def test_saving_writes_only_what_was_changed_on_the_page():
-    record = RecordFactory(identifier="before")
-    client = superuser()
-    data = inputs_of(client.page(page_of(record)))
-    Record.objects.filter(pk=record.pk).update(last_note="by an agent, meanwhile")
-
-    client.post(page_of(record), {**data, "identifier": "after"})
-
-    record.refresh_from_db()
-    assert (record.identifier, record.last_note) == ("after", "by an agent, meanwhile")
-
-
-@pytest.mark.parametrize(
-    ("system_status", "changes", "field"),
-    [
-        ("MY_RECORD", {"next_call_at_0": "2026-12-24", "next_call_at_1": "10:30"}, "agent"),
-        ("CALL_NO_SOONER_THAN", {}, "next_call_at"),
-        ("TO_CALL", {"further_numbers": "call me"}, "further_numbers"),
-        ("TO_CALL", {"identifier": "TAKEN"}, "identifier"),
-        ("TO_CALL", {"order": "x"}, "order"),
-        ("TO_CALL", {"order": "99999999999"}, "order"),
-        ("TO_CALL", {"next_call_at_0": "24 December"}, "next_call_at"),
-    ],
-)
-def test_what_breaks_a_rule_is_refused_at_its_field(system_status, changes, field):
-    record = RecordFactory()
-    RecordFactory(campaign=record.campaign, identifier="TAKEN")
-    status = status_of(record, system_status).pk
-
-    response = superuser().submit(page_of(record), expected=200, status=status, **changes)
-
-    assert list(errors_of(response)) == [field]
-    assert not record.history.exists()
-
-
-def test_a_sentence_about_a_rule_speaks_of_the_page_and_not_of_the_wire():
-    record = RecordFactory()
-
-    response = superuser().submit(page_of(record), expected=200, status=status_of(record, "CALL_NO_SOONER_THAN").pk)
-
-    assert errors_of(response) == {"next_call_at": ["A record with this status needs a time for the next call."]}
-
-
-def test_a_status_of_another_campaign_is_refused():
-    record, other = RecordFactory.create_batch(2)
-
-    response = superuser().submit(page_of(record), expected=200, status=other.status_id)
-
-    assert list(errors_of(response)) == ["status"]
-
-
-def test_a_duplicate_can_be_edited_here():
-    record = RecordFactory(phone_number="+48225550107")
-    duplicate = RecordFactory(campaign=record.campaign, phone_number="+48225550107", duplicate=True)
-
-    superuser().submit(page_of(duplicate), last_note="the second one")
-
-    assert list(Record.objects.order_by("id").values_list("last_note", flat=True)) == ["", "the second one"]
-
-
-def test_a_record_in_a_live_call_is_shown_with_a_notice_and_not_edited():
-    campaign = CampaignFactory(fields=["favourite city"])
-    record = RecordFactory(campaign=campaign, in_live_call=True, fields={str(campaign.fields.get().pk): "Kraków"})
-    client = superuser()
-
-    page = client.page(page_of(record))
-    statuses = [client.post(page_of(record, name), {"post": "yes"}).status_code for name in ("change", "delete")]
-
-    assert all(text in page.lower() for text in ("in a live call", "favourite city", "kraków", "additional numbers"))
-    assert 'name="identifier"' not in page
-    assert statuses == [403, 403]
-    assert Record.objects.filter(pk=record.pk).exists()
-
-
-def test_a_call_that_begins_while_the_page_is_open_is_a_sentence_and_no_500(monkeypatch):
-    record = RecordFactory()
-    client = superuser()
-    data = inputs_of(client.page(page_of(record)))
-    Record.objects.filter(pk=record.pk).update(leased_until=timezone.now() + timedelta(minutes=1), leased_by="1.1")
-    monkeypatch.setattr(Record, "is_leased", False)
-
-    response = client.post(page_of(record), {**data, "identifier": "after"})
-
-    assert "live call" in str(errors_of(response))
-
-
-def test_a_record_that_is_gone_leads_back_to_the_front_page():
-    record = RecordFactory()
-    record.remove(ACTOR)
-
-    assert superuser().get(page_of(record)).status_code == 302
-
-
-# Adding, deleting
-
-
-def test_adding_asks_for_the_campaign_first():
-    campaign = CampaignFactory()
-    client = superuser()
-
-    response = client.submit(ADD, campaign=campaign.pk)
-
-    assert response.url == f"{ADD}?campaign={campaign.pk}"
-
-
-def test_a_record_is_added_to_the_campaign_with_all_that_was_filled_in():
-    campaign = CampaignFactory(fields=["city"])
-    key = f"field_{campaign.fields.get().pk}"
-
-    superuser().submit(
-        f"{ADD}?campaign={campaign.pk}", phone_number="22 555 01 07", further_numbers="101\n102", **{key: "Łódź"}
-    )
-
-    record = Record.objects.get()
-    assert (record.campaign, record.number, record.system_status) == (campaign, "+48225550107", "TO_CALL")
-    assert list(record.fields.values()) == ["Łódź"]
-    assert sorted(number.number for number in record.additional_numbers.all()) == ["101", "102"]
-    assert record.history.get().actor_kind == "user"
-
-
-def test_after_a_list_of_one_campaign_a_new_record_is_for_it():
-    campaign = CampaignFactory(fields=["favourite colour"])
-
-    page = superuser().page(ADD, _changelist_filters=f"campaign__id__exact={campaign.pk}")
-
-    assert "favourite colour" in page
-
-
-@pytest.mark.parametrize("number", ["+48 22 555 01 07", "CALL ME", "", "1" * 40])
-def test_a_number_that_cannot_be_added_is_refused_at_its_field(number):
-    record = RecordFactory(phone_number="+48225550107")
-
-    response = superuser().submit(f"{ADD}?campaign={record.campaign_id}", expected=200, phone_number=number)
-
-    assert list(errors_of(response)) == ["phone_number"]
-    assert Record.objects.count() == 1
-
-
-def test_deleting_a_record_makes_the_next_one_of_its_number_the_first():
-    record = RecordFactory(phone_number="+48225550107")
-    heir = RecordFactory(campaign=record.campaign, phone_number="+48225550107", duplicate=True)
-
-    superuser().post(page_of(record, "delete"), {"post": "yes"})
-
-    heir.refresh_from_db()
-    assert list(Record.objects.all()) == [heir]
-    assert heir.is_primary
 
 
 # Many at once

@@ -2,17 +2,13 @@ import pytest
 from django.urls import reverse
 
 from telephony.models import Agent, AgentGroup
-from tests.backoffice import errors_of, messages_of, staff, superuser
+from tests.backoffice import errors_of, messages_of, page_of, staff, superuser
 from tests.telephony.factories import AgentFactory, AgentGroupFactory
 
 LIST = reverse("admin:telephony_agent_changelist")
 ADD = reverse("admin:telephony_agent_add")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(agent):
-    return reverse("admin:telephony_agent_change", args=[agent.pk])
 
 
 def test_the_list_of_agents_says_who_they_are_and_where_they_are_reached():

@@ -1,18 +1,13 @@
 """Back-office users who are agents: the link is made on the agent's page."""
 
 import pytest
-from django.urls import reverse
 
 from telephony.models import Agent
-from tests.backoffice import errors_of, inputs_of, superuser
+from tests.backoffice import errors_of, inputs_of, page_of, superuser
 from tests.callcentre.factories import UserFactory
 from tests.telephony.factories import AgentFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(agent):
-    return reverse("admin:telephony_agent_change", args=[agent.pk])
 
 
 def test_the_agent_of_a_user_is_found():

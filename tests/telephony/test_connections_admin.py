@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from telephony.admin import connection_search
 from telephony.models import Connection
-from tests.backoffice import staff, superuser
+from tests.backoffice import page_of, staff, superuser
 from tests.telephony.factories import (
     AgentFactory,
     CallCommandFactory,
@@ -24,10 +24,6 @@ LIST = reverse("admin:telephony_connection_changelist")
 START = datetime(2026, 7, 1, 8, 0, 5, tzinfo=UTC)  # 10:00:05 in Warsaw
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(call: Connection) -> str:
-    return reverse("admin:telephony_connection_change", args=[call.pk])
 
 
 def found(**query: Any) -> list[str]:

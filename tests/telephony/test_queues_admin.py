@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from telephony.models import Agent, EvaluationCriterion, Pause, Queue, Topic, TopicField, TopicGroup
-from tests.backoffice import errors_of, messages_of, staff, superuser
+from tests.backoffice import errors_of, messages_of, page_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OpeningHoursFactory, QueueFactory
 
@@ -13,10 +13,6 @@ LIST = reverse("admin:telephony_queue_changelist")
 ADD = reverse("admin:telephony_queue_add")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(queue: Queue) -> str:
-    return reverse("admin:telephony_queue_change", args=[queue.pk])
 
 
 def test_the_list_says_how_many_wait_and_who_is_there() -> None:

@@ -9,7 +9,7 @@ from django.core.files.storage import default_storage
 from django.urls import reverse
 
 from telephony.models import Recording, Transcription
-from tests.backoffice import messages_of, staff, superuser
+from tests.backoffice import messages_of, page_of, staff, superuser
 from tests.telephony.factories import (
     AgentFactory,
     ConnectionFactory,
@@ -37,10 +37,6 @@ def recorded(**values: Any) -> Recording:
     recording.file.name = default_storage.save(recording.path, ContentFile(SOUND))
     recording.save(update_fields=["file"])
     return recording
-
-
-def page_of(transcription: Transcription) -> str:
-    return reverse("admin:telephony_transcription_change", args=[transcription.pk])
 
 
 def audio_of(recording: Recording) -> str:

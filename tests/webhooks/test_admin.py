@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.backoffice import errors_of, staff, superuser
+from tests.backoffice import errors_of, page_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.webhooks.factories import (
     AttemptFactory,
@@ -35,10 +35,6 @@ def _quiet(settings):
     """No messages leave, and receivers may be here."""
     settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
     cache.clear()
-
-
-def page_of(obj, page="change"):
-    return reverse(f"admin:webhooks_{obj._meta.model_name}_{page}", args=[obj.pk])
 
 
 def of(webhook, name):

@@ -1,22 +1,18 @@
-"""Registrations and the feed of events over the API."""
+"""Registrations over the API."""
 
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
 from django.utils import timezone
 
 from callcentre.errors import ErrorCode
 from tests.conftest import ACTOR, ApiClient
-from tests.serving import WebServer
-from tests.webhooks.factories import DeliveryFactory, EventFactory, WebhookFactory
+from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from tests.webhooks.sending import Resolve
-from webhooks import outbox
 from webhooks.event_types import EventType
-from webhooks.models import Event, Webhook
+from webhooks.models import Webhook
 from webhooks.signing import is_secret
 
 pytestmark = [pytest.mark.django_db]
@@ -269,147 +265,6 @@ def test_the_actions_are_those_that_can_be_asked_for_each_with_an_example(api: A
         example = one["example"]
         assert example["action"] == one["action"]
         assert {"action", "date", "event_id", "sequence"} < example.keys()
-
-
-# The feed
-
-
-def ids(response: Any) -> list[int]:
-    assert response.status_code == 200, response.content
-    return [event["id"] for event in response.json()["result"]]
-
-
-def test_the_feed_is_oldest_first_and_goes_on_after_an_id(api: ApiClient) -> None:
-    events = EventFactory.create_batch(5)
-
-    assert ids(api.get("/api/events")) == [event.pk for event in events]
-    assert ids(api.get("/api/events", {"after": events[2].pk})) == [events[3].pk, events[4].pk]
-    assert ids(api.get("/api/events", {"after": events[4].pk})) == []
-
-
-def test_an_event_of_the_feed_says_what_a_receiver_is_told(api: ApiClient) -> None:
-    event = EventFactory(payload={"ticket_id": "5012", "customer_id": None})
-
-    (answered,) = api.get("/api/events").json()["result"]
-
-    assert answered == {
-        "id": event.pk,
-        "event_id": str(event.event_id),
-        "action": "TICKET_CREATED",
-        "date": event.message["date"],
-        "payload": event.message,
-    }
-    assert answered["payload"]["customer_id"] is None
-
-
-def test_the_feed_is_narrowed_to_actions(api: ApiClient) -> None:
-    EventFactory(action="AGENT_FREE")
-    paused, created = EventFactory(action="AGENT_PAUSED"), EventFactory(action="TICKET_CREATED")
-
-    response = api.get("/api/events?actions[]=AGENT_PAUSED&actions[]=TICKET_CREATED")
-
-    assert ids(response) == [paused.pk, created.pk]
-    assert response.json()["count"] == 2
-
-
-def test_pages_hold_limit_events_and_count_those_after_the_id(api: ApiClient) -> None:
-    events = EventFactory.create_batch(7)
-
-    first = api.get("/api/events", {"limit": 3})
-    second = api.get("/api/events", {"limit": 3, "after": events[2].pk})
-    third = api.get("/api/events", {"limit": 3, "after": events[5].pk})
-
-    assert [ids(page) for page in (first, second, third)] == [
-        [event.pk for event in events[:3]],
-        [event.pk for event in events[3:6]],
-        [events[6].pk],
-    ]
-    assert [page.json()["count"] for page in (first, second, third)] == [7, 4, 1]
-
-
-def test_of_very_many_events_not_all_are_counted(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.api.views.MOST_COUNTED", 5)
-    EventFactory.create_batch(8)
-
-    counts = [
-        api.get("/api/events", {"limit": 2, "offset": offset}).json()["count"] for offset in (0, 2, 4, 5, 6, 8, 50)
-    ]
-
-    assert counts == [5, 5, 6, 7, 8, 5, 5]
-
-
-@pytest.mark.parametrize(("offset", "shown"), [(0, 3), (3, 3), (6, 1), (7, 0), (50, 0)])
-def test_an_offset_pages_as_everywhere_else(offset: int, shown: int, api: ApiClient) -> None:
-    events = EventFactory.create_batch(7)
-
-    response = api.get("/api/events", {"limit": 3, "offset": offset})
-
-    assert ids(response) == [event.pk for event in events[offset : offset + 3]]
-    assert (len(ids(response)), response.json()["count"]) == (shown, 7)
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("after=x", "after"),
-        ("after=1.5", "after"),
-        ("limit=0", "limit"),
-        ("limit=-1", "limit"),
-        ("offset=-1", "offset"),
-        ("actions[]=NO", "actions"),
-        ("actions[]=TEST", "actions"),
-    ],
-)
-def test_a_parameter_that_cannot_be_read_is_named(query: str, field: str, api: ApiClient) -> None:
-    assert [name for name, _ in faults(api.get(f"/api/events?{query}"))] == [field]
-
-
-@pytest.mark.parametrize("after", ["0", "-5", "9" * 18])
-def test_an_id_beyond_all_events_is_no_fault(after: str, api: ApiClient) -> None:
-    EventFactory()
-
-    assert len(ids(api.get("/api/events", {"after": after}))) == (1 if after in ("0", "-5") else 0)
-
-
-def test_test_events_are_not_in_the_feed(api: ApiClient, woken: list[Any]) -> None:
-    WebhookFactory().send_test(ACTOR)
-
-    assert ids(api.get("/api/events")) == []
-
-
-def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
-    credential: str, servers: list[WebServer]
-) -> None:
-    """One transaction holds a lower id back while a higher one commits: nobody's `after` may pass it."""
-    recorded, go_on = threading.Event(), threading.Event()
-
-    def hold_back() -> None:
-        try:
-            with transaction.atomic():
-                outbox.record(EventType.AGENT_FREE, "agent:1", {"agent_login": "held back"})
-                recorded.set()
-                go_on.wait(60)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=hold_back)
-    thread.start()
-    assert recorded.wait(60)
-    with transaction.atomic():
-        outbox.record(EventType.AGENT_FREE, "agent:2", {"agent_login": "later"})
-
-    def read(after: int = 0) -> list[dict[str, Any]]:
-        return list(servers[0].request("GET", f"/api/events?after={after}", auth=credential).json()["result"])
-
-    try:
-        early = read()
-    finally:
-        go_on.set()
-        thread.join(60)
-
-    assert early == []
-    assert [event["payload"]["agent_login"] for event in read()] == ["held back", "later"]
-    assert Event.objects.count() == 2
 
 
 def test_only_the_right_to_webhooks_opens_them(api_client: Callable[..., ApiClient]) -> None:

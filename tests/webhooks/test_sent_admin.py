@@ -8,7 +8,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.backoffice import superuser
+from tests.backoffice import page_of, shown, superuser
 from tests.conftest import ACTOR
 from tests.webhooks.factories import (
     AttemptFactory,
@@ -40,15 +40,7 @@ LISTS = [
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def page_of(obj, page="change"):
-    return reverse(f"admin:webhooks_{obj._meta.model_name}_{page}", args=[obj.pk])
-
-
 # What happened
-
-
-def shown(page, *rows):
-    return [row for row in rows if page_of(row) in page]
 
 
 def test_events_are_found_by_id_sequence_and_subject():
