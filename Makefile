@@ -4,6 +4,9 @@ PYTHON = .venv/bin/python
 LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
 STORES = $(LAUNCH) -m callcentre.embedded exec
 
+# A service, and a run of the tests, are dozens of processes: none of them compiles again what the first one has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test check bench messages lock unusable
 
 run: .venv/installed

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from tests.processes import wait_until
+
 
 def processes_of(folder: Path) -> dict[int, str]:
     """Processes started for a folder: its name is in their arguments or environment, or they
@@ -19,3 +21,8 @@ def processes_of(folder: Path) -> dict[int, str]:
         if name in command or name in environment or works_in.startswith(name):
             found[int(process.name)] = command.replace(b"\0", b" ").decode(errors="replace")
     return found
+
+
+def assert_all_gone(folder: Path) -> None:
+    """No process of this folder is left, or soon none."""
+    assert wait_until(lambda: not processes_of(folder)), processes_of(folder)

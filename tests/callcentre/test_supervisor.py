@@ -14,7 +14,7 @@ import pytest
 
 from callcentre.servers import StoreError
 from callcentre.supervisor import chosen_port, kept_secrets, programs
-from tests.callcentre.launching import processes_of
+from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import free_port
 
@@ -80,7 +80,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     yield launch
     launch.process.kill()
     launch.process.wait()
-    assert wait_until(lambda: not processes_of(tmp_path)), processes_of(tmp_path)
+    assert_all_gone(tmp_path)
 
 
 def test_lines_carry_the_name_of_their_process_and_a_crash_is_made_good(launch: Launch) -> None:
@@ -124,7 +124,7 @@ def test_a_killed_supervisor_leaves_neither_children_nor_theirs(launch: Launch) 
     process.kill()
     process.wait()
 
-    assert wait_until(lambda: not processes_of(launch.folder)), processes_of(launch.folder)
+    assert_all_gone(launch.folder)
 
 
 def test_a_taken_port_is_a_sentence_before_anything_starts(launch: Launch) -> None:
