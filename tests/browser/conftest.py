@@ -42,19 +42,26 @@ class Visit:
         return self.page
 
 
-@pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
+@pytest.fixture(scope="module")
+def chromium(django_db_setup: None) -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("there is no Chromium on this machine")
-    # Playwright's loop runs in the thread of the test, which asks the database all the same.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
     expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright's loop runs in the thread of the tests, which ask the database all the same.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
         yield browser
         browser.close()
-        # Django keeps a connection apart for code inside a loop: it would outlive the test, and hold the database up.
+        # Django keeps a connection apart for code inside a loop: it would outlive the module, and hold the database up.
         connection.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
 
 
 @pytest.fixture
