@@ -231,8 +231,9 @@ def test_each_filter_is_answered_from_an_index_in_its_order(api: ApiClient) -> N
         {"dst_number": "+48225550107"},
     ]
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
+        # Where an index has the order, it is taken, whatever the statistics of this moment say.
+        for way in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
+            cursor.execute(f"SET LOCAL enable_{way} = off")
     for narrowed in filters:
         plan = Connection.objects.filter(**narrowed).values("pk")[:100].explain()
         assert "Sort" not in plan, (narrowed, plan)

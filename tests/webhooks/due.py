@@ -40,7 +40,8 @@ def due(webhook: Webhook, count: int = 1, **values: Any) -> list[Delivery]:
 
 def make_due(webhook: Webhook) -> None:
     """As if the time of the next attempt had come, and a pause were over."""
-    webhook.deliveries.waiting().update(next_attempt_at=timezone.now() - timedelta(seconds=1))
+    # The database's now() stands still in a test's transaction.
+    webhook.deliveries.waiting().update(next_attempt_at=timezone.now() - timedelta(minutes=1))
     Webhook.objects.filter(pk=webhook.pk).update(open_until=None)
 
 

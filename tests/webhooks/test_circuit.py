@@ -124,7 +124,7 @@ def test_pauses_grow_up_to_five_minutes() -> None:
 
 def test_after_a_pause_one_delivery_tries_and_the_others_follow_its_success() -> None:
     with receiver(answers(200)) as running:
-        webhook = registered(running, failures_in_a_row=7, open_until=timezone.now() - timedelta(seconds=1))
+        webhook = registered(running, failures_in_a_row=7, open_until=timezone.now() - timedelta(minutes=1))
         due(webhook, 10)
         claimed = delivering._claim(webhook)
         assert len(claimed) == 1

@@ -26,7 +26,7 @@ def swept(woken: list[Any]) -> list[tuple[str, int]]:
 
 
 def overdue() -> Any:
-    return timezone.now() - timedelta(seconds=1)
+    return timezone.now() - timedelta(minutes=1)
 
 
 # The sweep
