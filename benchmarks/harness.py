@@ -26,6 +26,9 @@ from callcentre.servers import Ports
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = 20
+# Requests until each of the web server's 32 threads, with a connection of its own, has prepared its statements and has
+# seen them often enough (five times) to keep their plans.
+WARM_UP = 300
 
 
 @dataclass

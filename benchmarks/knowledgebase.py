@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from benchmarks.harness import Service, Table, manage, medians, service
+from benchmarks.harness import WARM_UP, Service, Table, manage, medians, service
 
 FILL = "from knowledgebase.bulk import fill; print(fill('Benchmark', {articles}).pk)"
 COLUMNS = "a.id, a.title, a.category_id, k.name, a.text"
@@ -58,7 +58,11 @@ def measure(running: Service, articles: int, turns: int = 200) -> None:
             connection.execute(statement, [catalog, query, query][: statement.count("%s")], prepare=True).fetchall()
 
         ranked, pinged, ours = medians(
-            turns, bound, lambda: client.send("GET", "/api/ping", expect=204), lambda: search(current[0])
+            turns,
+            bound,
+            lambda: client.send("GET", "/api/ping", expect=204),
+            lambda: search(current[0]),
+            warm_up=WARM_UP,
         )
         table.add(what, ranked + pinged, ours, goal)
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import orjson
 
-from benchmarks.harness import Service, Table, manage, medians, service
+from benchmarks.harness import WARM_UP, Service, Table, manage, medians, service
 
 TICKETS = 1_000_000
 # The page's keys are found in an index first: so an offset costs no row that is not wanted.
@@ -77,7 +77,7 @@ def measure(running: Service, turns: int) -> None:
         def ours(query: str = query) -> None:
             client.send("GET", f"/api/tickets?include_custom_fields=true&{query}", expect=200)
 
-        queried, pinged, answered = medians(turns, bound, ping, ours, warm_up=20)
+        queried, pinged, answered = medians(turns, bound, ping, ours, warm_up=WARM_UP)
         what = f"GET /tickets, {name}; bound: the page in two row fetches, the count, orjson, a ping"
         table.add(what, queried + pinged, answered, 2)
 
@@ -103,7 +103,7 @@ def measure(running: Service, turns: int) -> None:
         body = {"comment": "<p>A word.</p>", "user_login": login}
         client.send("POST", f"/api/tickets/{next(ids)}/comment", body, expect=204)
 
-    written, pinged, answered = medians(turns * 3, insert_and_update, ping, comment)
+    written, pinged, answered = medians(turns * 2, insert_and_update, ping, comment, warm_up=WARM_UP)
     what = "POST /tickets/:id/comment; bound: INSERT, UPDATE, commit, a ping"
     table.add(what, written + pinged, answered, 2.5)
     connection.close()
@@ -121,7 +121,7 @@ def measure_many(count: int = TICKETS) -> None:
             for name in ("ticket", "message"):
                 connection.execute(f"VACUUM ANALYZE tickets_{name}")
             connection.execute("CHECKPOINT")
-        measure(running, turns=100)
+        measure(running, turns=200)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,14 @@ class Customer:
 # Numbers in their normal form -> the customer of each that has one; of several the oldest. So many numbers, one query.
 CustomerLookup = Callable[[Collection[str]], Mapping[str, Customer]]
 
+# SQL of the same: the id of one number's customer, or NULL. `{}` stands for a column with the number.
+CustomerQuery = str
+
 # A customer's id -> the customer, and the address of the customer's page in the back office.
 CustomerPage = Callable[[int], tuple[Customer, str] | None]
 
 _lookups: list[CustomerLookup] = []
+_queries: list[CustomerQuery] = []
 _pages: list[CustomerPage] = []
 
 
@@ -30,6 +34,16 @@ def register_customer_lookup(lookup: CustomerLookup) -> None:
 def customers_of(numbers: Collection[str]) -> Mapping[str, Customer]:
     """Number -> customer; empty where nobody has registered."""
     return _lookups[0](numbers) if _lookups and numbers else {}
+
+
+def register_customer_query(query: CustomerQuery) -> None:
+    """Called likewise."""
+    _queries[:] = [query]
+
+
+def customer_of(column: str) -> str:
+    """SQL: the id of the customer whose number is in this column, for a statement that writes it down."""
+    return f"({_queries[0].format(column)})" if _queries else "NULL::bigint"
 
 
 def register_customer_page(page: CustomerPage) -> None:

@@ -7,8 +7,9 @@ class TicketsConfig(AppConfig):
     verbose_name = _("Tickets")
 
     def ready(self) -> None:
-        from telephony.customers import register_customer_lookup, register_customer_page  # noqa: PLC0415
+        from telephony import customers  # noqa: PLC0415
         from tickets import lookup  # noqa: PLC0415  (models are not there before)
 
-        register_customer_lookup(lookup.customers_of)
-        register_customer_page(lookup.page_of_customer)
+        customers.register_customer_lookup(lookup.customers_of)
+        customers.register_customer_query(lookup.CUSTOMER_OF)
+        customers.register_customer_page(lookup.page_of_customer)

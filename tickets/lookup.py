@@ -7,6 +7,8 @@ from django.urls import reverse
 from telephony.customers import Customer as KnownCustomer
 from tickets.models import Customer, CustomerNumber
 
+CUSTOMER_OF = "SELECT customer_id FROM tickets_customernumber WHERE number = {} ORDER BY customer_id LIMIT 1"
+
 
 def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
     """Number in its normal form -> the oldest customer who has it. One query; who was merged has no numbers."""

@@ -50,9 +50,9 @@ def feedback_data(article: Article) -> dict[str, int]:
 
 def hit_data(hit: Hit) -> dict[str, str]:
     return {
-        "id": str(hit.id),
+        "id": hit.id,
         "title": hit.title,
-        "category_id": str(hit.category_id),
+        "category_id": hit.category_id,
         "category_name": hit.category_name,
         "highlight": hit.highlight,
     }

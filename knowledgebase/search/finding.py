@@ -18,15 +18,16 @@ _READ = 8000
 # All that a search of rare words needs, at once: what the catalog knows of the words, and where none of them is common,
 # the hits. See migrations/0005.
 SEARCH = """
-SELECT kind, place, term, articles, levels, counts, id, title, category_id, category_name, beginning
+SELECT kind, place, term, articles, levels, counts, id::text, title, category_id::text, category_name, beginning
 FROM knowledgebase_search(%(catalog)s, %(words)s::text[], %(places)s::integer[], %(lows)s::text[], %(highs)s::text[],
                           %(first)s, %(last)s, %(common)s, %(hits)s, %(read)s)
 """
 HITS = """
-SELECT id, title, category_id, category_name, beginning
+SELECT id::text, title, category_id::text, category_name, beginning
 FROM knowledgebase_hits(%(catalog)s, knowledgebase_queries(%(language)s, %(first)s, %(last)s),
                         %(candidates)s::tsquery, %(hits)s, %(read)s)
 """
+LATE = "SELECT id::text, text FROM knowledgebase_article WHERE id = ANY(%(late)s::uuid[])"
 FORMS = """
 SELECT word FROM unnest(%(words)s::text[]) AS given(word)
 WHERE tsvector_to_array(to_tsvector('knowledgebase_{language}', word)) && %(stems)s::text[]
@@ -35,9 +36,11 @@ WHERE tsvector_to_array(to_tsvector('knowledgebase_{language}', word)) && %(stem
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    id: UUID
+    """Of an article; ids as text, which is how they are answered."""
+
+    id: str
     title: str
-    category_id: UUID
+    category_id: str
     category_name: str
     highlight: str
 
@@ -137,7 +140,7 @@ def _shown(query: Query, known: _Known, rows: list[Any]) -> list[Hit]:
     highlighter = Highlighter(query.wanted, _forms(known, [text for row in rows for text in (row[1], row[4])]))
     texts = {pk: text for pk, _title, _category, _name, text in rows}
     if late := [pk for pk, text in texts.items() if len(text) == _READ and not highlighter.matches(text)]:
-        texts |= dict(_rows("SELECT id, text FROM knowledgebase_article WHERE id = ANY(%(late)s)", {"late": late}))
+        texts |= dict(_rows(LATE, {"late": late}))
     return [Hit(pk, title, category, name, highlighter.mark(title, texts[pk])) for pk, title, category, name, _ in rows]
 
 

@@ -149,8 +149,9 @@ def _letter(char: str) -> str:
 def _begun(words: Sequence[str], rest: str, letter: Callable[[str], str]) -> re.Pattern[str]:
     """The beginning of a word, or words in their order, each letter as `letter` reads it; and what follows.
 
-    It begins with a set of letters and no condition, so that a text is looked through in microseconds: what is before
-    the first letter is looked at after it.
+    It begins with the letters and no condition, so that a text is looked through in microseconds: what is before the
+    first word is looked at after it.
     """
-    begun, *others = ("".join(map(letter, word)) for word in (words[0][1:], *words[1:]))
-    return re.compile(r"[\W_]+".join([rf"{letter(words[0][0])}(?<![^\W_].){begun}", *others]) + rest, re.DOTALL)
+    first, *others = ("".join(map(letter, word)) for word in words)
+    before = rf"(?<![^\W_].{{{len(words[0])}}})"
+    return re.compile(r"[\W_]+".join([first + before, *others]) + rest, re.DOTALL)

@@ -1,17 +1,20 @@
 """The legs of a connection and its end: what outbound and inbound calls share. All under the lock of the connection."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
+from typing import Any
 
 import structlog
 from django.db import connection as database
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 from prometheus_client import Counter
 
 from telephony import channels, events
 from telephony.calls import offers, orders
-from telephony.models import Agent, Connection, Leg, change_log
+from telephony.models import Agent, Connection, Leg, Queue, change_log
 
 NORMAL = 16
 
@@ -21,6 +24,24 @@ _LOCK_BY_CHANNEL = """
 SELECT id FROM telephony_connection WHERE id = (SELECT connection_id FROM telephony_leg WHERE channel_id = %s)
 FOR NO KEY UPDATE
 """
+
+# A leg and its agent; its connection with agent and queue. In SQL: to compile it for each event would take longer than
+# to ask it.
+_PARTS: list[tuple[str, type[Model]]] = [
+    ("leg", Leg),
+    ("leg_agent", Agent),
+    ("connection", Connection),
+    ("agent", Agent),
+    ("queue", Queue),
+]
+_COLUMNS = [f'{alias}."{field.column}"' for alias, model in _PARTS for field in model._meta.concrete_fields]
+_EVERYTHING = f"""
+SELECT {", ".join(_COLUMNS)} FROM telephony_leg leg LEFT JOIN telephony_agent leg_agent ON leg_agent.id = leg.agent_id
+JOIN telephony_connection connection ON connection.id = leg.connection_id
+LEFT JOIN telephony_agent agent ON agent.id = connection.agent_id
+LEFT JOIN telephony_queue queue ON queue.id = connection.queue_id
+WHERE leg.connection_id = %s ORDER BY leg.id
+"""  # noqa: S608
 
 
 def lock(pk: int) -> Connection | None:
@@ -39,14 +60,25 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
         cursor.execute(_LOCK_BY_CHANNEL, [channel_id])
         if (row := cursor.fetchone()) is None:
             return None
-    everything = Leg.objects.select_related("agent", "connection__agent", "connection__queue").order_by("id")
-    legs = list(everything.filter(connection_id=row[0]))
-    connection = legs[0].connection
-    connection.all_legs = legs
-    for leg in legs:
-        leg.connection = connection
+        cursor.execute(_EVERYTHING, row)
+        rows = [_parts(found) for found in cursor.fetchall()]
+    _leg, _agent, connection, connection.agent, connection.queue = rows[0]
+    connection.all_legs = []
+    for leg, agent, *_rest in rows:
+        leg.agent, leg.connection = agent, connection
+        connection.all_legs.append(leg)
     name_in_logs(connection)
-    return connection, next(leg for leg in legs if leg.channel_id == channel_id)
+    return connection, next(leg for leg in connection.all_legs if leg.channel_id == channel_id)
+
+
+def _parts(row: Sequence[Any]) -> list[Any]:
+    """Of a row of everything: the objects, None for one that there is not."""
+    columns, parts = iter(row), []
+    for _alias, model in _PARTS:
+        names = [field.attname for field in model._meta.concrete_fields]
+        values = [*islice(columns, len(names))]
+        parts.append(model.from_db(database.alias, names, values) if values[0] else None)
+    return parts
 
 
 def _as_it_is_now(connection: Connection) -> Connection:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from telephony import events
 from telephony.calls import legs, orders
 from telephony.channels import channel_id
-from telephony.customers import customers_of
+from telephony.customers import customer_of
 from telephony.leading import IS_HEARD, is_heard
 from telephony.models import Agent, Connection, Leg
 
@@ -30,9 +30,10 @@ MOST_AT_ONCE = 50
 OUT_OF_ORDER, NO_CIRCUIT, TEMPORARY_FAILURE = 38, 34, 41
 
 _CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
+# Whose number it is, unless whoever asked for the call has named him.
 _CLAIM = f"""
 WITH claimed AS (
-  UPDATE telephony_connection SET state = 'originating'
+  UPDATE telephony_connection SET state = 'originating', customer_id = COALESCE(customer_id, {{customer}})
   WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_HEARD}
   RETURNING id, {", ".join(_CLAIMED)}
 ), leg AS (
@@ -58,7 +59,6 @@ def place(pk: int) -> None:
     now = timezone.now()
     with transaction.atomic():
         if _is_allowed() and (connection := _claimed(pk, now)):
-            _find_customer(connection)
             events.connection_started(connection)
             if connection.agent:
                 connection.agent.ring(connection, now)
@@ -71,7 +71,9 @@ def place(pk: int) -> None:
 def _claimed(pk: int, now: datetime) -> Connection | None:
     """The call, with its agent, which nobody else places from now on."""
     with database.cursor() as cursor:
-        cursor.execute(_CLAIM, {"id": pk, "now": now, "channel": channel_id(pk, 1)})
+        cursor.execute(
+            _CLAIM.format(customer=customer_of("dst_number")), {"id": pk, "now": now, "channel": channel_id(pk, 1)}
+        )
         if (row := cursor.fetchone()) is None:
             return None
     *values, login = row
@@ -79,15 +81,6 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
     connection.agent = Agent(pk=connection.agent_id, login=login)
     legs.name_in_logs(connection)
     return connection
-
-
-def _find_customer(connection: Connection) -> None:
-    """Unless whoever asked for the call has named him."""
-    if connection.customer_id is None and (
-        customer := customers_of([connection.dst_number]).get(connection.dst_number)
-    ):
-        Connection.objects.filter(pk=connection.pk).update(customer_id=customer.id)
-        connection.customer_id = customer.id
 
 
 def _give_up_late(pk: int, now: datetime) -> None:

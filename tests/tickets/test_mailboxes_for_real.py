@@ -1,11 +1,15 @@
-"""Reading a mailbox of an IMAP server that others wrote (pymap), with TLS off, in a process of its own."""
+"""Reading a mailbox of IMAP servers that others wrote (pymap; Dovecot, where it is installed), with TLS off."""
 
 import imaplib
+import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from imap_tools.mailbox import MailBoxUnencrypted
@@ -20,21 +24,67 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 USER, PASSWORD, FOLDER = "demouser", "demopass", "Zgłoszenia"
 
 
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+# Dovecot without its system service: everything it has is in one folder, for one user without an account.
+DOVECOT = """
+base_dir = {folder}/run
+log_path = {folder}/log
+protocols = imap
+listen = 127.0.0.1
+ssl = no
+disable_plaintext_auth = no
+auth_failure_delay = 0
+mail_location = maildir:{folder}/mail
+passdb {{
+  driver = static
+  args = password={password}
+}}
+userdb {{
+  driver = static
+  args = uid=nobody gid=nogroup home={folder}/mail
+}}
+service imap-login {{
+  inet_listener imap {{
+    port = {port}
+  }}
+  inet_listener imaps {{
+    port = 0
+  }}
+}}
+"""
+
+
+def _pymap(number: int, _folder: Path) -> list[str]:
     pytest.importorskip("pymap", reason="the IMAP server of the tests (pymap) is not installed")
+    options = ["--host", "127.0.0.1", "--port", str(number), "--no-tls", "--no-service", "admin", "dict"]
+    start = "import sys; from pymap.main import main; sys.argv[0] = 'pymap'; main()"
+    return [sys.executable, "-c", start, *options]
+
+
+def _dovecot(number: int, folder: Path) -> list[str]:
+    program = shutil.which("dovecot", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None or os.geteuid() != 0:
+        pytest.skip("Dovecot is not installed, or this user may not start it")
+    folder.chmod(0o755)
+    (folder / "mail").mkdir()
+    shutil.chown(folder / "mail", "nobody", "nogroup")
+    (folder / "dovecot.conf").write_text(DOVECOT.format(folder=folder, port=number, password=PASSWORD))
+    return [program, "-F", "-c", str(folder / "dovecot.conf")]
+
+
+@pytest.fixture(scope="module", params=[_pymap, _dovecot], ids=["pymap", "dovecot"])
+def port(request: pytest.FixtureRequest) -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number = free.getsockname()[1]
-    options = ["--host", "127.0.0.1", "--port", str(number), "--no-tls", "--no-service", "admin", "dict"]
-    start = "import sys; from pymap.main import main; sys.argv[0] = 'pymap'; main()"
-    server = subprocess.Popen([sys.executable, "-c", start, *options], stdout=subprocess.DEVNULL)
-    try:
-        _wait_for(number, server)
-        yield number
-    finally:
-        server.kill()
-        server.wait()
+    # Not in pytest's own folder, which keeps others out.
+    with TemporaryDirectory() as folder:
+        server = subprocess.Popen(request.param(number, Path(folder)), stdout=subprocess.DEVNULL)
+        try:
+            _wait_for(number, server)
+            yield number
+        finally:
+            server.terminate()
+            server.wait(30)
 
 
 def _wait_for(number: int, server: subprocess.Popen[bytes]) -> None:
@@ -101,7 +151,10 @@ def test_a_folder_that_was_made_anew_is_read_anew(theirs: MailBoxUnencrypted, qu
 
 
 def test_a_wrong_password_and_a_missing_folder_are_seen(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
-    for change, error in (({"imap_password": "błąd"}, "refuses"), ({"imap_folder": "None"}, "NONEXISTENT")):
+    for change, error in (
+        ({"imap_password": "błąd"}, "refuses"),
+        ({"imap_folder": "None"}, "does not open the folder None: "),
+    ):
         for name, value in {"imap_password": PASSWORD, **change}.items():
             setattr(queue, name, value)
         queue.save()

@@ -117,7 +117,8 @@ def customer_or_404(customer_id: str) -> Customer:
 
 
 def _customers_data(customers: Sequence[Customer]) -> list[dict[str, Any]]:
-    fields = CustomField.objects.keys_of(CustomField.Owner.CUSTOMER)
+    fields = CustomField.objects.by_name(CustomField.Owner.CUSTOMER)
+    keys_of = {name: str(field.pk) for name, field in fields.items()}
     numbers: dict[int, list[str]] = {customer.pk: [] for customer in customers}
     through = Customer.objects.filter(pk__in=numbers, numbers__isnull=False).order_by("numbers__id")
     for pk, phone_number in through.values_list("pk", "numbers__phone_number"):
@@ -132,7 +133,7 @@ def _customers_data(customers: Sequence[Customer]) -> list[dict[str, Any]]:
             "phone_numbers": numbers[customer.pk],
             "company_id": customer.company_id,
             "identifier": customer.identifier,
-            "custom_fields": {name: customer.custom_fields.get(key) for name, key in fields.items()},
+            "custom_fields": {name: customer.custom_fields.get(key) for name, key in keys_of.items()},
             "created_at": minute(customer.created_at),
             "updated_at": minute(customer.updated_at),
         }

@@ -17,7 +17,7 @@ class CustomFieldsFilter(MapFilter):
     """
 
     def filter(self, queryset: QuerySet[Any], value: dict[str, list[str]]) -> QuerySet[Any]:
-        fields = {field.name: field for field in CustomField.objects.of(CustomField.Owner.TICKET)}
+        fields = CustomField.objects.by_name(CustomField.Owner.TICKET)
         for name, texts in value.items():
             if name not in fields:
                 return queryset.none()

@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop as _
-from imap_tools.errors import ImapToolsError, MailboxLoginError
+from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxLoginError
 from imap_tools.mailbox import BaseMailBox, MailBox, MailBoxUnencrypted
 from imap_tools.query import AND
 
@@ -59,7 +59,7 @@ _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 
 
 class Refused(Exception):
-    """The server does not let us in."""
+    """The server does not let us in, or not at the folder."""
 
 
 def poll(queue_id: int) -> int:
@@ -150,6 +150,14 @@ def _log_in(mailbox: BaseMailBox, queue: TicketQueue) -> None:
         raise Refused(f"the server refuses user and password: {error}") from error
 
 
+def _open_folder(mailbox: BaseMailBox, name: str) -> None:
+    try:
+        mailbox.folder.set(name)
+    except MailboxFolderSelectError as error:
+        answer = b" ".join(part for part in error.command_result[1] if isinstance(part, bytes))
+        raise Refused(f"the server does not open the folder {name}: {answer.decode(errors='replace')}") from error
+
+
 class _Reader:
     """One poll of one mailbox."""
 
@@ -179,7 +187,7 @@ class _Reader:
         queue, mailbox = self.queue, self._connect()
         try:
             _log_in(mailbox, queue)
-            mailbox.folder.set(queue.imap_folder)
+            _open_folder(mailbox, queue.imap_folder)
             yield mailbox
         finally:
             # A connection that is broken needs no farewell.

@@ -53,7 +53,7 @@ def _number(raw: str | float) -> Value:
 def read(owner: str, given: Mapping[str, Any], before: Mapping[str, Value]) -> tuple[dict[str, Value], list[Fault]]:
     """The owner's values after these are set, and what is wrong with them: an empty value clears, others stay."""
     after, faults = dict(before), []
-    fields = {field.name: field for field in CustomField.objects.of(owner)} if given else {}
+    fields = CustomField.objects.by_name(owner) if given else {}
     for name, raw in given.items():
         path = f"custom_fields.{name}"
         if (field := fields.get(name)) is None:
@@ -73,4 +73,4 @@ def read(owner: str, given: Mapping[str, Any], before: Mapping[str, Value]) -> t
 
 def by_name(owner: str, values: Mapping[str, Value]) -> dict[str, Value | None]:
     """All active fields of the owner by their names, None where there is no value."""
-    return {field.name: values.get(str(field.pk)) for field in CustomField.objects.of(owner)}
+    return {name: values.get(str(field.pk)) for name, field in CustomField.objects.by_name(owner).items()}

@@ -86,14 +86,15 @@ def read_tickets(keys: QuerySet[Ticket, Any], *, with_custom_fields: bool) -> li
         cursor.execute(_MESSAGES, [[ticket["messages"] for ticket in tickets]])
         for ticket_id, *message in cursor.fetchall():
             messages[ticket_id].append(dict(zip(_MESSAGE, message, strict=True)))
-    fields = CustomField.objects.keys_of(CustomField.Owner.TICKET) if with_custom_fields else {}
+    fields = CustomField.objects.by_name(CustomField.Owner.TICKET) if with_custom_fields else {}
+    keys_of = {name: str(field.pk) for name, field in fields.items()}
     for ticket in tickets:
         ticket["close_time"] = _duration(ticket["close_time"], 3)
         ticket["first_agent_response_time"] = _duration(ticket["first_agent_response_time"], 2)
         ticket["messages"] = messages[ticket["messages"]]
         values = orjson.loads(ticket.pop("custom_fields"))
         if with_custom_fields:
-            ticket["custom_fields"] = {name: values.get(key) for name, key in fields.items()}
+            ticket["custom_fields"] = {name: values.get(key) for name, key in keys_of.items()}
     return tickets
 
 
