@@ -50,10 +50,10 @@ def check_places(**texts: tuple[str, Sequence[str]]) -> None:
     faults = {}
     for field, (markup, others) in texts.items():
         names = (*PLACES, *others)
-        if unknown := next((place for place in _ANY_PLACE.findall(markup) if place not in names), None):
+        if unknown := [place for place in _ANY_PLACE.findall(markup) if place not in names]:
             listed = ", ".join(_spelled(name) for name in names)
             said = _("Nothing is put in for %(place)s. There are: %(places)s.")
-            faults[field] = said % {"place": _spelled(unknown), "places": listed}
+            faults[field] = said % {"place": _spelled(unknown[0]), "places": listed}
     if faults:
         raise ValidationError(faults)
 
