@@ -30,7 +30,7 @@ def values_for(ticket: "Ticket", agent: "Agent | None" = None) -> dict[str, str]
     values = {
         "ticket_id": str(ticket.pk),
         "subject": ticket.subject,
-        "customer_name": str(customer) if customer else ticket.sender_name,
+        "customer_name": str(customer) if customer else ticket.sender_name or ticket.sender,
         "customer_email": ticket.sender if "@" in ticket.sender else customer.email if customer else "",
         "queue_name": ticket.queue.sender_name or ticket.queue.name,
         "agent_name": agent.full_name if agent else "",

@@ -207,6 +207,7 @@ def test_who_bounced_is_sent_it_again_alone(server: MailServer) -> None:
     row.bounce(ACTOR, "552 Mailbox full", ["eva@client.example"])
     row.bounce(ACTOR, "554 Gone", ["gone@client.example"])
     assert (row.condition, row.message.ticket.history.filter(action="bounce").count()) == ("bounced", 2)
+    assert row.error == "eva@client.example: 552 Mailbox full; gone@client.example: 554 Gone"
     row.resend(ACTOR)
     sent(row)
 

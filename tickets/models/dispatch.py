@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -183,11 +183,13 @@ class Dispatch(models.Model):
         waits = self.state == self.State.QUEUED and bool(self.accepted)
         # The others were taken together with these. It may be any of them where the report names nobody.
         taken = self.accepted if waits else [*self.accepted, *self.addressees]
+        refused = {**self.refused, **dict.fromkeys(whom, reason)}
+        is_one = len(self.recipients) + len(self.copies) == 1
         values: dict[str, Any] = {
             "accepted": [each for each in taken if each not in whom] if whom else [],
-            "refused": {**self.refused, **dict.fromkeys(whom, reason)},
+            "refused": refused,
             "bounced_at": now,
-            "error": reason,
+            "error": reason if is_one or not whom else in_words(refused),
         }
         if not waits:
             # It was taken, whatever we knew of that.
@@ -207,3 +209,8 @@ class Dispatch(models.Model):
             changes={"message": [None, self.message_id], **changes},
             **actor_columns(actor),
         )
+
+
+def in_words(refused: Mapping[str, str]) -> str:
+    """Who was refused, and why."""
+    return "; ".join(f"{who}: {why}" for who, why in refused.items())[:500]
