@@ -33,7 +33,7 @@ _SUPPRESSED = re.compile(r"(?i)\b(?:all|oof|autoreply)\b")
 # Of RFC 3464's fields, one for each recipient.
 _ACTION = re.compile(r"(?im)^action:\s*([a-z]+)")
 _DIAGNOSTIC = re.compile(r"(?im)^diagnostic-code:\s*(?:[\w-]+;)?\s*(.+(?:\n[ \t].+)*)")
-_RECIPIENT = re.compile(r"(?i)(?:rfc822;)?\s*<?([^<>\s;,]+@[^<>\s;,]+)>?\s*\Z")
+_RECIPIENT = re.compile(r"(?i)(?:rfc822;)?\s*<?([^<>\s;,@]{1,64}@[^<>\s;,@]{1,255})>?\s*\Z")
 _STATUS = re.compile(r"(?im)^status:\s*([245]\.\d{1,3}\.\d{1,3})")
 
 
