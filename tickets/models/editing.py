@@ -34,9 +34,10 @@ def edit(
     **chosen: Any,
 ) -> None:
     """Change what is given: see `rules.choose` for `chosen`. A change of status leaves a note in the conversation."""
-    faults = [*faults, *check_subject(subject)]
+    faults = list(faults)
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
+        faults += check_subject(subject)
         before = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
         if ticket.merged_into_id is not None:
             faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
