@@ -171,6 +171,19 @@ def service(records: int) -> Iterator[Service]:
             log.close()
 
 
+@contextmanager
+def filled(what: str, count: int, *tables: str) -> Iterator[Service]:
+    """The service with so many of what `generate_data` makes, which `tables` hold, as it is after a night's rest."""
+    with service(0) as running:
+        print(f"filling in {count:,} {what} …", file=sys.stderr)
+        print(manage(running.environment, "generate_data", f"--{what}", str(count)), file=sys.stderr)
+        with running.connect() as connection:
+            for table in tables:
+                connection.execute(f"VACUUM ANALYZE {table}")
+            connection.execute("CHECKPOINT")
+        yield running
+
+
 def manage(environment: dict[str, str], *arguments: str) -> str:
     return subprocess.run(
         [sys.executable, "manage.py", *arguments], env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from benchmarks.harness import Service, Table, manage, medians, service
+from benchmarks.harness import Service, Table, filled, medians
 
 CONNECTIONS = 2_000_000
 PAGE = """
@@ -83,13 +83,7 @@ def main() -> None:
 
 
 def measure_many(count: int = CONNECTIONS) -> None:
-    with service(0) as running:
-        print(f"filling in {count:,} connections …", file=sys.stderr)
-        print(manage(running.environment, "generate_data", "--connections", str(count)), file=sys.stderr)
-        with running.connect() as connection:
-            for name in ("connection", "offer"):
-                connection.execute(f"VACUUM ANALYZE telephony_{name}")
-            connection.execute("CHECKPOINT")
+    with filled("connections", count, "telephony_connection", "telephony_offer") as running:
         measure(running, turns=300)
 
 

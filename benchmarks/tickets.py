@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import orjson
 
-from benchmarks.harness import WARM_UP, Service, Table, manage, medians, service
+from benchmarks.harness import WARM_UP, Service, Table, filled, medians
 
 TICKETS = 1_000_000
 # The page's keys are found in an index first: so an offset costs no row that is not wanted.
@@ -114,13 +114,7 @@ def main() -> None:
 
 
 def measure_many(count: int = TICKETS) -> None:
-    with service(0) as running:
-        print(f"filling in {count:,} tickets …", file=sys.stderr)
-        print(manage(running.environment, "generate_data", "--tickets", str(count)), file=sys.stderr)
-        with running.connect() as connection:
-            for name in ("ticket", "message"):
-                connection.execute(f"VACUUM ANALYZE tickets_{name}")
-            connection.execute("CHECKPOINT")
+    with filled("tickets", count, "tickets_ticket", "tickets_message") as running:
         measure(running, turns=200)
 
 

@@ -7,13 +7,16 @@ import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
+
+
+Entry = TypeVar("Entry")
 
 
 class ErrorCode(enum.Enum):
@@ -46,6 +49,7 @@ class ErrorCode(enum.Enum):
     NOT_LIST = 100013, _('Field "%(field)s" must be an array.')
     TOO_MANY = 100014, _('Field "%(field)s" can have at most %(limit)s entries.')
     NUL = 100016, _('Field "%(field)s" cannot contain the character NUL or half a surrogate pair.')
+    NOT_ONE_LINE = 100017, _('Field "%(field)s" must be one line, without control characters.')
     # Requests
     NOT_JSON = 100101, _("The body is no valid JSON: %(reason)s.")
     BODY_NOT_OBJECT = 100102, _("The body must be a JSON object.")
@@ -218,6 +222,21 @@ class Fault:
 
     def under(self, prefix: str) -> "Fault":
         return Fault(self.code, f"{prefix}.{self.field}" if self.field else prefix, self.params)
+
+
+class Readable(list[Entry]):
+    """What could be read of an array; `positions`: where in it each of these entries stood."""
+
+    def __init__(self, entries: Iterable[Entry] = (), positions: Sequence[int] = ()) -> None:
+        super().__init__(entries)
+        self.positions = positions
+
+
+def numbered(entries: Iterable[Entry]) -> Iterable[tuple[int, Entry]]:
+    """Each with its position in the array that was sent: by it a fault names it."""
+    if isinstance(entries, Readable):
+        return zip(entries.positions, entries, strict=True)
+    return enumerate(entries)
 
 
 class Invalid(ValidationError):

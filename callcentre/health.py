@@ -123,11 +123,13 @@ def _check_broker() -> float:
         return _timed(broker.ping)
 
 
-# Messages on their way out, by the way that they take, in the terms of tickets.Dispatch.
+# Messages on their way out, by the way that they take, in the terms of tickets.Dispatch. Where one was taken for some
+# of its recipients, mail leaves, whoever else is waited for.
 _MAIL_FACTS = """
 SELECT CASE WHEN source = 'email' THEN 'mail' ELSE 'marketplace' END,
        count(*) FILTER (WHERE state = 'queued'),
-       COALESCE(EXTRACT(epoch FROM now() - min(queued_at) FILTER (WHERE state = 'queued')), 0)::float8,
+       COALESCE(EXTRACT(epoch FROM now() - min(queued_at) FILTER (WHERE state = 'queued' AND accepted = '{}')), 0)
+         ::float8,
        count(*) FILTER (WHERE state = 'failed')
 FROM tickets_dispatch WHERE state IN ('queued', 'failed') GROUP BY 1
 """

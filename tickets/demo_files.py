@@ -5,7 +5,7 @@ import io
 from PIL import Image, ImageDraw
 
 from tickets.models import Message, StoredFile
-from tickets.storing import store, type_of
+from tickets.storing import store
 
 _WORDS = {"parcel.png": "The box, as it came", "order.pdf": "Order", "label.pdf": "Return label"}
 
@@ -14,16 +14,7 @@ def attach_file(message: Message, filename: str) -> None:
     """One of the files, with the message's number on it, as its attachment."""
     content = _draw(filename, f"{_WORDS[filename]} {message.pk}")
     stored = store(io.BytesIO(content), len(content))
-    StoredFile.objects.create(
-        token=stored.token,
-        filename=filename,
-        content_type=type_of(filename),
-        size=stored.size,
-        sha256=stored.sha256,
-        path=stored.path,
-        message=message,
-        created_at=message.created_at,
-    )
+    StoredFile.of(stored, filename, message=message, created_at=message.created_at).save(force_insert=True)
     Message.objects.filter(pk=message.pk).update(attachments=[stored.token])
 
 

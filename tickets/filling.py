@@ -1,19 +1,25 @@
 """Texts with places in them, `{{ customer_name }}`: canned replies, signatures, templates, acknowledgements.
 
-No template language of a programmer: what stands in the places is put in as text, never run, and a place that nobody
-knows stays as it is, for whoever reads it before it is sent.
+No template language of a programmer: what stands in the places is put in as text, never run. A text with a place that
+nobody knows is refused when it is saved.
 """
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 if TYPE_CHECKING:
     from telephony.models import Agent
     from tickets.models.ticket import Ticket
 
-_PLACE = re.compile(r"\{\{\s*([a-z_]{1,30})\s*\}\}")
+# An editor may make blanks that do not break of ours.
+_BLANKS = r"(?:\s|&nbsp;)*"
+_PLACE = re.compile(rf"\{{\{{{_BLANKS}([a-z_]{{1,30}}){_BLANKS}\}}\}}")
+_ANY_PLACE = re.compile(rf"\{{\{{{_BLANKS}(.{{0,100}}?){_BLANKS}\}}\}}", re.DOTALL)
 # What any of those texts may name.
 PLACES = ("ticket_id", "subject", "customer_name", "customer_email", "queue_name", "agent_name", "agent_email")
 
@@ -24,7 +30,7 @@ def values_for(ticket: "Ticket", agent: "Agent | None" = None) -> dict[str, str]
     values = {
         "ticket_id": str(ticket.pk),
         "subject": ticket.subject,
-        "customer_name": str(customer) if customer else ticket.sender_name,
+        "customer_name": str(customer) if customer else ticket.sender_name or ticket.sender,
         "customer_email": ticket.sender if "@" in ticket.sender else customer.email if customer else "",
         "queue_name": ticket.queue.sender_name or ticket.queue.name,
         "agent_name": agent.full_name if agent else "",
@@ -35,6 +41,25 @@ def values_for(ticket: "Ticket", agent: "Agent | None" = None) -> dict[str, str]
 
 def fill(markup: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: values.get(place.group(1), place.group(0)), markup)
+
+
+def check_places(**texts: tuple[str, Sequence[str]]) -> None:
+    """Raises ValidationError where a text names something that is not put in; with each text, what it may name beside
+    PLACES.
+    """
+    faults = {}
+    for field, (markup, others) in texts.items():
+        names = (*PLACES, *others)
+        if unknown := [place for place in _ANY_PLACE.findall(markup) if place not in names]:
+            listed = ", ".join(_spelled(name) for name in names)
+            said = _("Nothing is put in for %(place)s. There are: %(places)s.")
+            faults[field] = said % {"place": _spelled(unknown[0]), "places": listed}
+    if faults:
+        raise ValidationError(faults)
+
+
+def _spelled(name: str) -> str:
+    return f"{{{{ {name} }}}}"
 
 
 def has_place(markup: str, name: str) -> bool:

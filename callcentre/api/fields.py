@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from rest_framework import serializers
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, Readable
 
 INT32, INT64 = 2**31 - 1, 2**63 - 1
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -221,17 +221,17 @@ class ListField(serializers.ListField):
             raise Reject(ErrorCode.NOT_LIST)
         if self.max_length is not None and len(data) > self.max_length:
             raise Reject(ErrorCode.TOO_MANY, limit=self.max_length)
-        values, faults = [], []
+        values, faults = {}, []
         for position, item in enumerate(data):
             try:
                 if item in (None, ""):
                     raise Reject(ErrorCode.EMPTY)
-                values.append(self.child.to_internal_value(item))
+                values[position] = self.child.to_internal_value(item)
             except Reject as reject:
                 faults += [fault.under(str(position)) for fault in reject.faults]
         if faults:
-            raise RejectEntries(faults, values)
-        return values
+            raise RejectEntries(faults, Readable(values.values(), list(values)))
+        return list(values.values())
 
 
 class TextMapField(serializers.DictField):

@@ -8,7 +8,7 @@ import orjson
 from django.db import connection, transaction
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, numbered
 from callcentre.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.rules import CampaignFacts, Draft, check
@@ -114,7 +114,7 @@ def read_additional(
     """(as sent, normal form) of the additional numbers, without repetitions and the record's own number."""
     seen = {number}
     additional = []
-    for position, raw in enumerate(values.get("additional_numbers") or ()):
+    for position, raw in numbered(values.get("additional_numbers") or ()):
         try:
             further = normalise(raw, region)
         except PhoneError as error:

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.hours import WeeklyHours
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 
@@ -114,38 +115,10 @@ class QueueMember(models.Model):
         return f"{self.agent} → {self.queue}"
 
 
-class OpeningHours(models.Model):
-    """When a queue takes calls on a day of the week, by the service's clock. A queue without any is always open."""
-
-    class Weekday(models.IntegerChoices):
-        MONDAY = 1, _("Monday")
-        TUESDAY = 2, _("Tuesday")
-        WEDNESDAY = 3, _("Wednesday")
-        THURSDAY = 4, _("Thursday")
-        FRIDAY = 5, _("Friday")
-        SATURDAY = 6, _("Saturday")
-        SUNDAY = 7, _("Sunday")
+class OpeningHours(WeeklyHours):
+    """When a queue takes calls. One without any is always open."""
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="opening_hours", verbose_name=_("queue"))
-    weekday = models.PositiveSmallIntegerField(_("day"), choices=Weekday)
-    opens_at = models.TimeField(_("opens"))
-    # 00:00 is the end of the day.
-    closes_at = models.TimeField(_("closes"))
-
-    class Meta:
-        verbose_name = _("opening hours")
-        verbose_name_plural = _("opening hours")
-        ordering = ["weekday", "opens_at", "id"]
-        constraints = [
-            models.CheckConstraint(
-                name="openinghours_open_before_they_close",
-                condition=Q(opens_at__lt=F("closes_at")) | Q(closes_at="00:00"),
-                violation_error_message=_("It opens before it closes."),
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"
 
     def holds(self, local: datetime) -> bool:
         """Whether this moment of the service's clock lies in it; the end does not."""

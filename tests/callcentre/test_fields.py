@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from callcentre.api import fields
 from callcentre.api.fields import (
     Reject,
+    RejectEntries,
     day,
     minute,
     parse_boolean,
@@ -18,7 +19,7 @@ from callcentre.api.fields import (
     parse_integer,
     parse_text,
 )
-from callcentre.errors import ErrorCode
+from callcentre.errors import ErrorCode, numbered
 
 
 def rejected(function: Any, *args: Any, **kwargs: Any) -> ErrorCode:
@@ -224,6 +225,14 @@ def test_faults_in_a_list_name_the_entry() -> None:
         with pytest.raises(Reject) as caught:
             field.to_internal_value(data)
         assert caught.value.fault.field == path
+
+
+def test_what_can_be_read_of_a_list_keeps_its_place() -> None:
+    with pytest.raises(RejectEntries) as caught:
+        fields.ListField(child=fields.TextField()).to_internal_value(["a", 1.5, "b", None, "c"])
+
+    assert [fault.field for fault in caught.value.faults] == ["1", "3"]
+    assert list(numbered(caught.value.readable)) == [(0, "a"), (2, "b"), (4, "c")]
 
 
 @pytest.mark.parametrize("data", ["a,b", {"0": "a"}, 1, True])

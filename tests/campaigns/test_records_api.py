@@ -138,7 +138,7 @@ def test_all_faults_of_a_record_come_at_once(api: ApiClient, campaign: Campaign)
         identifier="ID-7",
         record_fields={"colour": "red", "city": "Łódź"},
         order="first",
-        additional_numbers=["22 765 43 21", "letters"],
+        additional_numbers=["22 765 43 21", None, {}, "letters"],
     )
 
     assert faults(response) == {
@@ -149,7 +149,9 @@ def test_all_faults_of_a_record_come_at_once(api: ApiClient, campaign: Campaign)
         ("identifier", ErrorCode.IDENTIFIER_TAKEN.number),
         ("record_fields.colour", ErrorCode.FIELD_UNKNOWN.number),
         ("order", ErrorCode.NOT_INTEGER.number),
-        ("additional_numbers.1", ErrorCode.PHONE_LETTERS.number),
+        ("additional_numbers.1", ErrorCode.EMPTY.number),
+        ("additional_numbers.2", ErrorCode.NOT_TEXT.number),
+        ("additional_numbers.3", ErrorCode.PHONE_LETTERS.number),
     }
 
 

@@ -132,6 +132,23 @@ def test_merges_in_a_circle_leave_every_message_in_a_ticket_that_goes_on() -> No
     assert Ticket.objects.exclude(merged_into=None).count() == 3 - len(refusals(results[:3]))
 
 
+def test_mail_that_races_a_chain_of_merges_is_in_the_ticket_that_goes_on() -> None:
+    """Who follows a merge holds nothing that the next merge wants."""
+    tickets = TicketFactory.create_batch(4, queue=TicketQueueFactory())
+    editing.merge(ACTOR, tickets[0], tickets[1])
+
+    results = at_once(
+        lambda: editing.merge(ACTOR, tickets[1], tickets[2]),
+        lambda: editing.merge(ACTOR, tickets[2], tickets[3]),
+        *[lambda: conversing.receive(ACTOR, tickets[0], body="x")] * 4,
+        *[lambda: conversing.receive(ACTOR, tickets[2], body="x")] * 2,
+    )
+
+    received = [result for result in results if isinstance(result, Message)]
+    assert len(received) == 6
+    assert not Message.objects.filter(type="MAIL", ticket__merged_into__isnull=False).exists()
+
+
 def test_a_chat_of_nobody_is_taken_by_one_and_closed_once() -> None:
     chat, agents = ChatFactory(), AgentFactory.create_batch(4)
 

@@ -95,6 +95,15 @@ def test_numbers_in_every_spelling_of_the_field(given: dict[str, Any], kept: lis
         ({"surname": "S", "identifier": "taken"}, [(151003, "identifier")]),
         ({"surname": "S", "phone_numbers": ["call me"]}, [(121001, "phone_numbers.0")]),
         ({"surname": "S", "phone_numbers": ["101", "call me"]}, [(121001, "phone_numbers.1")]),
+        (
+            {"surname": "S", "phone_numbers": [None, "call me", "101", {}, "or me"]},
+            [
+                (100001, "phone_numbers.0"),
+                (100002, "phone_numbers.3"),
+                (121001, "phone_numbers.1"),
+                (121001, "phone_numbers.4"),
+            ],
+        ),
         ({"surname": "S", "custom_fields": {"colour": "red"}}, [(151004, "custom_fields.colour")]),
         ({"surname": "S", "custom_fields": {"loyalty": "tin"}}, [(151005, "custom_fields.loyalty")]),
         ({"surname": "S", "custom_fields": {"since": "soon"}}, [(100008, "custom_fields.since")]),

@@ -178,10 +178,10 @@ def test_a_crash_between_file_and_row_leaves_a_file_that_is_cleared_away(
     class Crash(BaseException):
         """No handler sees it, as none sees a kill."""
 
-    def crash(**values: Any) -> None:
+    def crash(file: StoredFile, **options: Any) -> None:
         raise Crash
 
-    monkeypatch.setattr(StoredFile.objects, "create", crash)
+    monkeypatch.setattr(StoredFile, "save", crash)
     with pytest.raises(Crash):
         upload(api)
     assert (StoredFile.objects.count(), files_on_disk()) == (0, 1)

@@ -33,6 +33,21 @@ def actions() -> list[str]:
     return list(Event.objects.order_by("id").values_list("action", flat=True))
 
 
+def test_a_mail_may_say_nothing() -> None:
+    TicketQueueFactory()
+
+    assert taken(a_mail(" \n")).message.ticket.subject == "Broken"
+
+
+def test_what_steers_a_terminal_is_left_out_of_a_name() -> None:
+    TicketQueueFactory()
+    raw = a_mail().replace(b"Jan <jan", b"=?utf-8?b?SmFuIBtbMzFtIEtvd2FsDQpCY2M6IHg=?= <jan")
+
+    message = taken(raw).message
+
+    assert (message.author_name, message.ticket.sender_name) == ("Jan [31m Kowal Bcc: x", "Jan [31m Kowal Bcc: x")
+
+
 def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api: ApiClient) -> None:
     queue = TicketQueueFactory(address="help@us.example", first_response_minutes=60, resolution_minutes=120)
     customer = CustomerFactory(email="JAN@client.example")
@@ -183,6 +198,26 @@ def test_a_delay_is_no_bounce_and_joins_its_ticket() -> None:
 
     dispatch.refresh_from_db()
     assert (dispatch.bounced_at, received.message.ticket) == (None, ticket)
+
+
+def test_what_a_machine_says_of_a_message_goes_where_that_is_now() -> None:
+    ticket, dispatch = answered()
+    conversing.receive(ACTOR, ticket, body="Of another matter")
+    other = editing.split(ACTOR, ticket, [dispatch.message_id], "The other matter")
+
+    assert taken(bounce(dispatch.header_id, "delayed")).message.ticket == other
+    assert taken(bounce(dispatch.header_id)).message.ticket == other
+
+
+def test_a_bounce_of_one_recipient_is_his_alone() -> None:
+    _ticket, dispatch = answered()
+    both = ["jan@client.example", "eva@client.example"]
+    Dispatch.objects.update(state="sent", sent_at=timezone.now(), next_attempt_at=None, copies=both[1:], accepted=both)
+
+    taken(bounce(dispatch.header_id))
+
+    dispatch.refresh_from_db()
+    assert (dispatch.refused, dispatch.accepted) == ({both[0]: "550 5.1.1 No such user"}, both[1:])
 
 
 def test_a_bounce_that_is_none_of_ours_is_quarantined() -> None:

@@ -82,6 +82,10 @@ DATES = [
 ATTACHMENTS = [
     ({"TEXT": "x", "attachments": "t"}, [(100013, "attachments")]),
     ({"TEXT": "x", "attachments": [1, {}]}, [(100002, "attachments.1"), (152001, "attachments.0")]),
+    (
+        {"TEXT": "x", "attachments": ["", {}, "mine", "t"]},
+        [(100001, "attachments.0"), (100002, "attachments.1"), (152001, "attachments.3")],
+    ),
     ({"TEXT": "x", "attachments": ["mine", "unknown"]}, [(152001, "attachments.1")]),
     ({"TEXT": "x", "attachments": ["mine", "mine"]}, [(152001, "attachments.1")]),
     ({"TEXT": "x", "attachments": ["used"]}, [(152001, "attachments.0")]),
@@ -91,6 +95,7 @@ ATTACHMENTS = [
 FROM_NAMES = [
     ({"TEXT": "x", "from_name": "x" * 201}, [(100003, "from_name")]),
     ({"TEXT": "x", "from_name": []}, [(100002, "from_name")]),
+    ({"TEXT": "x", "from_name": "Jan\r\nBcc: eva@client.example"}, [(100017, "from_name")]),
 ]
 REFUSED = [
     *[("comment", *row) for row in TEXTS + AUTHORS],
@@ -132,8 +137,10 @@ def test_a_body_that_is_no_object_is_refused(action: str, body: str, code: int, 
     assert faults(api.generic("POST", path, body, "application/json")) == [(code, None)]
 
 
-@pytest.mark.parametrize("action", ["comment", "agent_response", "customer_response"])
-def test_a_ticket_that_was_merged_takes_nothing_and_says_where_it_went(action: str, api: ApiClient, anna: Any) -> None:
+@pytest.mark.parametrize("action", ["comment", "agent_response"])
+def test_a_ticket_that_was_merged_takes_nothing_of_agents_and_says_where_it_went(
+    action: str, api: ApiClient, anna: Any
+) -> None:
     target = TicketFactory()
     ticket = ticket_of_kind(KINDS.MERGED, merged_into=target)
 

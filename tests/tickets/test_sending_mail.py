@@ -90,7 +90,7 @@ def test_one_refused_recipient_of_two_is_named(server: MailServer) -> None:
     row = sent(a_reply(copies=["gone@client.example"]))
 
     assert outcome(row) == ("sent", False, "gone@client.example: 550 No such user")
-    assert row.condition == "sent, but not to all"
+    assert row.condition == "sent, but not to gone@client.example"
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,9 @@ def server() -> Iterator[MailServer]:
         yield running
 
 
-def a_reply() -> Dispatch:
-    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="<p>Try again</p>")
+def a_reply(*copies: str) -> Dispatch:
+    agent = AgentFactory().login
+    message = conversing.reply(ACTOR, TicketFactory(), agent_login=agent, body="<p>Try again</p>", copies=copies)
     return Dispatch.objects.get(message=message)
 
 
@@ -63,6 +64,35 @@ def test_a_worker_killed_while_the_server_has_the_mail_leaves_it_to_a_person(
     assert a_worker(row.pk, server, tmp_path).wait(100) == 0
     row.refresh_from_db()
     assert (row.state, len(server.received)) == ("sent", 2)
+
+
+def test_who_has_the_mail_gets_no_second_one_of_a_worker_that_was_killed_over_the_others(
+    server: MailServer, tmp_path: Path
+) -> None:
+    server.rcpt_answers["eva@client.example"] = "450 Busy"
+    row = a_reply("eva@client.example")
+    assert a_worker(row.pk, server, tmp_path).wait(100) == 0
+    server.rcpt_answers.clear()
+    server.holds = True
+    expire(row)
+    worker = a_worker(row.pk, server, tmp_path)
+    assert server.is_held.wait(100)
+
+    worker.kill()
+    worker.wait()
+    expire(row)
+    assert due_now() == []
+    row.refresh_from_db()
+    assert (row.state, row.is_unknown, row.accepted) == ("failed", True, ["jan@client.example"])
+    server.go_on.set()
+    server.holds = False
+    row.resend(ACTOR)
+    assert a_worker(row.pk, server, tmp_path).wait(100) == 0
+
+    row.refresh_from_db()
+    envelopes = [envelope.rcpt_tos for envelope in server.received]
+    assert envelopes == [["jan@client.example"], ["eva@client.example"], ["eva@client.example"]]
+    assert (row.state, row.condition) == ("sent", "sent")
 
 
 def test_a_worker_killed_before_the_server_wants_the_mail_costs_nothing(server: MailServer, tmp_path: Path) -> None:

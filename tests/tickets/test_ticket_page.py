@@ -73,7 +73,17 @@ def test_plain_text_is_text_and_its_links_are_links():
     [
         ({"state": "queued"}, "queued"),
         ({"state": "written", "next_attempt_at": None}, "written to a file"),
-        ({"state": "sent", "error": "a@x.example: 550"}, "not to all"),
+        ({"state": "sent", "error": "a@x.example: 550", "refused": {"a@x.example": "550"}}, "but not to a@x.example"),
+        (
+            {
+                "state": "queued",
+                "attempt_count": 1,
+                "error": "451",
+                "accepted": ["jan@client.example"],
+                "copies": ["b@x"],
+            },
+            "but not yet to b@x",
+        ),
         ({"state": "queued", "attempt_count": 2, "error": "451 busy"}, "451 busy"),
         ({"state": "sent"}, "sent"),
         ({"state": "failed", "error": "550 no such user"}, "550 no such user"),
@@ -84,7 +94,7 @@ def test_plain_text_is_text_and_its_links_are_links():
 def test_the_state_of_what_was_sent_is_said(values, shown):
     ticket = TicketFactory()
     message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Hi</p>")
-    may_be_resent = values["state"] == "failed" or "bounced" in values or "attempt_count" in values
+    may_be_resent = values["state"] == "failed" or bool({"bounced", "attempt_count", "refused"} & values.keys())
     if values.pop("bounced", False):
         values["bounced_at"] = timezone.now()
     Dispatch.objects.filter(message=message).update(**values)

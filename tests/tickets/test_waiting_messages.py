@@ -36,6 +36,15 @@ def test_a_message_that_waits_for_long_is_said(client: Client) -> None:
     assert client.get("/health/ready").status_code == 200
 
 
+def test_one_that_some_have_got_stops_nobody(client: Client) -> None:
+    row = a_reply()
+    row.queued_at -= timedelta(days=1)
+    row.accepted = ["eva@client.example"]
+    row.save()
+
+    assert client.get("/health/mail").status_code == 200
+
+
 def test_messages_that_wait_and_that_failed_are_counted(client: Client) -> None:
     a_reply()
     failed = a_reply()

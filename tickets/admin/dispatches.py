@@ -25,10 +25,13 @@ class StateFilter(DropdownFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [*State.choices, ("unknown", _("outcome unknown")), ("bounced", _("bounced"))]
+        further = [("partly", _("sent, but not to all")), ("unknown", _("outcome unknown")), ("bounced", _("bounced"))]
+        return [*State.choices, *further]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Dispatch]) -> QuerySet[Dispatch]:
         match self.value():
+            case "partly":
+                return queryset.filter(state=State.SENT).exclude(refused={})
             case "unknown":
                 return queryset.filter(state=State.FAILED, is_unknown=True)
             case "bounced":
@@ -142,6 +145,10 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
             self._resend(request, [dispatch])
             return redirect(self.url_of("change", dispatch.pk))
         intro = _now("At once, with all attempts before it.")
+        if dispatch.accepted:
+            # As it would be sent: those who were refused are asked again.
+            dispatch.refused = {}
+            intro = _now("Only to those who have not got it: %(who)s.") % {"who": ", ".join(dispatch.addressees)}
         if dispatch.is_unknown:
             intro = _now("Nobody knows whether it arrived: the customer may get it twice.")
         return self.action_page(request, title=_now("Send again"), submit=_now("Send again"), obj=dispatch, intro=intro)

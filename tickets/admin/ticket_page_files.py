@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _now
 from callcentre.models import User
 from tickets.downloading import response_of
 from tickets.models import StoredFile
-from tickets.storing import TooLong, clean_name, store, type_of
+from tickets.storing import TooLong, clean_name, store
 
 MAX_FILES = 20
 
@@ -46,17 +46,9 @@ def keep(user: User, tokens: Sequence[str], uploads: Iterable[Any]) -> Kept:
             limits = {"name": name, "limit": settings.MAX_UPLOAD_MB}
             kept.faults.append(_now("%(name)s is larger than %(limit)s MB.") % limits)
             continue
-        kept.files.append(
-            StoredFile.objects.create(
-                token=stored.token,
-                filename=name,
-                content_type=type_of(name),
-                size=stored.size,
-                sha256=stored.sha256,
-                path=stored.path,
-                user=user,
-            )
-        )
+        file = StoredFile.of(stored, name, user=user)
+        file.save(force_insert=True)
+        kept.files.append(file)
     return kept
 
 

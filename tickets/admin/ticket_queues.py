@@ -18,6 +18,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, display, page_action
 from tickets.admin.password_form import PasswordForm
+from tickets.filling import has_place
 from tickets.mail.looking import Unreachable, look
 from tickets.models import TicketQueue, TicketQueueHours
 
@@ -50,7 +51,7 @@ class TicketQueueForm(PasswordForm):
 
     def clean_template(self) -> str:
         template: str = self.cleaned_data["template"]
-        if template and "body" not in template:
+        if template and not has_place(template, "body"):
             raise forms.ValidationError(_("A reply's text has no place in it: write {{ body }} where it stands."))
         return template
 

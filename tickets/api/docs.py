@@ -50,10 +50,10 @@ describe(
 )
 describe(
     TicketEditInput,
-    user_login=AGENT_LOGIN,
+    user_login=f"{AGENT_LOGIN} An empty text: nobody.",
     status_id="A status; another one than before clears the sub-status.",
-    substatus_id="A sub-status of that status.",
-    category_id="A category.",
+    substatus_id="A sub-status of that status. An empty text: none.",
+    category_id="A category. An empty text: none.",
     ticket_queue_id="A ticket queue.",
     tags="All the ticket's tags from now on.",
     custom_fields="Custom field -> value; an empty value clears, fields that are not named stay.",
@@ -148,7 +148,7 @@ CHOICES = {
     ErrorCode.CUSTOM_FIELD_UNKNOWN: "custom_fields.colour",
     ErrorCode.CUSTOM_FIELD_OPTION: "custom_fields.priority",
 }
-MESSAGES = {ErrorCode.TICKET_MERGED: "", ErrorCode.DATE_OUTSIDE: "date"}
+MESSAGES = {ErrorCode.DATE_OUTSIDE: "date"}
 
 document(
     TicketViewSet,
@@ -178,6 +178,7 @@ document(
         answer=shape("CreatedTicket", "The ticket that was opened.", ticket_id=text("Its id.", "5012")),
         errors=CHOICES
         | {
+            ErrorCode.NOT_ONE_LINE: "subject",
             ErrorCode.CUSTOMER_NOT_FOUND: "customer_id",
             ErrorCode.TICKET_QUEUE_MISSING: "ticket_queue_id",
             ErrorCode.FILE_NOT_FOUND: "attachments.0",
@@ -225,6 +226,7 @@ document(
         status=201,
         errors=MESSAGES
         | {
+            ErrorCode.TICKET_MERGED: "",
             ErrorCode.AGENT_NOT_FOUND: "user_login",
             ErrorCode.REPLY_UNSUPPORTED: "",
             ErrorCode.PLAIN_ONLY: "body_type",
@@ -236,10 +238,10 @@ document(
     customer_response=Operation(
         id="add_customer_response",
         summary="Add a reply of the customer",
-        description="The ticket is new again, also when it was closed.",
+        description="The ticket is new again, also when it was closed. One that was merged: the ticket that goes on.",
         body=CustomerResponseInput,
         request_example={"body": "Thank you!", "body_type": "PLAIN", "from_name": "Jan Kowal"},
-        errors=MESSAGES,
+        errors=MESSAGES | {ErrorCode.NOT_ONE_LINE: "from_name"},
     ),
 )
 document(

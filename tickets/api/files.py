@@ -11,7 +11,7 @@ from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import ErrorCode, Fault, Invalid
 from tickets.downloading import response_of
 from tickets.models import StoredFile
-from tickets.storing import Stored, TooLong, clean_name, store, type_of
+from tickets.storing import Stored, TooLong, clean_name, store
 
 
 class TemporaryFileViewSet(ApiViewSet):
@@ -38,15 +38,8 @@ class TemporaryFileViewSet(ApiViewSet):
             faults.append(Fault(ErrorCode.TOO_MANY_FILES, params={"limit": settings.MAX_TEMPORARY_FILES}))
         if faults:
             raise Invalid(faults)
-        file = StoredFile.objects.create(
-            token=stored.token,
-            filename=name,
-            content_type=type_of(name),
-            size=stored.size,
-            sha256=stored.sha256,
-            path=stored.path,
-            api_user_id=self.principal.pk,
-        )
+        file = StoredFile.of(stored, name, api_user_id=self.principal.pk)
+        file.save(force_insert=True)
         self._stored = None
         return Response({"filename": file.filename, "token": file.token, "size": file.size}, status=201)
 

@@ -38,9 +38,16 @@ _PAGE = """<!DOCTYPE html>
 
 
 class _Mail(EmailMultiAlternatives):
-    """With the images that its HTML shows as parts of that HTML (multipart/related), not as files beside it."""
+    """With the images that its HTML shows as parts of that HTML (multipart/related), not as files beside it.
+
+    It goes to `addressees`, whoever else is named in it.
+    """
 
     images: Sequence[MIMEBase] = ()
+    addressees: Sequence[str] = ()
+
+    def recipients(self) -> list[str]:
+        return list(self.addressees)
 
     def message(self, **kwargs: Any) -> Any:
         message: Any = super().message(**kwargs)
@@ -68,6 +75,7 @@ def compose(dispatch: Dispatch, connection: BaseEmailBackend | None = None) -> E
         headers=_headers(dispatch),
         connection=connection,
     )
+    mail.addressees = dispatch.addressees
     mail.attach_alternative(markup, "text/html")
     shown = set(_CONTENT_ID.findall(markup))
     files = list(message.files.all())

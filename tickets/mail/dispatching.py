@@ -2,7 +2,8 @@
 
 A message is sent once or not at all, as far as anybody can know: `begun_at` is committed before the server gets the
 message. When the worker dies, or the connection breaks, between that and the server's answer, nobody knows whether it
-arrived, and only a person sends it again.
+arrived, and only a person sends it again. Of several recipients each is asked for until he has it or is refused for
+good; whoever has it is left alone.
 """
 
 import threading
@@ -11,12 +12,14 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from tickets.mail import marketplaces, smtp
-from tickets.mail.outcomes import Lost, Refused, Taken
+from tickets.mail.outcomes import Answer, Lost, Refused, Sent, Taken
 from tickets.models import Dispatch, Source
+from tickets.models.dispatch import in_words
 
 State = Dispatch.State
 
@@ -78,17 +81,14 @@ def _dispatch(pk: int) -> None:
         "message__agent", "message__ticket__queue", "message__ticket__customer", "message__ticket__agent"
     ).get(pk=pk)
     send = smtp.send if due.is_mail else marketplaces.send
+    result: Sent | Refused | Lost
     try:
-        state, notice = send(due, _beginning(due, leased_until))
+        result = send(due, _beginning(due, leased_until))
     except Taken:
         return
-    except Lost as lost:
-        values: dict[str, Any] = {"state": State.FAILED, "is_unknown": True, "error": f"{UNKNOWN}: {lost}"}
-    except Refused as refused:
-        values = _after_refusal(due, refused)
-    else:
-        values = {"state": state, "sent_at": timezone.now(), "error": notice}
-    _write(due, leased_until, values)
+    except (Lost, Refused) as reason:
+        result = reason
+    _write(due, leased_until, result)
 
 
 def _claim(pk: int) -> datetime | None:
@@ -111,21 +111,46 @@ def _beginning(due: Dispatch, leased_until: datetime) -> Callable[[], None]:
     return begin
 
 
-def _after_refusal(due: Dispatch, refused: Refused) -> dict[str, Any]:
-    """Try again later; or leave it to a person, where that would not help or has been tried often enough."""
-    if refused.is_final or due.attempt_count > len(DELAYS):
-        return {"state": State.FAILED, "begun_at": None, "error": str(refused)}
-    delay = max(DELAYS[due.attempt_count - 1], timedelta(seconds=refused.retry_after))
-    next_attempt_at = timezone.now() + delay
-    return {"state": State.QUEUED, "begun_at": None, "next_attempt_at": next_attempt_at, "error": str(refused)}
-
-
-def _write(due: Dispatch, leased_until: datetime, values: dict[str, Any]) -> None:
+def _write(due: Dispatch, leased_until: datetime, result: Sent | Refused | Lost) -> None:
     """Unless it is not ours any more. What was begun is: it was taken for lost at the most, and now more is known."""
-    values = {"next_attempt_at": None, "is_unknown": False, **values}
-    values["error"] = values["error"].replace("\0", "")[:500]
     if due.begun_at is None:
         ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=leased_until)
     else:
-        ours = Dispatch.objects.filter(pk=due.pk, begun_at=due.begun_at, sent_at=None)
-    ours.update(**values)
+        ours = Dispatch.objects.filter(pk=due.pk, begun_at=due.begun_at, state__in=[State.QUEUED, State.FAILED])
+    with transaction.atomic():
+        # A bounce may have come meanwhile.
+        row = ours.select_for_update(no_key=True).first()
+        if row is None:
+            return
+        values = {"next_attempt_at": None, "is_unknown": False, **_after(row, result)}
+        values["error"] = values["error"].replace("\0", "")[:500]
+        Dispatch.objects.filter(pk=row.pk).update(**values)
+
+
+def _after(row: Dispatch, result: Sent | Refused | Lost) -> dict[str, Any]:
+    """For whom it was taken, and who is asked again later; or, where that would not help or has been tried often
+    enough, it is left to a person.
+    """
+    if isinstance(result, Lost):
+        return {"state": State.FAILED, "is_unknown": True, "error": f"{UNKNOWN}: {result}"}
+    now, is_sent, answers = timezone.now(), isinstance(result, Sent), result.answers
+    accepted = row.accepted + [each for each in row.addressees if is_sent and each not in answers]
+    if accepted and not is_sent and not answers:
+        answers = dict.fromkeys(row.addressees, Answer(str(result), result.is_final))
+    is_over = result.is_final or row.attempt_count > len(DELAYS)
+    refused = row.refused | {each: answer.reason for each, answer in answers.items() if answer.is_final or is_over}
+    reasons = refused | {each: answer.reason for each, answer in answers.items()}
+    values: dict[str, Any] = {
+        "accepted": accepted,
+        "refused": refused,
+        "error": in_words(reasons) or ("" if is_sent else str(result)),
+    }
+    if is_sent:
+        values["sent_at"] = row.sent_at or now
+    if not is_over:
+        asked_for = 0.0 if isinstance(result, Sent) else result.retry_after
+        delay = max(DELAYS[row.attempt_count - 1], timedelta(seconds=asked_for))
+        return values | {"state": State.QUEUED, "begun_at": None, "next_attempt_at": now + delay}
+    if isinstance(result, Sent):
+        return values | {"state": result.state}
+    return values | {"state": State.SENT if accepted else State.FAILED, "begun_at": None}

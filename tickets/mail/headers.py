@@ -15,6 +15,8 @@ LONGEST = 100_000
 # An encoded word of RFC 2047; some programs leave spaces in it.
 _WORD = re.compile(r"=\?([\w.:-]{1,60})(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
 _BETWEEN_WORDS = re.compile(r"(?<=\?=) (?==\?[\w.:*-]+\?[bBqQ]\?)")
+# What steers terminals and breaks headers: nothing that a person has written.
+_CONTROL = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 _HEX = re.compile(rb"=([0-9A-Fa-f]{2})")
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]{1,64}@[^\s<>,;:\"()\[\]@]{1,255}")
 
@@ -84,7 +86,11 @@ def _one_line(value: str) -> str:
     value = value[:LONGEST]
     if not value.isascii():
         value = decoded(value.encode("ascii", "surrogateescape"), "") if _has_bytes(value) else printable(value)
-    return " ".join(value.replace("\0", "").split())
+    return _without_controls(value)
+
+
+def _without_controls(value: str) -> str:
+    return " ".join(_CONTROL.sub(" ", value.replace("\0", "")).split())
 
 
 def _has_bytes(value: str) -> bool:
@@ -105,7 +111,7 @@ def without_words(value: str) -> str:
         pending += _word_bytes(word[2], word[3])
     if pending:
         parts.append(decoded(pending, charset))
-    return " ".join("".join([*parts, value[end:]]).split())
+    return _without_controls("".join([*parts, value[end:]]))
 
 
 def _word_bytes(encoding: str, text: str) -> bytes:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from callcentre.api.fields import minute
-from tickets.mail.outcomes import Lost, Refused
+from tickets.mail.outcomes import Lost, Refused, Sent
 from tickets.models import CustomField, Dispatch, Marketplace, custom_values
 from webhooks.transport import Outcome, Sender, encode, sign
 
@@ -14,7 +14,7 @@ sender = Sender()
 _LATER = (408, 423, 425, 429)
 
 
-def send(dispatch: Dispatch, begin: Callable[[], None]) -> tuple[str, str]:
+def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
     """Calls `begin` before the request leaves. Raises Refused or Lost, and whatever `begin` raises."""
     endpoint = Marketplace.objects.filter(source=dispatch.source, is_active=True).first()
     if endpoint is None:
@@ -31,7 +31,7 @@ def send(dispatch: Dispatch, begin: Callable[[], None]) -> tuple[str, str]:
     auth = (endpoint.http_auth_user, endpoint.http_auth_password) if endpoint.http_auth_user else None
     begin()
     _judge(sender.send(endpoint.url, headers, body, auth))
-    return Dispatch.State.SENT, ""
+    return Sent(Dispatch.State.SENT)
 
 
 def payload(dispatch: Dispatch) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """To which ticket a mail belongs, and whether it has come before."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ _CONTENT_ID = re.compile(r"cid:[^\s\"'<>]+")
 
 def ticket_for(mail: Mail) -> Ticket | None:
     """The ticket that the mail answers, if its sender takes part there; or that a machine reports of."""
-    reported = [ticket_id for header_id in mail.reported_ids if (ticket_id := ticket_of(header_id)) is not None]
+    reported = _of_ours(mail.reported_ids)
     candidates = [*reported, *_candidates(mail)]
     if not candidates:
         return None
@@ -47,16 +47,27 @@ def _candidates(mail: Mail) -> Sequence[int]:
     Our own come before others'. A message may have gone into another ticket since it was sent: where it is now counts
     before the ticket that its id is signed with.
     """
-    known: dict[str, int] = {}
-    if mail.answered_ids:
-        for model in (ReceivedMail, Dispatch):
-            with_messages = model.objects.filter(header_id__in=mail.answered_ids, message__isnull=False)
-            known |= with_messages.values_list("header_id", "message__ticket")
-    signed = {each: ticket_id for each in mail.answered_ids if (ticket_id := ticket_of(each)) is not None}
-    ours = [known.get(header_id, ticket_id) for header_id, ticket_id in signed.items()]
+    known = _known(mail.answered_ids, ReceivedMail, Dispatch)
+    ours = _of_ours(mail.answered_ids, known)
     others = [known[each] for each in mail.answered_ids if each in known]
     tagged = ticket_of_subject(mail.subject)
     return list(dict.fromkeys([*ours, *others, *([tagged] if tagged else [])]))
+
+
+def _of_ours(header_ids: Sequence[str], known: Mapping[str, int] | None = None) -> list[int]:
+    """Ids of the tickets that Message-IDs of our own lead to."""
+    signed = {each: ticket_id for each in header_ids if (ticket_id := ticket_of(each)) is not None}
+    known = _known(list(signed), Dispatch) if known is None else known
+    return [known.get(header_id, ticket_id) for header_id, ticket_id in signed.items()]
+
+
+def _known(header_ids: Sequence[str], *models: type[ReceivedMail] | type[Dispatch]) -> dict[str, int]:
+    """Message-ID -> the ticket in which its message is now."""
+    known: dict[str, int] = {}
+    for model in models if header_ids else ():
+        with_messages = model.objects.filter(header_id__in=header_ids, message__isnull=False)
+        known |= with_messages.values_list("header_id", "message__ticket")
+    return known
 
 
 def _takes_part(mail: Mail, ticket: Ticket) -> bool:

@@ -33,6 +33,7 @@ _SUPPRESSED = re.compile(r"(?i)\b(?:all|oof|autoreply)\b")
 # Of RFC 3464's fields, one for each recipient.
 _ACTION = re.compile(r"(?im)^action:\s*([a-z]+)")
 _DIAGNOSTIC = re.compile(r"(?im)^diagnostic-code:\s*(?:[\w-]+;)?\s*(.+(?:\n[ \t].+)*)")
+_RECIPIENT = re.compile(r"(?i)(?:rfc822;)?\s*<?([^<>\s;,@]{1,64}@[^<>\s;,@]{1,255})>?\s*\Z")
 _STATUS = re.compile(r"(?im)^status:\s*([245]\.\d{1,3}\.\d{1,3})")
 
 
@@ -60,6 +61,8 @@ class Mail:
     # A mail server says that it could not deliver a mail, and why.
     is_bounce: bool = False
     bounce_reason: str = ""
+    # To whom it could not, where the server says so.
+    bounced: list[str] = field(default_factory=list)
     # Our own Message-IDs that a machine's report names.
     reported_ids: list[str] = field(default_factory=list)
 
@@ -111,7 +114,10 @@ def _read_kind(message: Message, mail: Mail) -> None:
         return
     parts = [part for part in message.walk() if part is not message]
     mail.reported_ids = _reported(parts, mail.body[0])
-    statuses = [status_of(part) for part in parts if part.get_content_type() == "message/delivery-status"]
+    reports = [part for part in parts if part.get_content_type() == "message/delivery-status"]
+    statuses = [status_of(part) for part in reports]
+    failed = [*headers(message, "X-Failed-Recipients"), *(each for part in reports for each in _failed(part))]
+    mail.bounced = [found[1] for each in failed for one in each.split(",") if (found := _RECIPIENT.match(one.strip()))]
     if statuses:
         status = "\n".join(statuses)
         actions = {action.lower() for action in _ACTION.findall(status)}
@@ -146,6 +152,18 @@ def _reported(parts: list[Message], body: str) -> list[str]:
         if part.get_content_type() in ("text/rfc822-headers", "text/plain"):
             found += ids_in(text_of(part))
     return list(dict.fromkeys(found))[:MOST_ANSWERED]
+
+
+def _failed(part: Message) -> list[str]:
+    """The recipients of a delivery report of whom it says that they failed."""
+    blocks = part.get_payload() if part.is_multipart() else []
+    return [
+        value
+        for block in blocks
+        if isinstance(block, Message) and header(block, "Action").lower() in ("failed", "")
+        for name in ("Original-Recipient", "Final-Recipient")
+        for value in headers(block, name)
+    ]
 
 
 def status_of(part: Message) -> str:

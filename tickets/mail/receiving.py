@@ -35,7 +35,7 @@ from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
 from tickets.models.conversing import receive as receive_message
 from tickets.models.opening import open_ticket
-from tickets.storing import Stored, store, type_of
+from tickets.storing import Stored, store
 
 logger = logging.getLogger(__name__)
 
@@ -248,7 +248,7 @@ def _of_bounce(mail: Mail) -> Ticket:
     if not dispatches:
         raise Quarantine(_("it is a bounce of no mail of ours"))
     for dispatch in dispatches:
-        dispatch.bounce(MAIL, mail.bounce_reason)
+        dispatch.bounce(MAIL, mail.bounce_reason, mail.bounced)
     return current(dispatches[0].message.ticket)
 
 
@@ -271,6 +271,7 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         sender_name=mail.sender_name,
         queue_id=queue.pk,
         is_automatic=mail.is_automatic,
+        may_be_empty=True,
     )
     message = ticket.messages.get()
     acknowledge(ticket)
@@ -281,16 +282,9 @@ def _attach(message: Message, attachments: list[Attachment], files: list[Stored]
     if not files:
         return
     StoredFile.objects.bulk_create(
-        StoredFile(
-            token=stored.token,
-            filename=attachment.filename,
-            content_type=type_of(attachment.filename),
-            size=stored.size,
-            sha256=stored.sha256,
-            path=stored.path,
-            message=message,
-            # How the message's HTML names it.
-            content_id=stored.token if attachment.content_id else "",
+        # Its id is how the message's HTML names it.
+        StoredFile.of(
+            stored, attachment.filename, message=message, content_id=stored.token if attachment.content_id else ""
         )
         for attachment, stored in zip(attachments, files, strict=True)
     )

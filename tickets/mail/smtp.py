@@ -6,12 +6,14 @@ import smtplib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
+from django.core.mail.message import sanitize_address
 from django.db import Error as DatabaseError
 
 from tickets.mail.composing import compose
-from tickets.mail.outcomes import Lost, Refused, Taken
+from tickets.mail.outcomes import Answer, Lost, Refused, Sent, Taken
 from tickets.models import Dispatch
 
 logger = logging.getLogger(__name__)
@@ -25,8 +27,8 @@ _DOT = re.compile(rb"(?m)^\.")
 Refusals = Mapping[str, tuple[int, bytes]]
 
 
-def send(dispatch: Dispatch, begin: Callable[[], None]) -> tuple[str, str]:
-    """Calls `begin` before the server gets the first byte of the message. The state after it, and what is to be said.
+def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
+    """To the dispatch's addressees. Calls `begin` before the server gets the first byte of the message.
 
     Raises Refused or Lost, and whatever `begin` raises.
     """
@@ -40,12 +42,12 @@ def send(dispatch: Dispatch, begin: Callable[[], None]) -> tuple[str, str]:
     except (Refused, Taken, DatabaseError):
         raise
     except Exception as error:
-        raise _judge(error, has_begun=dispatch.begun_at is not None) from error
+        raise _judge(error, dispatch) from error
     finally:
         _close(backend)
     # A back end that writes files says so: nobody was sent anything.
     state = Dispatch.State.SENT if getattr(backend, "delivers", True) else Dispatch.State.WRITTEN
-    return state, _recipients(refused)
+    return Sent(state, _answers(refused, dispatch))
 
 
 def _compose(dispatch: Dispatch, backend: BaseEmailBackend) -> EmailMultiAlternatives:
@@ -66,11 +68,12 @@ def _open(backend: BaseEmailBackend) -> None:
         raise Refused(_reason(error), is_final=False) from error
 
 
-def _judge(error: Exception, *, has_begun: bool) -> Refused | Lost:
+def _judge(error: Exception, dispatch: Dispatch) -> Refused | Lost:
     """What it means for the mail that this went wrong."""
+    has_begun = dispatch.begun_at is not None
     if isinstance(error, smtplib.SMTPRecipientsRefused):
-        is_final = all(code >= 500 for code, _text in error.recipients.values())
-        return Refused(_recipients(error.recipients), is_final=is_final)
+        answers = _answers(error.recipients, dispatch)
+        return Refused("", is_final=all(answer.is_final for answer in answers.values()), answers=answers)
     if isinstance(error, smtplib.SMTPResponseException):
         return Refused(_reason(error), is_final=error.smtp_code >= 500)
     if isinstance(error, smtplib.SMTPNotSupportedError):
@@ -140,5 +143,10 @@ def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _recipients(refused: Refusals) -> str:
-    return "; ".join(f"{address}: {code} {text.decode(errors='replace')}" for address, (code, text) in refused.items())
+def _answers(refused: Refusals, dispatch: Dispatch) -> dict[str, Answer]:
+    """By the recipients as they are known here: names of domains go out in another spelling."""
+    spelled = {sanitize_address(each, settings.DEFAULT_CHARSET): each for each in dispatch.addressees}
+    return {
+        spelled.get(address, address): Answer(f"{code} {text.decode(errors='replace')}", code >= 500)
+        for address, (code, text) in refused.items()
+    }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, numbered
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 
@@ -20,7 +20,7 @@ def find_unused(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> lis
     usable = StoredFile.objects.usable_by(actor).filter(token__in=set(tokens))
     found = {file.token: file for file in usable.select_for_update(no_key=True).order_by("id")}
     files = []
-    for position, token in enumerate(tokens):
+    for position, token in numbered(tokens):
         if file := found.pop(token, None):
             files.append(file)
         else:

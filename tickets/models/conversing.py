@@ -23,6 +23,7 @@ from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, move, status_of_kind
+from tickets.models.rules import body_kept, check_lines
 from tickets.models.ticket import Source, Ticket
 
 MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)
@@ -62,7 +63,7 @@ def reply(
         ticket, now = lock(ticket), timezone.now()
         agent = _agent(agent_login, faults)
         _check_ticket(ticket, at, now, faults)
-        body = _body(body, body_type, faults)
+        body = body_kept(body, body_type, faults)
         if ticket.source not in REPLYING:
             faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
         elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
@@ -125,33 +126,54 @@ def receive(
     is_automatic: bool = False,
     may_be_empty: bool = False,
 ) -> Message:
-    """A message of the customer: any ticket becomes new again, a closed one too. An automatic one moves nothing."""
-    faults = list(faults)
-    with transaction.atomic():
-        ticket, now = lock(ticket), timezone.now()
-        _check_ticket(ticket, at, now, faults)
-        body = _body(body, body_type, faults, may_be_empty=may_be_empty)
-        if faults:
-            raise Invalid(faults)
-        columns, note = ({}, "") if is_automatic else move(ticket, status_of_kind(Kind.NEW), None, now)
-        message = _write(
-            ticket,
-            now,
-            columns,
-            [],
-            type=Message.Type.MAIL,
-            author_name=from_name,
-            author_address=from_address,
-            body=body,
-            quoted=html.clean(quoted) if body_type == Message.BodyType.HTML else quoted,
-            body_type=body_type,
-            system_comment=note,
-            created_at=at or now,
-            is_automatic=is_automatic,
-        )
-        events.message_received(ticket.pk, ticket.customer_id, _login(ticket), message.pk)
-        _tell_of_status(ticket, note)
-    return message
+    """A message of the customer: any ticket becomes new again, a closed one too. An automatic one moves nothing.
+
+    One that was merged leads to the ticket that goes on: the customer need not know of that.
+    """
+    given, began_at = list(faults), timezone.now()
+    while True:
+        try:
+            with transaction.atomic():
+                faults, ticket, now = list(given), lock(ticket), timezone.now()
+                began_at = min(began_at, ticket.created_at)
+                if ticket.merged_into is not None:
+                    raise _Merged(ticket.merged_into)
+                _check_date(at, began_at, now, faults)
+                body_now = body_kept(body, body_type, faults, may_be_empty=may_be_empty)
+                faults += check_lines(from_name=from_name)
+                if faults:
+                    raise Invalid(faults)
+                columns, note = ({}, "") if is_automatic else move(ticket, status_of_kind(Kind.NEW), None, now)
+                message = _write(
+                    ticket,
+                    now,
+                    columns,
+                    [],
+                    type=Message.Type.MAIL,
+                    author_name=from_name,
+                    author_address=from_address,
+                    body=body_now,
+                    quoted=html.clean(quoted) if body_type == Message.BodyType.HTML else quoted,
+                    body_type=body_type,
+                    system_comment=note,
+                    created_at=at or now,
+                    is_automatic=is_automatic,
+                )
+                events.message_received(ticket.pk, ticket.customer_id, _login(ticket), message.pk)
+                _tell_of_status(ticket, note)
+                return message
+        except _Merged as merged:
+            ticket = merged.into
+
+
+class _Merged(Exception):
+    """It goes on elsewhere. Raised out of the transaction, which so lets go of this ticket: whoever merges the other
+    one further holds that, and waits for those that lead to it.
+    """
+
+    def __init__(self, into: Ticket) -> None:
+        super().__init__(into.pk)
+        self.into = into
 
 
 def comment(
@@ -171,7 +193,7 @@ def comment(
         ticket = _lock_for_comment(ticket)
         agent = _agent(agent_login, faults)
         _check_ticket(ticket, None, now, faults)
-        text = _body(text, text_type, faults, field="comment")
+        text = body_kept(text, text_type, faults, field="comment")
         files = find_unused(actor, attachments, faults)
         if faults:
             raise Invalid(faults)
@@ -246,18 +268,13 @@ def _agent(login: str, faults: list[Fault]) -> Agent | None:
 def _check_ticket(ticket: Ticket, at: datetime | None, now: datetime, faults: list[Fault]) -> None:
     if ticket.merged_into_id is not None:
         faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
+    _check_date(at, ticket.created_at, now, faults)
+
+
+def _check_date(at: datetime | None, began_at: datetime, now: datetime, faults: list[Fault]) -> None:
     # A time has minutes only: that of the creation is not before it.
-    if at is not None and not ticket.created_at.replace(second=0, microsecond=0) <= at <= now:
+    if at is not None and not began_at.replace(second=0, microsecond=0) <= at <= now:
         faults.append(Fault(ErrorCode.DATE_OUTSIDE, "at"))
-
-
-def _body(text: str, body_type: str, faults: list[Fault], *, field: str = "body", may_be_empty: bool = False) -> str:
-    """The text as it is kept: HTML sanitised. What the reader could not read is empty, and said already."""
-    is_html = body_type == Message.BodyType.HTML
-    kept = html.clean(text) if is_html else text
-    if text and not may_be_empty and (html.says_nothing(kept) if is_html else not kept.strip()):
-        faults.append(Fault(ErrorCode.EMPTY, field))
-    return kept
 
 
 def _recipients(ticket: Ticket) -> list[str]:

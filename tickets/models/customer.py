@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, numbered
 from callcentre.models import Change, TimestampedModel, actor_columns, differences
 from callcentre.phone import PhoneError, normalise
 from telephony.models import Agent
@@ -230,7 +230,7 @@ class Customer(TimestampedModel):
 def _normal_forms(phone_numbers: Sequence[str], faults: list[Fault]) -> list[tuple[str, str]]:
     """(as given, normal form), each number once; what is no number is added to the faults."""
     found: dict[str, str] = {}
-    for position, raw in enumerate(phone_numbers):
+    for position, raw in numbered(phone_numbers):
         try:
             found.setdefault(normalise(raw), raw)
         except PhoneError as error:

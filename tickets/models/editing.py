@@ -1,9 +1,11 @@
 """The verbs that change what a ticket is: edit, merge, split, connect."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Min
 from django.utils import timezone
 
 from callcentre.actor import Actor
@@ -16,7 +18,7 @@ from tickets.models.custom_field import CustomField
 from tickets.models.message import Message
 from tickets.models.moving import Kind, changed, full_name, move, status_of_kind, targets
 from tickets.models.noting import note_end, note_replies
-from tickets.models.rules import Choice, choose
+from tickets.models.rules import Choice, check_subject, choose
 from tickets.models.ticket import Ticket, TicketChange
 
 
@@ -35,6 +37,7 @@ def edit(
     faults = list(faults)
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
+        faults += check_subject(subject)
         before = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
         if ticket.merged_into_id is not None:
             faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
@@ -88,13 +91,15 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
         note_replies(source)
         source.messages.update(ticket=target)
         source.merged.update(merged_into=target)
+        responded = {ticket: {"first_agent_responded_at": first_response(ticket)} for ticket in (source, target)}
         status = status_of_kind(Kind.MERGED)
         note = changed(full_name(source.status, source.substatus), status.name)
         closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
-        _save(source, {"status": status, "substatus": None, "merged_into": target, **closing}, now)
+        moved = {"status": status, "substatus": None, "merged_into": target}
+        _save(source, {**moved, **closing, **responded[source]}, now)
         note_end(source)
         _note(source, note, now)
-        _save(target, {}, now)
+        _save(target, responded[target], now)
         _log(actor, source, "merge", {"merged_into": [None, target.pk]})
         _log(actor, target, "merge", {"merged": [None, source.pk]})
         _tell(source)
@@ -125,7 +130,10 @@ def split(actor: Actor, ticket: Ticket, messages: Sequence[int], subject: str) -
         )
         Message.objects.filter(pk__in=[message.pk for message in moved]).update(ticket=other)
         note_replies(other)
-        _save(ticket, {"connected_ids": [*ticket.connected_ids, other.pk]}, now)
+        _save(other, {"first_agent_responded_at": first_response(other)}, now)
+        responded = first_response(ticket)
+        connected = [*ticket.connected_ids, other.pk]
+        _save(ticket, {"connected_ids": connected, "first_agent_responded_at": responded}, now)
         _log(actor, ticket, "split", {"split": [None, other.pk]})
         _log(actor, other, "create", {"split_from": [None, ticket.pk]})
         login = ticket.agent.login if ticket.agent else ""
@@ -146,6 +154,13 @@ def connect(actor: Actor, one: Ticket, other: Ticket) -> None:
                 _save(here, {"connected_ids": [*here.connected_ids, there.pk]}, now)
                 _log(actor, here, "connect", {"connected": [None, there.pk]})
                 _tell(here)
+
+
+def first_response(ticket: Ticket) -> datetime | None:
+    """When an agent first replied, by the messages that the ticket has now."""
+    replies = ticket.messages.filter(type=Message.Type.REPLY, agent__isnull=False, is_automatic=False)
+    first: datetime | None = replies.aggregate(at=Min("created_at"))["at"]
+    return first
 
 
 def full_name_of(choice: Choice) -> str:

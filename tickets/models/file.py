@@ -1,4 +1,5 @@
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -10,6 +11,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.actor import Actor
 from callcentre.models import ApiUser, User
 from tickets.models.message import Message
+from tickets.storing import Stored, type_of
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
@@ -58,3 +60,16 @@ class StoredFile(models.Model):
 
     def __str__(self) -> str:
         return self.filename
+
+    @classmethod
+    def of(cls, stored: Stored, filename: str, **whose: Any) -> "StoredFile":
+        """The row of a file that is in the storage, not saved yet. `whose`: who uploaded it, or its message."""
+        return cls(
+            token=stored.token,
+            filename=filename,
+            content_type=type_of(filename),
+            size=stored.size,
+            sha256=stored.sha256,
+            path=stored.path,
+            **whose,
+        )

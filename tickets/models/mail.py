@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.crypto import EncryptedTextField
 from callcentre.models import TimestampedModel
+from tickets.filling import check_places
 from tickets.models.ticket import Source
 from tickets.models.ticket_queue import TicketQueue
 from webhooks.rules import TARGET_FAULTS
@@ -37,6 +38,9 @@ class CannedReply(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        check_places(body=(self.body, ()))
 
 
 class Marketplace(TimestampedModel):

@@ -19,7 +19,7 @@ from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, status_of_kind, targets
 from tickets.models.noting import note_end
-from tickets.models.rules import Choice, choose
+from tickets.models.rules import Choice, body_kept, check_lines, choose
 from tickets.models.ticket import Source, Ticket, TicketChange
 from tickets.models.ticket_queue import TicketQueue
 
@@ -41,6 +41,7 @@ def open_ticket(
     at: datetime | None = None,
     quoted: str = "",
     is_automatic: bool = False,
+    may_be_empty: bool = False,
     **chosen: Any,
 ) -> Ticket:
     """A new ticket with its first message. `chosen`: agent_login, customer_id, queue_id, category_id, status_id,
@@ -56,7 +57,8 @@ def open_ticket(
             faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
         faults += wrong
-        body = html.clean(body) if body_type == Message.BodyType.HTML else body
+        body = body_kept(body, body_type, faults, may_be_empty=may_be_empty)
+        faults += check_lines(subject=subject, sender=sender, sender_name=sender_name)
         files = [*files, *find_unused(actor, attachments, faults)]
         if faults or queue is None:
             raise Invalid(faults)

@@ -1,14 +1,47 @@
 """What a ticket may be given: one reading of ids and logins for those who open and those who edit."""
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from callcentre.errors import ErrorCode, Fault
 from telephony.models import Agent
+from tickets import html
 from tickets.models.customer import Customer
+from tickets.models.message import Message
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
 from tickets.models.ticket_queue import TicketQueue
+
+LONGEST_SUBJECT = 500
+# Control characters, and what separates lines and paragraphs.
+_BREAKING = ("Cc", "Zl", "Zp")
+
+
+def check_subject(subject: str | None) -> Iterable[Fault]:
+    if subject is not None and not subject.strip():
+        yield Fault(ErrorCode.EMPTY, "subject")
+    if len(subject or "") > LONGEST_SUBJECT:
+        yield Fault(ErrorCode.TOO_LONG, "subject", {"limit": LONGEST_SUBJECT})
+    yield from check_lines(subject=subject or "")
+
+
+def check_lines(**texts: str) -> Iterable[Fault]:
+    """A fault for each that is more than a line, or steers a terminal or a header: they stand in headers of mails."""
+    for field, text in texts.items():
+        if any(unicodedata.category(character) in _BREAKING for character in text):
+            yield Fault(ErrorCode.NOT_ONE_LINE, field)
+
+
+def body_kept(
+    text: str, body_type: str, faults: list[Fault], *, field: str = "body", may_be_empty: bool = False
+) -> str:
+    """The text as it is kept: HTML sanitised. What the reader could not read is empty, and said already."""
+    is_html = body_type == Message.BodyType.HTML
+    kept = html.clean(text) if is_html else text
+    if text and not may_be_empty and (html.says_nothing(kept) if is_html else not kept.strip()):
+        faults.append(Fault(ErrorCode.EMPTY, field))
+    return kept
 
 
 @dataclass(slots=True)
@@ -24,29 +57,44 @@ class Choice:
 
 
 def choose(values: Mapping[str, Any], before: Choice, faults: list[Fault]) -> Choice:
-    """The choice after these values; what is wrong is added to the faults. A name that is absent changes nothing.
+    """The choice after these values; what is wrong is added to the faults. A name that is absent changes nothing; an
+    empty agent_login, and None for category_id, customer_id and substatus_id, clear what the ticket has.
 
     Another status clears the sub-status, unless one of it is given. A sub-status alone brings its status along.
     """
     after = Choice(before.status, before.substatus, before.queue, before.category, before.agent, before.customer)
     _choose_status(values, after, faults)
-    if (queue_id := values.get("queue_id")) is not None:
-        after.queue = TicketQueue.objects.active().filter(pk=queue_id).first()
-        if after.queue is None:
-            faults.append(Fault(ErrorCode.TICKET_QUEUE_NOT_FOUND, "queue_id"))
-    if (category_id := values.get("category_id")) is not None:
-        after.category = TicketCategory.objects.filter(pk=category_id, is_active=True).first()
-        if after.category is None:
-            faults.append(Fault(ErrorCode.TICKET_CATEGORY_NOT_FOUND, "category_id"))
-    if (customer_id := values.get("customer_id")) is not None:
-        after.customer = Customer.objects.hold(customer_id)
-        if after.customer is None:
-            faults.append(Fault(ErrorCode.CUSTOMER_NOT_FOUND, "customer_id"))
-    if login := values.get("agent_login"):
-        after.agent = Agent.objects.active().filter(login=login).first()
-        if after.agent is None:
-            faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
+    for column, name, find, code in _CHOICES:
+        if name not in values:
+            continue
+        wanted = values[name]
+        chosen = None if wanted in (None, "") else find(wanted)
+        if chosen is None and wanted not in (None, ""):
+            faults.append(Fault(code, name))
+        if chosen is not None or column != "queue":
+            setattr(after, column, chosen)
     return after
+
+
+def _active_queue(pk: int) -> TicketQueue | None:
+    return TicketQueue.objects.active().filter(pk=pk).first()
+
+
+def _active_category(pk: int) -> TicketCategory | None:
+    return TicketCategory.objects.filter(pk=pk, is_active=True).first()
+
+
+def _active_agent(login: str) -> Agent | None:
+    return Agent.objects.active().filter(login=login).first()
+
+
+# Column of the choice, the name of its value, who finds it, the fault where there is none.
+_CHOICES: Sequence[tuple[str, str, Callable[[Any], Any], ErrorCode]] = (
+    ("queue", "queue_id", _active_queue, ErrorCode.TICKET_QUEUE_NOT_FOUND),
+    ("category", "category_id", _active_category, ErrorCode.TICKET_CATEGORY_NOT_FOUND),
+    ("customer", "customer_id", Customer.objects.hold, ErrorCode.CUSTOMER_NOT_FOUND),
+    ("agent", "agent_login", _active_agent, ErrorCode.AGENT_NOT_FOUND),
+)
 
 
 def _choose_status(values: Mapping[str, Any], after: Choice, faults: list[Fault]) -> None:
@@ -59,7 +107,9 @@ def _choose_status(values: Mapping[str, Any], after: Choice, faults: list[Fault]
             faults.append(Fault(ErrorCode.STATUS_MERGED_BY_HAND, "status_id"))
         elif status != after.status:
             after.status, after.substatus = status, None
-    if substatus_id is not None:
+    if substatus_id is None and "substatus_id" in values:
+        after.substatus = None
+    elif substatus_id is not None:
         substatus = TicketSubstatus.objects.select_related("status").filter(pk=substatus_id).first()
         if substatus is None or (status_id is not None and substatus.status != after.status):
             faults.append(Fault(ErrorCode.SUBSTATUS_NOT_FOUND, "substatus_id"))

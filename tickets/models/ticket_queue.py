@@ -2,11 +2,13 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import F, Func, Q, Value
+from django.db.models import Func, Q, Value
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.crypto import EncryptedTextField
+from callcentre.hours import WeeklyHours
 from callcentre.models import TimestampedModel
+from tickets.filling import check_places
 
 
 class _NextQueueId(Func):
@@ -102,39 +104,15 @@ class TicketQueue(TimestampedModel):
     def __str__(self) -> str:
         return self.name
 
+    def clean(self) -> None:
+        check_places(
+            signature=(self.signature, ()),
+            acknowledgement=(self.acknowledgement, ()),
+            template=(self.template, ("body", "signature")),
+        )
 
-class TicketQueueHours(models.Model):
-    """When targets of a queue's tickets count, by the service's clock. A queue without any counts day and night."""
+
+class TicketQueueHours(WeeklyHours):
+    """When targets of a queue's tickets count. A queue without any counts day and night."""
 
     queue = models.ForeignKey(TicketQueue, models.CASCADE, related_name="opening_hours", verbose_name=_("queue"))
-    # As ISO 8601 counts them.
-    weekday = models.PositiveSmallIntegerField(
-        _("day"),
-        choices=[
-            (1, _("Monday")),
-            (2, _("Tuesday")),
-            (3, _("Wednesday")),
-            (4, _("Thursday")),
-            (5, _("Friday")),
-            (6, _("Saturday")),
-            (7, _("Sunday")),
-        ],
-    )
-    opens_at = models.TimeField(_("opens"))
-    # 00:00 is the end of the day.
-    closes_at = models.TimeField(_("closes"))
-
-    class Meta:
-        verbose_name = _("opening hours")
-        verbose_name_plural = _("opening hours")
-        ordering = ["weekday", "opens_at", "id"]
-        constraints = [
-            models.CheckConstraint(
-                name="ticketqueuehours_open_before_they_close",
-                condition=Q(opens_at__lt=F("closes_at")) | Q(closes_at="00:00"),
-                violation_error_message=_("It opens before it closes."),
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"

@@ -1,0 +1,244 @@
+"""A mail to several recipients, of whom a real server takes some and refuses others: nobody gets it twice."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from callcentre.errors import Conflict
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
+from tests.tickets.mail_servers import MailServer, mail_server
+from tickets.mail.dispatching import DELAYS, dispatch, due_now
+from tickets.models import Dispatch, conversing
+
+pytestmark = pytest.mark.django_db
+
+ALL = ["jan@client.example", "eva@client.example", "gone@client.example"]
+BUSY, GONE = "450 Mailbox busy", "550 No such user"
+
+
+@pytest.fixture
+def server(settings: Any) -> Iterator[MailServer]:
+    with mail_server(settings) as running:
+        yield running
+
+
+def a_reply() -> Dispatch:
+    message = conversing.reply(
+        ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="Try again", recipients=ALL[:1], copies=ALL[1:]
+    )
+    return Dispatch.objects.get(message=message)
+
+
+def sent(row: Dispatch) -> Dispatch:
+    Dispatch.objects.filter(pk=row.pk, next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
+    dispatch(row.pk)
+    row.refresh_from_db()
+    return row
+
+
+def envelopes(server: MailServer) -> list[list[str]]:
+    return [envelope.rcpt_tos for envelope in server.received]
+
+
+def test_who_was_refused_for_now_is_asked_again_alone(server: MailServer) -> None:
+    server.rcpt_answers["eva@client.example"] = BUSY
+    row = sent(a_reply())
+    first = (row.state, row.condition, row.error, row.accepted)
+
+    server.rcpt_answers.clear()
+    sent(row)
+
+    assert first == (
+        "queued",
+        "sent, but not yet to eva@client.example",
+        "eva@client.example: 450 Mailbox busy",
+        ["jan@client.example", "gone@client.example"],
+    )
+    assert envelopes(server) == [["jan@client.example", "gone@client.example"], ["eva@client.example"]]
+    assert (row.state, row.condition, row.error, set(row.accepted)) == ("sent", "sent", "", set(ALL))
+    # Everybody sees whom else it went to.
+    assert [mail["To"] for mail in server.mails] == ["jan@client.example"] * 2
+    assert server.mails[0]["Message-ID"] == server.mails[1]["Message-ID"]
+
+
+def test_the_others_wait_longer_each_time_and_are_refused_in_the_end(server: MailServer) -> None:
+    server.rcpt_answers["eva@client.example"] = BUSY
+    row = a_reply()
+
+    waited = []
+    for _ in DELAYS:
+        sent(row)
+        assert row.next_attempt_at is not None
+        waited.append(round((row.next_attempt_at - timezone.now()) / timedelta(minutes=1)))
+    sent(row)
+
+    assert waited == [1, 5, 15, 60, 240, 720, 1440, 1440]
+    assert len(server.received) == 1
+    assert (row.state, row.refused) == ("sent", {"eva@client.example": BUSY})
+    assert row.condition == "sent, but not to eva@client.example"
+    assert due_now() == []
+
+
+def test_who_was_refused_for_good_is_not_asked_again(server: MailServer) -> None:
+    server.rcpt_answers |= {"eva@client.example": BUSY, "gone@client.example": GONE}
+    row = sent(a_reply())
+    waiting = (row.state, row.refused, row.condition)
+
+    server.rcpt_answers.clear()
+    sent(row)
+
+    assert waiting == ("queued", {"gone@client.example": GONE}, "sent, but not yet to eva@client.example")
+    assert envelopes(server) == [["jan@client.example"], ["eva@client.example"]]
+    assert (row.state, row.error) == ("sent", f"gone@client.example: {GONE}")
+    assert row.condition == "sent, but not to gone@client.example"
+
+
+def test_those_who_were_refused_for_good_are_left_out_where_nobody_was_taken(server: MailServer) -> None:
+    server.rcpt_answers |= dict.fromkeys(ALL, BUSY) | {"gone@client.example": GONE}
+    row = sent(a_reply())
+    assert (row.state, row.accepted, row.condition) == ("queued", [], "waits for another attempt")
+
+    server.rcpt_answers |= dict.fromkeys(ALL, GONE)
+    sent(row)
+
+    assert (row.state, row.condition, set(row.refused)) == ("failed", "failed", set(ALL))
+
+
+def test_a_person_sends_it_again_to_those_who_were_refused(server: MailServer) -> None:
+    server.rcpt_answers["gone@client.example"] = GONE
+    row = sent(a_reply())
+    assert row.may_be_resent
+
+    server.rcpt_answers.clear()
+    row.resend(ACTOR)
+    assert row.condition == "sent, but not yet to gone@client.example"
+    sent(row)
+
+    assert envelopes(server) == [ALL[:2], ["gone@client.example"]]
+    assert (row.state, row.refused, set(row.accepted)) == ("sent", {}, set(ALL))
+    with pytest.raises(Conflict):
+        row.resend(ACTOR)
+
+
+def test_a_better_address_takes_the_place_of_one_that_was_refused(server: MailServer) -> None:
+    server.rcpt_answers["jan@client.example"] = GONE
+    row = sent(a_reply())
+
+    row.resend(ACTOR, ["jan@new.example"])
+    sent(row)
+
+    assert envelopes(server) == [ALL[1:], ["jan@new.example"]]
+    assert (row.recipients, row.condition) == (["jan@new.example"], "sent")
+
+
+def test_nobody_is_sent_it_again_who_has_it(server: MailServer) -> None:
+    server.rcpt_answers["gone@client.example"] = GONE
+    row = sent(a_reply())
+    Dispatch.objects.filter(pk=row.pk).update(copies=["eva@client.example"])
+
+    with pytest.raises(Conflict):
+        row.resend(ACTOR, ["jan@client.example"])
+
+
+@pytest.mark.parametrize("answer", ["451 Not now", "552 Too large"])
+def test_a_message_that_is_refused_later_is_not_sent_to_those_who_have_it(server: MailServer, answer: str) -> None:
+    server.rcpt_answers["eva@client.example"] = BUSY
+    row = sent(a_reply())
+    server.rcpt_answers.clear()
+    server.data_answer = answer
+    sent(row)
+    state, refused = ("queued", {}) if answer[0] == "4" else ("sent", {"eva@client.example": answer})
+    assert (row.state, row.refused, row.error) == (state, refused, f"eva@client.example: {answer}")
+
+    server.data_answer = "250 Taken"
+    row.resend(ACTOR)
+    sent(row)
+
+    assert envelopes(server)[1:] == [["eva@client.example"]] * 2
+    assert (row.state, row.error) == ("sent", "")
+
+
+def test_after_an_unknown_outcome_only_those_are_sent_it_again_who_may_not_have_it(server: MailServer) -> None:
+    server.rcpt_answers["eva@client.example"] = BUSY
+    row = sent(a_reply())
+    server.rcpt_answers.clear()
+    server.drops = True
+    sent(row)
+    assert (row.state, row.is_unknown, due_now()) == ("failed", True, [])
+
+    server.drops = False
+    row.resend(ACTOR)
+    sent(row)
+
+    assert envelopes(server) == [["jan@client.example", "gone@client.example"], *[["eva@client.example"]] * 2]
+    assert (row.state, row.condition) == ("sent", "sent")
+
+
+def test_an_address_that_is_named_twice_gets_one(server: MailServer) -> None:
+    row = a_reply()
+    Dispatch.objects.filter(pk=row.pk).update(copies=["Jan@client.example", "eva@client.example"])
+    row.refresh_from_db()
+
+    sent(row)
+
+    assert envelopes(server) == [ALL[:2]]
+
+
+def test_a_domain_of_other_letters_is_known_when_it_is_refused(server: MailServer) -> None:
+    row = a_reply()
+    Dispatch.objects.filter(pk=row.pk).update(copies=["jan@zażółć.example"])
+    server.rcpt_answers["jan@xn--za-6ja4f8n1l.example"] = GONE
+    row.refresh_from_db()
+
+    sent(row)
+
+    assert (row.accepted, list(row.refused)) == (["jan@client.example"], ["jan@zażółć.example"])
+
+
+def test_who_bounced_is_sent_it_again_alone(server: MailServer) -> None:
+    row = sent(a_reply())
+
+    row.bounce(ACTOR, "552 Mailbox full", ["EVA@client.example", "unknown@client.example"])
+    row.bounce(ACTOR, "552 Mailbox full", ["eva@client.example"])
+    row.bounce(ACTOR, "554 Gone", ["gone@client.example"])
+    assert (row.condition, row.message.ticket.history.filter(action="bounce").count()) == ("bounced", 2)
+    assert row.error == "eva@client.example: 552 Mailbox full; gone@client.example: 554 Gone"
+    row.resend(ACTOR)
+    sent(row)
+
+    assert envelopes(server) == [ALL, ["eva@client.example", "gone@client.example"]]
+    assert (row.state, row.bounced_at, row.condition) == ("sent", None, "sent")
+
+
+def test_a_bounce_does_not_stop_the_others_who_wait(server: MailServer) -> None:
+    server.rcpt_answers["eva@client.example"] = BUSY
+    row = sent(a_reply())
+
+    row.bounce(ACTOR, "550 Gone", ["gone@client.example"])
+    server.rcpt_answers.clear()
+    sent(row)
+
+    assert envelopes(server) == [["jan@client.example", "gone@client.example"], ["eva@client.example"]]
+    assert (row.state, row.condition, list(row.refused)) == ("sent", "bounced", ["gone@client.example"])
+
+
+def test_who_has_it_is_in_no_envelope_after_a_worker_died(server: MailServer) -> None:
+    server.rcpt_answers["eva@client.example"] = BUSY
+    row = sent(a_reply())
+    # The server had begun to receive the message when the worker died.
+    past = timezone.now() - timedelta(minutes=1)
+    Dispatch.objects.filter(pk=row.pk).update(begun_at=past, next_attempt_at=past)
+    server.rcpt_answers.clear()
+
+    assert due_now() == []
+    row.refresh_from_db()
+    assert (row.state, row.is_unknown) == ("failed", True)
+    row.resend(ACTOR)
+    sent(row)
+
+    assert envelopes(server)[1:] == [["eva@client.example"]]
