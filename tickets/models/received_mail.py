@@ -96,7 +96,9 @@ class ReceivedMail(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.subject or self.header_id or f"#{self.pk}"
+        return self.subject or f"{self.sender}, {timezone.localtime(self.received_at):%Y-%m-%d %H:%M}".removeprefix(
+            ", "
+        )
 
     @property
     def why(self) -> str:
