@@ -134,7 +134,7 @@ class TicketChangeList(UncountedChangeList):
 class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
     """What do customers want, and who sees to it?"""
 
-    list_display = ("number", "title", "state", "due", "agent_name", "queue_name", "changed")
+    list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
     # The view last: it looks among what the others leave.
     list_filter = (
@@ -200,21 +200,23 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
         return format_html(
             '<span class="tk-cell">'
             '<span class="tk-way material-symbols-outlined" title="{}" role="img" aria-label="{}">{}</span>'
-            '<span class="tk-title" title="{}" dir="auto">{}</span>{}'
-            '<span class="tk-who" dir="auto">{}</span></span>',
+            '<span class="tk-title" title="{}" dir="auto">{}</span>'
+            '<span class="tk-below"><bdi class="tk-who">{}</bdi>{}</span></span>',
             way,
             way,
             ICONS.get(ticket.source, "confirmation_number"),
             ticket.subject,
             ticket.subject,
-            format_html_join("", '<span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3])),
             str(ticket.customer or ticket.sender_name or ticket.sender or "–"),
+            format_html_join("", '<span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3])),
         )
 
-    @display(description=_("status"), label={kind.value: colour for kind, colour in STATUS_COLOURS.items()})  # type: ignore[attr-defined]
-    def state(self, ticket: Ticket) -> tuple[str, str]:
-        name = f"{ticket.status.name} - {ticket.substatus.name}" if ticket.substatus else ticket.status.name
-        return ticket.status.kind, name
+    @display(description=_("status"))
+    def state(self, ticket: Ticket) -> str:
+        label = format_html(
+            '<span class="cc-state cc-{}">{}</span>', STATUS_COLOURS.get(ticket.status.kind, "info"), ticket.status.name
+        )
+        return _two_lines(label, ticket.substatus.name if ticket.substatus else "")
 
     @display(description=_("due"))
     def due(self, ticket: Ticket) -> str:
@@ -231,22 +233,20 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
             due.distance,
         )
 
-    @display(description=_("agent"))
-    def agent_name(self, ticket: Ticket) -> str:
-        return _cut((ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–")
-
-    @display(description=_("ticket queue"))
-    def queue_name(self, ticket: Ticket) -> str:
-        return _cut(ticket.queue.name)
+    @display(description=_("agent and queue"))
+    def agent_and_queue(self, ticket: Ticket) -> str:
+        agent = (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
+        return _two_lines(agent, ticket.queue.name)
 
     @display(description=_("changed"))
     def changed(self, ticket: Ticket) -> str:
         return format_html('<span class="whitespace-nowrap">{}</span>', localize(timezone.localtime(ticket.updated_at)))
 
 
-def _cut(name: str) -> str:
-    """A long one in what place there is, and whole under the mouse."""
-    return format_html('<span class="tk-cut" title="{}">{}</span>', name, name)
+def _two_lines(first: str, second: str) -> str:
+    """The second one smaller; what is too long for its place is whole under the mouse."""
+    below = format_html('<span class="tk-who" title="{}">{}</span>', second, second) if second else ""
+    return format_html('<span class="tk-two"><span class="tk-cut">{}</span>{}</span>', first, below)
 
 
 def views_of(request: HttpRequest) -> list[dict[str, Any]]:

@@ -14,6 +14,10 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "outgoing messages",
             },
         ),
+        migrations.AlterModelOptions(
+            name="receivedmail",
+            options={"ordering": ["-id"], "verbose_name": "received mail", "verbose_name_plural": "received mail"},
+        ),
         migrations.AddIndex(
             model_name="ticket",
             index=django.contrib.postgres.indexes.GinIndex(

@@ -80,7 +80,7 @@ class ReceivedMail(models.Model):
 
     class Meta:
         verbose_name = _("received mail")
-        verbose_name_plural = _("received mails")
+        verbose_name_plural = _("received mail")
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["sha256", "queue"], nulls_distinct=False, name="receivedmail_is_unique")

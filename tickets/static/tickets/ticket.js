@@ -77,7 +77,6 @@ document.addEventListener("DOMContentLoaded", () => {
             const type = document.getElementById("id_m-body_type");
             if (type.value !== "HTML" && field.value) put(field.value, false);
             type.value = "HTML";
-            open.workplace.querySelector(".jodit-wysiwyg").setAttribute("aria-label", field.getAttribute("aria-label"));
         }
 
         // A draft survives whatever happens to the page.

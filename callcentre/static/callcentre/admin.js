@@ -1,0 +1,10 @@
+// Fields that are found by typing have no name of their own: they get that of their label.
+addEventListener("load", () => {
+    for (const select of document.querySelectorAll("select.select2-hidden-accessible")) {
+        const [label] = select.labels;
+        const box = select.nextElementSibling && select.nextElementSibling.querySelector(".select2-selection");
+        if (!box || !label) continue;
+        label.id = label.id || `label-of-${select.id}`;
+        box.setAttribute("aria-labelledby", `${label.id} ${box.getAttribute("aria-labelledby") || ""}`.trim());
+    }
+});
