@@ -43,15 +43,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     """What was not sent, and why?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = (
-        "queued_at",
-        "ticket",
-        "to_whom",
-        "condition_shown",
-        "attempt_count",
-        "next_attempt_at",
-        "error_shown",
-    )
+    list_display = ("queued_at", "ticket", "to_whom", "condition_shown", "error_shown", "next_attempt_at")
     list_display_links = ("queued_at",)
     list_filter = (StateFilter,)
     list_select_related = ("message__ticket",)

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import admin
-from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db.models import Q
@@ -21,6 +19,7 @@ from unfold.widgets import (
 
 from telephony.models import Agent
 from tickets.admin.custom_inputs import input_of, name_of
+from tickets.admin.customer_choice import CustomerSelect
 from tickets.admin.ticket_people import PeopleForm
 from tickets.models import Customer, CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
 
@@ -108,6 +107,11 @@ class ComposerForm(forms.Form):
         if is_html:
             body |= {"data-editor": "1", "data-height": "150"}
 
+    @property
+    def is_comment(self) -> bool:
+        """Whether what is chosen on the page stays in the house."""
+        return bool(self["kind"].value() == COMMENT)
+
     def clean_body(self) -> str:
         body: str = self.cleaned_data["body"].replace("\r\n", "\n")
         if "\0" in body:
@@ -149,7 +153,7 @@ class PropertiesForm(forms.Form):
         own["queue"].choices = queues_for(ticket)
         own["category"].choices = [*([] if ticket.category_id else [("", _("none"))]), *categories_for(ticket)]
         if sees_customers:
-            own["customer"].widget = customer_input(own["customer"])
+            own["customer"].widget = CustomerSelect(own["customer"].choices)
         else:
             del self.fields["customer"]
         self.custom = {name_of(field): field for field in fields}
@@ -231,13 +235,6 @@ class OtherTicketForm(PeopleForm):
         if self.other.pk == self.ticket.pk:
             raise ValidationError(_now("This is the ticket itself."))
         return str(self.other.pk)
-
-
-def customer_input(field: Any) -> Any:
-    """Finds customers as the list of them does."""
-    widget: Any = AutocompleteSelect(Ticket._meta.get_field("customer"), admin.site, attrs={"class": "cc-select"})
-    widget.choices = field.choices
-    return widget
 
 
 def tags_of(text: str) -> list[str]:

@@ -20,7 +20,8 @@ from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
 from callcentre.models import User
 from telephony.models import Agent
-from tickets.admin.ticket_page_forms import categories_for, customer_input, queues_for
+from tickets.admin.customer_choice import CustomerSelect
+from tickets.admin.ticket_page_forms import categories_for, queues_for
 from tickets.models import Customer, Source
 from tickets.models.opening import open_ticket
 
@@ -50,7 +51,7 @@ class OpeningForm(forms.Form):
         own: dict[str, Any] = self.fields
         own["queue"].choices = queues_for(None)
         own["category"].choices = [("", _("none")), *categories_for(None)]
-        own["customer"].widget = customer_input(own["customer"])
+        own["customer"].widget = CustomerSelect(own["customer"].choices)
         if not is_agent:
             del self.fields["take"]
 

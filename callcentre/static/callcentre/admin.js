@@ -5,6 +5,8 @@ addEventListener("load", () => {
         const box = select.nextElementSibling && select.nextElementSibling.querySelector(".select2-selection");
         if (!box || !label) continue;
         label.id = label.id || `label-of-${select.id}`;
+        const chosen = box.querySelector("[role=textbox]");
+        if (chosen) chosen.setAttribute("aria-label", label.textContent.trim());
         box.setAttribute("aria-labelledby", `${label.id} ${box.getAttribute("aria-labelledby") || ""}`.trim());
     }
 });

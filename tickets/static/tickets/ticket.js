@@ -106,6 +106,12 @@ document.addEventListener("DOMContentLoaded", () => {
                 }
             } catch { /* nothing that could be read */ }
         }
+        // A comment is not sent to anybody: the buttons say so.
+        const name = () => {
+            for (const button of composer.querySelectorAll("button[data-comment]")) button.textContent = kindOf() === "comment" ? button.dataset.comment : button.dataset.reply;
+        };
+        composer.addEventListener("change", name);
+        name();
         let writtenAt = 0;
         field.addEventListener("input", () => { writtenAt = Date.now(); remember(); });
         page.isWriting = () => Date.now() - writtenAt < 2 * Number(facts.every) * 1000;
