@@ -128,7 +128,8 @@ class TicketBulkActions:
         intro = _now("All messages move to %(ticket)s; the others are closed.") % {"ticket": target}
         if refused:
             numbers = ", ".join(f"#{ticket.pk}" for ticket, _sentence in refused)
-            intro = f"{intro} {_now('Left out, because they were merged before: %(tickets)s.') % {'tickets': numbers}}"
+            left_out = _now("Left out, because they were merged before: %(tickets)s.") % {"tickets": numbers}
+            intro = f"{intro} {left_out}"
         return self.action_page(
             request,
             title=_now("Merge into the oldest of them"),

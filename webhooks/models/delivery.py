@@ -4,7 +4,7 @@ from django.db import models, transaction
 from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils import timezone
-from django.utils.translation import gettext as translated
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
@@ -132,7 +132,7 @@ class Delivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return translated("event %(event)s to webhook %(webhook)s") % {
+        return _now("event %(event)s to webhook %(webhook)s") % {
             "event": self.event_id,
             "webhook": self.webhook_id,
         }
