@@ -1,5 +1,8 @@
-// Fields that are found by typing have no name of their own: they get that of their label.
+// What the theme leaves out for those who do not see.
 addEventListener("load", () => {
+    const content = document.getElementById("content");
+    if (content && !document.querySelector("main")) content.setAttribute("role", "main");
+    // Fields that are found by typing have no name of their own: they get that of their label.
     for (const select of document.querySelectorAll("select.select2-hidden-accessible")) {
         const [label] = select.labels;
         const box = select.nextElementSibling && select.nextElementSibling.querySelector(".select2-selection");
