@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
@@ -35,7 +35,11 @@ class StateFilter(DropdownFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("waiting", _("waits for an agent")), ("open", _("open")), ("closed", _("closed"))]
+        return [
+            ("waiting", _("waits for an agent")),
+            ("open", pgettext("of a chat", "open")),
+            ("closed", pgettext("of a chat", "closed")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Chat]) -> QuerySet[Chat]:
         match self.value():
@@ -103,8 +107,8 @@ class ChatAdmin(UncountedMixin, Admin):
     @display(description=_("state"), label={"waiting": "warning", "open": "info", "closed": "success"})
     def state(self, chat: Chat) -> tuple[str, str]:
         if chat.closed_at:
-            return "closed", _now("closed")
-        return ("open", _now("open")) if chat.agent_id else ("waiting", _now("waits for an agent"))
+            return "closed", pgettext("of a chat", "closed")
+        return ("open", pgettext("of a chat", "open")) if chat.agent_id else ("waiting", _now("waits for an agent"))
 
     # The page
 

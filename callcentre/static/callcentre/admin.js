@@ -1,15 +1,22 @@
 // What the theme leaves out for those who do not see.
-addEventListener("load", () => {
+"use strict";
+
+addEventListener("DOMContentLoaded", () => {
     const content = document.getElementById("content");
     if (content && !document.querySelector("main")) content.setAttribute("role", "main");
-    // Fields that are found by typing have no name of their own: they get that of their label.
-    for (const select of document.querySelectorAll("select.select2-hidden-accessible")) {
-        const [label] = select.labels;
-        const box = select.nextElementSibling && select.nextElementSibling.querySelector(".select2-selection");
-        if (!box || !label) continue;
-        label.id = label.id || `label-of-${select.id}`;
-        const chosen = box.querySelector("[role=textbox]");
-        if (chosen) chosen.setAttribute("aria-label", label.textContent.trim());
-        box.setAttribute("aria-labelledby", `${label.id} ${box.getAttribute("aria-labelledby") || ""}`.trim());
-    }
 });
+
+// A field that is found by typing is built beside its select, which has the label: it gets the name of that.
+new MutationObserver((changes) => {
+    for (const box of changes.flatMap((change) => [...change.addedNodes])) {
+        if (!(box instanceof Element && box.matches(".select2-container"))) continue;
+        const select = box.previousElementSibling;
+        const [label] = (select && select.labels) || [];
+        const field = box.querySelector(".select2-selection");
+        if (!label || !field) continue;
+        label.id = label.id || `label-of-${select.id}`;
+        field.setAttribute("aria-labelledby", `${label.id} ${field.getAttribute("aria-labelledby") || ""}`.trim());
+        const chosen = field.querySelector("[role=textbox]");
+        if (chosen) chosen.setAttribute("aria-labelledby", label.id);
+    }
+}).observe(document, {childList: true, subtree: true});
