@@ -128,7 +128,7 @@ class ChatAdmin(UncountedMixin, Admin):
         if chat := options.get("obj"):
             newest = list(chat.messages.select_related("agent").order_by("-id")[: LINES + 1])
             context |= {"lines": newest[:LINES][::-1], "is_cut_off": len(newest) > LINES, "lines_limit": LINES}
-            context |= {"show_save": False, "show_save_and_continue": False}
+            context |= {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
         return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -182,13 +182,15 @@ class ChatAdmin(UncountedMixin, Admin):
             return self._done(request, chat, lambda: assign(actor_of(request), chat, agent_login=login))
         return self.action_page(request, title=_now("Give to an agent"), submit=_now("Give"), form=form, obj=chat)
 
-    @page_action(description=_("Close"), url_path="close", icon="done_all", permissions=["change"])
+    @page_action(description=_("Close the chat"), url_path="close", icon="done_all", permissions=["change"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
         chat = self._chat(request, object_id)
         if request.method == "POST":
             return self._done(request, chat, lambda: close(actor_of(request), chat))
         intro = _now("Nobody writes in it any more. There is no way back.")
-        return self.action_page(request, title=_now("Close the chat"), submit=_now("Close"), obj=chat, intro=intro)
+        return self.action_page(
+            request, title=_now("Close the chat"), submit=_now("Close the chat"), obj=chat, intro=intro
+        )
 
     @admin.action(description=_("Close"), permissions=["change"])
     def close_selected(self, request: HttpRequest, chats: QuerySet[Chat]) -> None:
