@@ -13,7 +13,7 @@ from tickets.models import Customer, Ticket
 class CustomerChoices(AutocompleteJsonView):
     """What the field offers: found as in the list of customers, by whoever may see that."""
 
-    def serialize_result(self, obj: Customer, to_field_name: str) -> dict[str, Any]:
+    def serialize_result(self, obj: Any, to_field_name: str) -> dict[str, Any]:
         return {"id": str(obj.pk), "text": told_apart(obj)}
 
 
