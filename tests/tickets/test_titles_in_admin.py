@@ -92,6 +92,14 @@ def test_customers_of_one_name_are_told_apart_where_one_is_chosen():
     }
 
 
+@pytest.mark.parametrize("page", ["ticket_add", "customer_merge"])
+def test_an_address_that_names_no_customer_chooses_nobody(page):
+    customer = CustomerFactory()
+    path = reverse(f"admin:tickets_{page}", args=[] if page == "ticket_add" else [customer.pk])
+
+    assert superuser().page(path, customer="abc", target="abc")
+
+
 def test_inputs_of_rows_have_the_name_of_their_column():
     # Each is read out by a screen reader, which sees no heading above.
     page = superuser().page(reverse("admin:telephony_queue_add"))

@@ -25,6 +25,10 @@ class CustomerSelect(AutocompleteSelect):
     def get_url(self) -> str:
         return reverse("admin:tickets_customer_choices")
 
+    def optgroups(self, name: str, value: Any, attr: Any = None) -> Any:
+        """What an address or a form brings here may be no id: then nobody is chosen."""
+        return super().optgroups(name, [one for one in value if str(one).isdecimal()], attr)
+
 
 def told_apart(customer: Customer) -> str:
     """His name, and by what he is reached."""
