@@ -113,6 +113,17 @@ class Admin(ModelAdmin):
         actions.pop("delete_selected", None)
         return actions
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Without what can be nobody's id: a field that is found by typing would fail on it."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        for field in self.opts.fields:
+            if field.is_relation and field.name in initial:
+                try:
+                    field.target_field.to_python(initial[field.name])
+                except ValidationError:
+                    del initial[field.name]
+        return initial
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save what was changed and nothing else: two who edit one row at once keep each other's changes."""
         if not change:

@@ -100,6 +100,12 @@ def test_an_address_that_names_no_customer_chooses_nobody(page):
     assert superuser().page(path, customer="abc", target="abc")
 
 
+def test_an_address_fills_in_what_can_be_and_no_more():
+    page = superuser().page(reverse("admin:tickets_customer_add"), surname="Nowak", company="abc")
+
+    assert 'value="Nowak"' in page
+
+
 def test_inputs_of_rows_have_the_name_of_their_column():
     # Each is read out by a screen reader, which sees no heading above.
     page = superuser().page(reverse("admin:telephony_queue_add"))
