@@ -30,7 +30,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Tickets"), "confirmation_number", "tickets", "ticket"),
             (_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
             (_("Received mail"), "inbox", "tickets", "receivedmail"),
-            (_("Sent messages"), "outgoing_mail", "tickets", "dispatch"),
+            (_("Outgoing messages"), "outgoing_mail", "tickets", "dispatch"),
             (_("Canned replies"), "quickreply", "tickets", "cannedreply"),
             (_("Ratings"), "star", "tickets", "rating"),
             (_("Files"), "attach_file", "tickets", "storedfile"),

@@ -61,7 +61,7 @@ class Change(models.Model):
         abstract = True
 
     def __str__(self) -> str:
-        return f"{self.action} by {self.actor_name}"
+        return f"{timezone.localtime(self.at):%Y-%m-%d %H:%M}, {self.actor_name}"
 
 
 def actor_columns(actor: Actor) -> dict[str, Any]:

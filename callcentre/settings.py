@@ -211,6 +211,7 @@ UNFOLD: dict[str, Any] = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("callcentre/icon.svg")},
     ],
     "STYLES": [lambda request: static("callcentre/admin.css")],
+    "SCRIPTS": [lambda request: static("callcentre/admin.js")],
     "SHOW_LANGUAGES": True,
     "LANGUAGES": {"action": "/admin/language"},
     "BORDER_RADIUS": "6px",

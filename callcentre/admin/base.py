@@ -18,9 +18,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from unfold import decorators as theme
-from unfold.admin import ModelAdmin
+from unfold.admin import ModelAdmin, TabularInline
 from unfold.views import ChangeList
 
 from callcentre.actor import Actor
@@ -50,6 +52,11 @@ def page_action(**options: Any) -> Callable[[Function], Function]:
 def actor_of(request: HttpRequest) -> Actor:
     actor: Actor = request.user.actor  # type: ignore[union-attr]
     return actor
+
+
+def cut(text: Any) -> str:
+    """In a list: what is too long for its place is whole under the mouse."""
+    return format_html('<span class="cc-cut" title="{}">{}</span>', text, text)
 
 
 def without_buttons(formfield: Any) -> Any:
@@ -105,6 +112,17 @@ class Admin(ModelAdmin):
         actions = super().get_actions(request)
         actions.pop("delete_selected", None)
         return actions
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Without what can be nobody's id: a field that is found by typing would fail on it."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        for field in self.opts.fields:
+            if field.is_relation and field.name in initial:
+                try:
+                    field.target_field.to_python(initial[field.name])
+                except ValidationError:
+                    del initial[field.name]
+        return initial
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save what was changed and nothing else: two who edit one row at once keep each other's changes."""
@@ -248,6 +266,20 @@ def _some_of(objects: Iterable[Any], limit: int = 3) -> str:
     names = [str(obj) for obj in objects]
     more = [_("%(count)s more") % {"count": len(names) - limit}] if len(names) > limit else []
     return ", ".join([*names[:limit], *more])
+
+
+class Inline(TabularInline):
+    """Rows in a table: the heading of a column is the name of each of its inputs."""
+
+    extra = 0
+    hide_title = True
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
+        if field is not None:
+            widget = getattr(field.widget, "widget", field.widget)
+            widget.attrs.setdefault("aria-label", capfirst(str(field.label)))
+        return field
 
 
 class ReadOnlyAdmin(Admin):

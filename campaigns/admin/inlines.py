@@ -7,10 +7,9 @@ from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import TabularInline
 from unfold.forms import PaginationInlineFormSet
 
-from callcentre.admin import without_buttons
+from callcentre.admin import Inline
 from campaigns.models import Campaign, CampaignField, Record, RecordStatus
 
 
@@ -40,14 +39,12 @@ def _is_in_use(status: RecordStatus) -> bool:
     return Record.objects.filter(campaign_id=campaign_id, system_status=system_status, status_id=status.pk).exists()
 
 
-class StatusInline(TabularInline):
+class StatusInline(Inline):
     model = RecordStatus
     formset = StatusFormSet
     form = StatusForm
     fields = ("name", "system_status", "dictionary_status", "order")
-    extra = 0
     tab = True
-    hide_title = True
 
     def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
         formset = super().get_formset(request, obj, **kwargs)
@@ -61,14 +58,9 @@ class StatusInline(TabularInline):
             field.choices = list(field.choices)  # one query, not one a row
         return field
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        return without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-
-class FieldInline(TabularInline):
+class FieldInline(Inline):
     model = CampaignField
     fields = ("name", "order")
-    extra = 0
     tab = True
-    hide_title = True
     verbose_name_plural = _("fields")

@@ -4,17 +4,14 @@ from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import TabularInline
 
-from callcentre.admin import Admin, actor_of, display
+from callcentre.admin import Admin, Inline, actor_of, display
 from knowledgebase.models import Catalog, Category
 
 
-class CategoryInline(TabularInline):
+class CategoryInline(Inline):
     model = Category
     fields = ("name", "order")
-    extra = 0
-    hide_title = True
 
 
 @admin.register(Catalog)

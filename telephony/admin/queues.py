@@ -8,23 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
-from unfold.admin import TabularInline
 
-from callcentre.admin import Admin, display, without_buttons
+from callcentre.admin import Admin, Inline, display
 from telephony import waiting
 from telephony.models import OpeningHours, Queue, QueueMember
 
 
-class _SettingInline(TabularInline):
-    extra = 0
+class MemberInline(Inline):
     tab = True
-    hide_title = True
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        return without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
-
-
-class MemberInline(_SettingInline):
     model = QueueMember
     fields = ("agent", "priority")
     autocomplete_fields = ("agent",)
@@ -34,7 +25,8 @@ class MemberInline(_SettingInline):
         return super().get_queryset(request).select_related("agent")  # type: ignore[no-any-return]
 
 
-class HoursInline(_SettingInline):
+class HoursInline(Inline):
+    tab = True
     model = OpeningHours
     fields = ("weekday", "opens_at", "closes_at")
 

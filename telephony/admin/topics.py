@@ -6,10 +6,9 @@ from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
-from callcentre.admin import Admin, display
+from callcentre.admin import Admin, Inline, display
 from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
 
 
@@ -31,10 +30,9 @@ class Undeletable:
         return False
 
 
-class TopicInline(Undeletable, TabularInline):
+class TopicInline(Undeletable, Inline):
     model = Topic
     fields = ("name", "show_custom_fields", "is_active", "order")
-    extra = 0
 
 
 @admin.register(TopicGroup)

@@ -4,6 +4,7 @@ from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import DateTimeRangeField, RangeBoundary, RangeOperators
 from django.db import models
 from django.db.models import F, Func, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from telephony.models.agent import Agent
@@ -58,7 +59,7 @@ class AgentSession(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.agent} {self.started_at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.agent}, {timezone.localtime(self.started_at):%Y-%m-%d %H:%M}"
 
 
 class AgentState(models.Model):
@@ -112,4 +113,4 @@ class AgentState(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.agent} {self.kind}"
+        return f"{self.agent}, {self.get_kind_display()}, {timezone.localtime(self.started_at):%Y-%m-%d %H:%M}"

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre import quick_redis
-from tests.backoffice import staff, superuser
+from tests.backoffice import BackOffice, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
@@ -187,7 +187,7 @@ def test_a_page_takes_the_same_queries_however_long_the_conversation_is(count, d
     client = superuser()
     client.page(page_of(ticket))
 
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(24):
         client.page(page_of(ticket))
 
 
@@ -259,3 +259,21 @@ def test_statuses_have_a_colour():
     from tickets.admin.ticket_page import STATUS_COLOURS
 
     assert set(STATUS_COLOURS) == set(TicketStatus.Kind.values)
+
+
+def test_a_message_without_a_text_says_so():
+    ticket = TicketFactory()
+    Message.objects.create(ticket=ticket, type="MAIL", body="")
+
+    assert "(no text)" in superuser().page(page_of(ticket))
+
+
+@pytest.mark.parametrize(("kind", "label"), [("reply", "Send"), ("comment", "Add comment")])
+def test_the_button_says_whether_something_is_sent(kind, label):
+    agent, ticket = AgentFactory(user=UserFactory(admin=True)), TicketFactory()
+    client = BackOffice()
+    client.force_login(agent.user)
+
+    response = client.post(page_of(ticket), {"do": "write", "m-kind": kind, "m-body": "", "m-body_type": "PLAIN"})
+
+    assert f">{label}</button>" in response.content.decode()

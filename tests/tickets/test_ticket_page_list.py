@@ -20,7 +20,7 @@ from tests.tickets.factories import (
     TicketQueueFactory,
 )
 from tickets.admin.tickets import TicketAdmin
-from tickets.models import TicketStatus, editing
+from tickets.models import Ticket, TicketStatus, editing
 
 LIST = reverse("admin:tickets_ticket_changelist")
 
@@ -231,3 +231,24 @@ def test_actions_are_for_those_who_may_change_tickets():
     assert ticket.status.kind == "new"
     assert "set_status" not in client.page(LIST)
     assert staff("view_agent").get(LIST).status_code == 403
+
+
+def test_tickets_with_all_of_some_tags_are_found():
+    TicketFactory(tags=[])
+    both, one = TicketFactory(tags=["vip", "late parcel", "x"]), TicketFactory(tags=["vip"])
+    closed = TicketFactory(tags=["vip"], closed=True)
+    client = superuser()
+
+    assert set(shown(client, tags="vip")) == {both, one, closed}
+    assert shown(client, tags="late parcel, vip") == [both]
+    assert set(shown(client, tags="vip", view="unassigned")) == {both, one}
+    assert shown(client, tags="VIP") == []
+    assert len(shown(client, tags=" , ")) == 4
+
+
+def test_tags_are_found_by_their_index():
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        plan = Ticket.objects.filter(tags__contains=["vip"]).exclude(tags=[]).order_by().explain()
+
+    assert "ticket_tags" in plan

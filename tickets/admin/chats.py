@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
@@ -35,7 +35,11 @@ class StateFilter(DropdownFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("waiting", _("waits for an agent")), ("open", _("open")), ("closed", _("closed"))]
+        return [
+            ("waiting", _("waits for an agent")),
+            ("open", pgettext("of a chat", "open")),
+            ("closed", pgettext("of a chat", "closed")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Chat]) -> QuerySet[Chat]:
         match self.value():
@@ -103,8 +107,8 @@ class ChatAdmin(UncountedMixin, Admin):
     @display(description=_("state"), label={"waiting": "warning", "open": "info", "closed": "success"})
     def state(self, chat: Chat) -> tuple[str, str]:
         if chat.closed_at:
-            return "closed", _now("closed")
-        return ("open", _now("open")) if chat.agent_id else ("waiting", _now("waits for an agent"))
+            return "closed", pgettext("of a chat", "closed")
+        return ("open", pgettext("of a chat", "open")) if chat.agent_id else ("waiting", _now("waits for an agent"))
 
     # The page
 
@@ -124,7 +128,7 @@ class ChatAdmin(UncountedMixin, Admin):
         if chat := options.get("obj"):
             newest = list(chat.messages.select_related("agent").order_by("-id")[: LINES + 1])
             context |= {"lines": newest[:LINES][::-1], "is_cut_off": len(newest) > LINES, "lines_limit": LINES}
-            context |= {"show_save": False, "show_save_and_continue": False}
+            context |= {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
         return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -178,13 +182,15 @@ class ChatAdmin(UncountedMixin, Admin):
             return self._done(request, chat, lambda: assign(actor_of(request), chat, agent_login=login))
         return self.action_page(request, title=_now("Give to an agent"), submit=_now("Give"), form=form, obj=chat)
 
-    @page_action(description=_("Close"), url_path="close", icon="done_all", permissions=["change"])
+    @page_action(description=_("Close the chat"), url_path="close", icon="done_all", permissions=["change"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
         chat = self._chat(request, object_id)
         if request.method == "POST":
             return self._done(request, chat, lambda: close(actor_of(request), chat))
         intro = _now("Nobody writes in it any more. There is no way back.")
-        return self.action_page(request, title=_now("Close the chat"), submit=_now("Close"), obj=chat, intro=intro)
+        return self.action_page(
+            request, title=_now("Close the chat"), submit=_now("Close the chat"), obj=chat, intro=intro
+        )
 
     @admin.action(description=_("Close"), permissions=["change"])
     def close_selected(self, request: HttpRequest, chats: QuerySet[Chat]) -> None:

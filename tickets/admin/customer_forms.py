@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import admin
-from django.contrib.admin.widgets import AutocompleteSelect
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from tickets.admin.custom_inputs import input_of, name_of
-from tickets.models import Customer, CustomField, Ticket
+from tickets.admin.customer_choice import CustomerSelect
+from tickets.models import Customer, CustomField
 
 COLUMNS = ("name", "surname", "email", "company", "identifier")
 MAX_NUMBERS = 50
@@ -108,9 +107,7 @@ class MergeForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.source = source
         field: Any = self.fields["target"]
-        field.widget = AutocompleteSelect(
-            Ticket._meta.get_field("customer"), admin.site, attrs={"class": "cc-select"}, choices=field.choices
-        )
+        field.widget = CustomerSelect(field.choices)
 
     def clean_target(self) -> Customer:
         target: Customer = self.cleaned_data["target"]

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import path
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -18,6 +19,7 @@ from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import ErrorCode, Fault, Invalid
 from tickets.admin import customer_forms
 from tickets.admin.custom_inputs import name_of
+from tickets.admin.customer_choice import CustomerChoices
 from tickets.admin.customer_forms import MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_merge import preview_of
@@ -46,6 +48,10 @@ class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
         ErrorCode.NOT_NUMBER: _("This is no number."),
         ErrorCode.NOT_DATE: _("This is no date."),
     }
+
+    def get_urls(self) -> Any:
+        choices = self.admin_site.admin_view(CustomerChoices.as_view(admin_site=self.admin_site))
+        return [path("choices/", choices, name="tickets_customer_choices"), *super().get_urls()]
 
     # The list
 

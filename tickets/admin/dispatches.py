@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from tickets.models import Dispatch
 
@@ -46,7 +46,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     """What was not sent, and why?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = ("queued_at", "ticket", "to", "condition_shown", "attempt_count", "next_attempt_at", "error")
+    list_display = ("queued_at", "ticket", "to_whom", "condition_shown", "error_shown", "next_attempt_at")
     list_display_links = ("queued_at",)
     list_filter = (StateFilter,)
     list_select_related = ("message__ticket",)
@@ -83,6 +83,14 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("to"))
     def to(self, dispatch: Dispatch) -> str:
         return ", ".join(dispatch.recipients) or str(dispatch.get_source_display())
+
+    @display(description=_("to"))
+    def to_whom(self, dispatch: Dispatch) -> str:
+        return cut(self.to(dispatch))
+
+    @display(description=_("error"))
+    def error_shown(self, dispatch: Dispatch) -> str:
+        return cut(dispatch.error)
 
     @display(description=_("copies to"))
     def copies_shown(self, dispatch: Dispatch) -> str:

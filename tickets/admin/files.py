@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, cut, display
 from tickets.models import StoredFile
 
 
@@ -30,8 +30,8 @@ class StoredFileAdmin(UncountedMixin, ReadOnlyAdmin):
     """Which files came and went with messages?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = ("filename", "size_shown", "content_type", "ticket", "uploader", "created_at")
-    list_display_links = ("filename",)
+    list_display = ("name_cut", "size_shown", "content_type", "ticket", "uploader", "created_at")
+    list_display_links = ("name_cut",)
     list_filter = (UseFilter,)
     search_fields = ("token",)
     search_help_text = _("Number of a ticket, or the token of a file")
@@ -51,6 +51,10 @@ class StoredFileAdmin(UncountedMixin, ReadOnlyAdmin):
         elif term:
             queryset = queryset.filter(token=term)
         return queryset, False
+
+    @display(description=_("name"))
+    def name_cut(self, file: StoredFile) -> str:
+        return cut(file.filename)
 
     @display(description=_("size"))
     def size_shown(self, file: StoredFile) -> str:

@@ -10,6 +10,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display
 from tickets.models import Rating
+from tickets.models.rating import stars
 
 
 class ValueFilter(DropdownFilter):
@@ -52,7 +53,3 @@ class RatingAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("agent"))
     def agent(self, rating: Rating) -> str:
         return str(rating.message.agent or "–")
-
-
-def stars(value: int) -> str:
-    return f"{'★' * value}{'☆' * (5 - value)}"

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from tickets.models import ReceivedMail
 
@@ -54,8 +54,8 @@ class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
     """What came in, and what could not become a message?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = ("received_at", "sender", "subject_shown", "queue", "state", "why_shown")
-    list_display_links = ("received_at", "subject_shown")
+    list_display = ("received_at", "sender_cut", "subject_cut", "queue", "state", "why_cut")
+    list_display_links = ("received_at", "subject_cut")
     list_filter = (OutcomeFilter, ("queue", RelatedDropdownFilter))
     list_select_related = ("queue",)
     search_fields = ("sender",)
@@ -85,6 +85,18 @@ class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=pgettext_lazy("of a mail", "subject"))
     def subject_shown(self, mail: ReceivedMail) -> str:
         return mail.subject or _now("(no subject)")
+
+    @display(description=pgettext_lazy("of a mail", "subject"))
+    def subject_cut(self, mail: ReceivedMail) -> str:
+        return cut(self.subject_shown(mail))
+
+    @display(description=_("from"))
+    def sender_cut(self, mail: ReceivedMail) -> str:
+        return cut(mail.sender or "–")
+
+    @display(description=_("reason"))
+    def why_cut(self, mail: ReceivedMail) -> str:
+        return cut(mail.why)
 
     @display(description="Message-ID")
     def message_id_shown(self, mail: ReceivedMail) -> str:

@@ -2,17 +2,14 @@
 
 from django.contrib import admin
 from django.http import HttpRequest
-from unfold.admin import TabularInline
 
-from callcentre.admin import Admin
+from callcentre.admin import Admin, Inline
 from tickets.models import TicketCategory, TicketStatus, TicketSubstatus
 
 
-class SubstatusInline(TabularInline):
+class SubstatusInline(Inline):
     model = TicketSubstatus
     fields = ("name", "order")
-    extra = 0
-    hide_title = True
 
 
 @admin.register(TicketStatus)

@@ -16,11 +16,10 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from callcentre.admin import actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.errors import ErrorCode, Fault
 from tickets.admin.ticket_page_forms import agents_for, queues_for, status_values, statuses_for, tags_of
+from tickets.admin.ticket_people import NAMED, PeopleForm, people_of
 from tickets.models import Ticket, editing
-
-# Refused tickets that a message names; the count is of all.
-NAMED = 5
 
 
 class AssignForm(forms.Form):
@@ -103,27 +102,46 @@ class TicketBulkActions:
 
     @admin.action(description=_("Merge into the oldest of them"), permissions=["change"])
     def merge_selected(self: Any, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-        selected = list(tickets.order_by("pk")[: MAX_SELECTED + 1])
-        if len(selected) < 2:
-            self.message_user(request, _now("Two tickets or more are merged."), messages.ERROR)
+        """Those that were merged before have no messages any more: none of them is the target, and they are named."""
+        selected = list(tickets.select_related("customer").order_by("pk")[: MAX_SELECTED + 1])
+        if self._are_too_many(request, selected):
             return None
-        target, *sources = selected
-        if "apply" in request.POST:
-            refused: list[tuple[Ticket, str]] = []
+        refused = [
+            (ticket, self.sentence(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})))
+            for ticket in selected
+            if ticket.merged_into_id
+        ]
+        joined = [ticket for ticket in selected if not ticket.merged_into_id]
+        if len(joined) < 2:
+            sentence = _now("Two tickets or more are merged that were not merged before.")
+            self.message_user(request, sentence, messages.ERROR)
+            self._report(request, len(refused), refused)
+            return None
+        target, *sources = joined
+        form = PeopleForm(request.POST if "apply" in request.POST else None)
+        form.ask_about(people_of(joined))
+        if form.is_valid():
             for source in sources:
                 self._attempt(refused, source, lambda source=source: editing.merge(actor_of(request), source, target))
-            self._report(request, len(sources), refused)
+            self._report(request, len(selected) - 1, refused)
             return None
         intro = _now("All messages move to %(ticket)s; the others are closed.") % {"ticket": target}
+        if refused:
+            numbers = ", ".join(f"#{ticket.pk}" for ticket, _sentence in refused)
+            left_out = _now("Left out, because they were merged before: %(tickets)s.") % {"tickets": numbers}
+            intro = f"{intro} {left_out}"
         return self.action_page(
-            request, title=_now("Merge into the oldest of them"), submit=_now("Merge"), selected=selected, intro=intro
+            request,
+            title=_now("Merge into the oldest of them"),
+            submit=_now("Merge"),
+            form=form,
+            selected=selected,
+            intro=intro,
         )
 
     def _edit_selected(self: Any, request: HttpRequest, tickets: QuerySet[Ticket], form_type: Any, title: str) -> Any:
         selected = list(tickets.order_by("pk")[: MAX_SELECTED + 1])
-        if len(selected) > MAX_SELECTED:
-            sentence = _now("At most %(count)s tickets at once.") % {"count": MAX_SELECTED}
-            self.message_user(request, sentence, messages.ERROR)
+        if self._are_too_many(request, selected):
             return None
         form = form_type(request.POST if "apply" in request.POST else None)
         if form.is_bound and form.is_valid():
@@ -140,6 +158,12 @@ class TicketBulkActions:
         count = len(selected)
         intro = ngettext("%(count)s ticket is selected.", "%(count)s tickets are selected.", count) % {"count": count}
         return self.action_page(request, title=title, submit=title, form=form, selected=selected, intro=intro)
+
+    def _are_too_many(self: Any, request: HttpRequest, selected: list[Ticket]) -> bool:
+        if len(selected) > MAX_SELECTED:
+            sentence = _now("At most %(count)s tickets at once.") % {"count": MAX_SELECTED}
+            self.message_user(request, sentence, messages.ERROR)
+        return len(selected) > MAX_SELECTED
 
     def _attempt(self: Any, refused: list[tuple[Ticket, str]], ticket: Ticket, change: Any) -> None:
         """One that is refused stops no other."""

@@ -179,7 +179,8 @@ class TicketPage:
                     "cc": ", ".join(audience.others) if request.GET.get("all") else "",
                 },
             )
-            context["properties"] = properties or PropertiesForm(ticket, fields, prefix="p")
+            context["properties"] = properties or _properties(request, ticket, fields)
+            context["media"] = self.media + context["properties"].media
             context["canned"] = [
                 (canned.pk, canned.name, text_of(canned, ticket, agent)) for canned in canned_replies_for(ticket)
             ]
@@ -285,14 +286,14 @@ class TicketPage:
 
     def _edit(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
         fields = list(CustomField.objects.of(CustomField.Owner.TICKET))
-        form = PropertiesForm(ticket, fields, request.POST, prefix="p")
+        form = _properties(request, ticket, fields, request.POST)
         if form.is_valid():
             if names := form.changed_meanwhile():
                 data = request.POST.copy()
                 for name in names:
                     bound: Any = form[name]
                     data[bound.html_initial_name] = form.initial[name]
-                form = PropertiesForm(ticket, fields, data, prefix="p")
+                form = _properties(request, ticket, fields, data)
                 for name in names:
                     form.add_error(name, _now("Somebody has changed this meanwhile. Save again to set yours."))
                 return self.page(request, ticket, properties=form)  # type: ignore[no-any-return]
@@ -363,6 +364,13 @@ class TicketPage:
 def user_of(request: HttpRequest) -> User:
     """Whoever is here has logged in."""
     return cast("User", request.user)
+
+
+def _properties(
+    request: HttpRequest, ticket: Ticket, fields: Sequence[CustomField], data: Any = None
+) -> PropertiesForm:
+    sees_customers = user_of(request).has_perm("tickets.view_customer")
+    return PropertiesForm(ticket, fields, data, prefix="p", sees_customers=sees_customers)
 
 
 def sentence_of(visitor: presence.Visitor) -> str:

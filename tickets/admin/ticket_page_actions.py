@@ -15,6 +15,7 @@ from callcentre.admin.base import REFUSALS
 from tickets import html
 from tickets.admin.ticket_page_forms import OtherTicketForm
 from tickets.admin.ticket_page_thread import author_of
+from tickets.admin.ticket_people import people_of
 from tickets.models import Message, Ticket, editing
 
 # Messages among which those to be split off are chosen, the newest first.
@@ -69,25 +70,25 @@ class TicketActions:
         """Asks for a number, shows whose ticket that is, and does it once that was seen."""
         ticket = self._to_change(request, ticket_id)
         form = OtherTicketForm(ticket, request.POST or None)
-        other = form.other if request.method == "POST" and form.is_valid() else None
-        if other is not None:
-            if form.is_confirmed:
-                try:
-                    verb(actor_of(request), ticket, other)
-                    sentence = _now("Done: #%(one)s and #%(other)s.") % {"one": ticket.pk, "other": other.pk}
-                    self.message_user(request, sentence, messages.SUCCESS)
-                    return redirect(self.url_of("change", other.pk if verb is editing.merge else ticket.pk))
-                except REFUSALS as refusal:
-                    for _field, sentence in self.refusals_of(refusal):
-                        form.add_error("number", sentence)
+        if other := form.other if form.is_valid() else None:
+            number, people = str(other.pk), people_of((ticket, other)) if verb is editing.merge else []
+            if form.cleaned_data["shown"] == number:
+                form = OtherTicketForm(ticket, request.POST, people=people)
+                if form.is_valid():
+                    try:
+                        verb(actor_of(request), ticket, other)
+                        sentence = _now("Done: #%(one)s and #%(other)s.") % {"one": ticket.pk, "other": other.pk}
+                        self.message_user(request, sentence, messages.SUCCESS)
+                        return redirect(self.url_of("change", other.pk if verb is editing.merge else ticket.pk))
+                    except REFUSALS as refusal:
+                        for _field, sentence in self.refusals_of(refusal):
+                            form.add_error("number", sentence)
             else:
-                data = request.POST.copy()
-                data["shown"] = form.cleaned_data["number"]
-                form = OtherTicketForm(ticket, data)
-                facts = {"number": other.pk, "subject": other.subject, "status": other.status}
-                who = str(other.customer or other.sender_name or other.sender or "–")
-                shown = _now("#%(number)s: %(subject)s. From: %(who)s. Status: %(status)s.") % {**facts, "who": who}
-                intro = f"{shown} {intro}"
+                form = OtherTicketForm(ticket, initial={"number": number, "shown": number}, people=people)
+            facts = {"number": other.pk, "subject": other.subject, "status": other.status}
+            who = str(other.customer or other.sender_name or other.sender or "–")
+            shown = _now("#%(number)s: %(subject)s. From: %(who)s. Status: %(status)s.") % {**facts, "who": who}
+            intro = f"{shown} {intro}"
         return self.action_page(  # type: ignore[no-any-return]
             request,
             title=title,

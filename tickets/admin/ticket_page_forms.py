@@ -19,7 +19,9 @@ from unfold.widgets import (
 
 from telephony.models import Agent
 from tickets.admin.custom_inputs import input_of, name_of
-from tickets.models import CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.admin.customer_choice import CustomerSelect
+from tickets.admin.ticket_people import PeopleForm
+from tickets.models import Customer, CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
 
 REPLY, COMMENT = "reply", "comment"
 MAX_RECIPIENTS = 50
@@ -105,6 +107,11 @@ class ComposerForm(forms.Form):
         if is_html:
             body |= {"data-editor": "1", "data-height": "150"}
 
+    @property
+    def is_comment(self) -> bool:
+        """Whether what is chosen on the page stays in the house."""
+        return bool(self["kind"].value() == COMMENT)
+
     def clean_body(self) -> str:
         body: str = self.cleaned_data["body"].replace("\r\n", "\n")
         if "\0" in body:
@@ -125,17 +132,30 @@ class PropertiesForm(forms.Form):
     agent = forms.ChoiceField(label=_("Agent"), required=False, widget=UnfoldAdminSelectWidget())
     queue = forms.ChoiceField(label=_("Ticket queue"), widget=UnfoldAdminSelectWidget())
     category = forms.ChoiceField(label=_("Category"), required=False, widget=UnfoldAdminSelectWidget())
+    subject = forms.CharField(
+        label=_("Subject"),
+        max_length=500,
+        widget=UnfoldAdminTextInputWidget(),
+        help_text=_("Replies bear it: with another one, the customer's mail program may begin a new conversation."),
+    )
+    customer = forms.ModelChoiceField(label=_("Customer"), queryset=Customer.objects.all(), required=False)
     tags = forms.CharField(
         label=_("Tags"), required=False, widget=UnfoldAdminTextInputWidget(), help_text=_("Commas between them.")
     )
 
-    def __init__(self, ticket: Ticket, fields: Sequence[CustomField], *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, ticket: Ticket, fields: Sequence[CustomField], *args: Any, sees_customers: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs | {"initial": initial_of(ticket, fields)})
         own: dict[str, Any] = self.fields
         own["status"].choices = statuses_for(ticket)
         own["agent"].choices = [("", _("nobody")), *agents_for(ticket)]
         own["queue"].choices = queues_for(ticket)
         own["category"].choices = [*([] if ticket.category_id else [("", _("none"))]), *categories_for(ticket)]
+        if sees_customers:
+            own["customer"].widget = CustomerSelect(own["customer"].choices)
+        else:
+            del self.fields["customer"]
         self.custom = {name_of(field): field for field in fields}
         for name, custom in self.custom.items():
             self.fields[name] = input_of(custom, self.initial[name])
@@ -160,8 +180,10 @@ class PropertiesForm(forms.Form):
                 values |= status_values(value)
             elif name == "agent":
                 values |= {"agent_login": value} if value else {"is_unassigned": True}
-            elif name == "tags":
-                values["tags"] = value
+            elif name == "customer":
+                values |= {"customer_id": value.pk} if value else {"is_nobodys": True}
+            elif name in ("subject", "tags"):
+                values[name] = value
             elif value:
                 values[f"{name}_id"] = int(value)
         return values | ({"custom_fields": custom_fields} if custom_fields else {})
@@ -170,7 +192,8 @@ class PropertiesForm(forms.Form):
         """The verb's name for a value -> the form's."""
         named = {f"custom_fields.{custom.name}": name for name, custom in self.custom.items()}
         verbs = {"status_id": "status", "substatus_id": "status", "agent_login": "agent"}
-        return {**verbs, "queue_id": "queue", "category_id": "category", **named}
+        ids = {f"{name}_id": name for name in ("queue", "category", "customer")}
+        return {**verbs, **ids, **named}
 
     def changed_meanwhile(self) -> list[str]:
         """Fields that this person changed and somebody else has changed since the page was shown."""
@@ -183,8 +206,8 @@ class PropertiesForm(forms.Form):
         return self.data.get(bound.html_initial_name, "")
 
 
-class OtherTicketForm(forms.Form):
-    """The number of another ticket, and the one that the page has shown for it."""
+class OtherTicketForm(PeopleForm):
+    """The number of another ticket, and the one that the page has shown for it; of a merge whether it is meant."""
 
     number = forms.CharField(
         label=_("Number of the other ticket"),
@@ -195,9 +218,12 @@ class OtherTicketForm(forms.Form):
 
     other: Ticket | None = None
 
-    def __init__(self, ticket: Ticket, *args: Any, **kwargs: Any) -> None:
+    field_order = ("number", "shown", "is_meant")
+
+    def __init__(self, ticket: Ticket, *args: Any, people: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.ticket = ticket
+        self.ask_about(people)
 
     def clean_number(self) -> str:
         number: str = self.cleaned_data["number"].strip().lstrip("#")
@@ -208,11 +234,7 @@ class OtherTicketForm(forms.Form):
             raise ValidationError(_now("There is no ticket with this number."))
         if self.other.pk == self.ticket.pk:
             raise ValidationError(_now("This is the ticket itself."))
-        return number
-
-    @property
-    def is_confirmed(self) -> bool:
-        return bool(self.is_valid() and self.cleaned_data["shown"] == self.cleaned_data["number"])
+        return str(self.other.pk)
 
 
 def tags_of(text: str) -> list[str]:
@@ -230,6 +252,8 @@ def initial_of(ticket: Ticket, fields: Sequence[CustomField]) -> dict[str, Any]:
         "agent": ticket.agent.login if ticket.agent else "",
         "queue": str(ticket.queue_id),
         "category": str(ticket.category_id or ""),
+        "subject": ticket.subject,
+        "customer": str(ticket.customer_id or ""),
         "tags": ", ".join(ticket.tags),
         **{name_of(field): str(ticket.custom_fields.get(str(field.pk), "")) for field in fields},
     }

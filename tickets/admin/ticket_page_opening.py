@@ -3,8 +3,7 @@
 from typing import Any, cast
 
 from django import forms
-from django.contrib import admin, messages
-from django.contrib.admin.widgets import AutocompleteSelect
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -21,8 +20,9 @@ from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
 from callcentre.models import User
 from telephony.models import Agent
+from tickets.admin.customer_choice import CustomerSelect
 from tickets.admin.ticket_page_forms import categories_for, queues_for
-from tickets.models import Customer, Source, Ticket
+from tickets.models import Customer, Source
 from tickets.models.opening import open_ticket
 
 
@@ -51,9 +51,7 @@ class OpeningForm(forms.Form):
         own: dict[str, Any] = self.fields
         own["queue"].choices = queues_for(None)
         own["category"].choices = [("", _("none")), *categories_for(None)]
-        widget: Any = AutocompleteSelect(Ticket._meta.get_field("customer"), admin.site, attrs={"class": "cc-select"})
-        widget.choices = own["customer"].choices
-        own["customer"].widget = widget
+        own["customer"].widget = CustomerSelect(own["customer"].choices)
         if not is_agent:
             del self.fields["take"]
 

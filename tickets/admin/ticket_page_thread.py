@@ -146,7 +146,7 @@ pre {{ white-space: pre-wrap; }} .scroll {{ overflow-x: auto; }}
 summary {{ color: #6b7280; cursor: pointer; margin-top: .75em; }}
 .dark {{ color: #d1d5db; }} .dark a {{ color: #60a5fa; }}
 .dark font {{ color: inherit; }} .dark summary {{ color: #9ca3af; }} .dark blockquote {{ border-color: #4b5563; }}
-{hidden}</style></head><body><div class="scroll">{body}{quoted}</div></body></html>"""
+{hidden}</style></head><body><div class="scroll" dir="auto">{body}{quoted}</div></body></html>"""
 
 
 def document_of(message: Message, body: str, pictures: str, *, with_images: bool) -> str:

@@ -13,10 +13,9 @@ from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.admin import TabularInline
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, display, page_action
+from callcentre.admin import Admin, Inline, display, page_action
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.mail.looking import Unreachable, look
@@ -56,11 +55,9 @@ class TicketQueueForm(PasswordForm):
         return template
 
 
-class HoursInline(TabularInline):
+class HoursInline(Inline):
     model = TicketQueueHours
     fields = ("weekday", "opens_at", "closes_at")
-    extra = 0
-    hide_title = True
 
 
 @admin.register(TicketQueue)

@@ -10,10 +10,15 @@ from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Least
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, RelatedDropdownFilter
+from unfold.contrib.filters.admin import (
+    AutocompleteSelectFilter,
+    ChoicesDropdownFilter,
+    RelatedDropdownFilter,
+    TextFilter,
+)
 
 from callcentre.admin import Admin, DatesFilter, UncountedChangeList, UncountedMixin, display
 from callcentre.errors import ErrorCode
@@ -22,6 +27,7 @@ from tickets.admin import ticket_search
 from tickets.admin.ticket_bulk import TicketBulkActions
 from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
 from tickets.admin.ticket_page_actions import TicketActions
+from tickets.admin.ticket_page_forms import tags_of
 from tickets.admin.ticket_page_opening import TicketOpening
 from tickets.admin.ticket_page_side import dues_of
 from tickets.models import Ticket, TicketStatus
@@ -30,7 +36,7 @@ MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
 VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Late")}
 OURS = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
 # What narrows a list beside its view: then the view's own way of finding the first of all does not serve.
-NARROWING = ("queue", "status", "category", "source", "agent", "customer", "q", "date")
+NARROWING = ("queue", "status", "category", "source", "agent", "customer", "tags", "q", "date")
 # A view's count is said up to this.
 COUNTED = 99
 
@@ -90,6 +96,18 @@ class ViewFilter(admin.SimpleListFilter):
         return queryset
 
 
+class TagsFilter(TextFilter):
+    """Those that have all of these tags."""
+
+    title = _("tags")
+    parameter_name = "tags"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
+        tags = tags_of((self.value() or "").replace("\0", ""))
+        # The index is of those that have any.
+        return queryset.filter(tags__contains=tags).exclude(tags=[]) if tags else queryset
+
+
 class OpenedFilter(DatesFilter):
     """Opened from a day to a day."""
 
@@ -116,7 +134,7 @@ class TicketChangeList(UncountedChangeList):
 class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
     """What do customers want, and who sees to it?"""
 
-    list_display = ("number", "title", "from_whom", "state", "due", "agent_name", "queue", "changed")
+    list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
     # The view last: it looks among what the others leave.
     list_filter = (
@@ -125,6 +143,7 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
         ("agent", AutocompleteSelectFilter),
         ("category", RelatedDropdownFilter),
         ("source", ChoicesDropdownFilter),
+        TagsFilter,
         OpenedFilter,
         ViewFilter,
     )
@@ -175,27 +194,29 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
     def number(self, ticket: Ticket) -> str:
         return f"#{ticket.pk}"
 
-    @display(description=pgettext_lazy("of a mail", "subject"))
+    @display(description=_("subject and customer"))
     def title(self, ticket: Ticket) -> str:
         way = ticket.get_source_display()
         return format_html(
+            '<span class="tk-cell">'
             '<span class="tk-way material-symbols-outlined" title="{}" role="img" aria-label="{}">{}</span>'
-            '<span class="tk-title">{}</span>{}',
+            '<span class="tk-title" title="{}" dir="auto">{}</span>'
+            '<span class="tk-below"><bdi class="tk-who">{}</bdi>{}</span></span>',
             way,
             way,
             ICONS.get(ticket.source, "confirmation_number"),
             ticket.subject,
-            format_html_join("", ' <span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3])),
+            ticket.subject,
+            str(ticket.customer or ticket.sender_name or ticket.sender or "–"),
+            format_html_join("", '<span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3])),
         )
 
-    @display(description=_("customer"))
-    def from_whom(self, ticket: Ticket) -> str:
-        return str(ticket.customer or ticket.sender_name or ticket.sender or "–")
-
-    @display(description=_("status"), label={kind.value: colour for kind, colour in STATUS_COLOURS.items()})  # type: ignore[attr-defined]
-    def state(self, ticket: Ticket) -> tuple[str, str]:
-        name = f"{ticket.status.name} - {ticket.substatus.name}" if ticket.substatus else ticket.status.name
-        return ticket.status.kind, name
+    @display(description=_("status"))
+    def state(self, ticket: Ticket) -> str:
+        label = format_html(
+            '<span class="cc-state cc-{}">{}</span>', STATUS_COLOURS.get(ticket.status.kind, "info"), ticket.status.name
+        )
+        return _two_lines(label, ticket.substatus.name if ticket.substatus else "")
 
     @display(description=_("due"))
     def due(self, ticket: Ticket) -> str:
@@ -208,19 +229,24 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
             '<span class="cc-state cc-{}" title="{}: {}">{}</span>',
             due.colour,
             due.label,
-            f"{timezone.localtime(due.at):%Y-%m-%d %H:%M}",
+            localize(timezone.localtime(due.at)),
             due.distance,
         )
 
-    @display(description=_("agent"))
-    def agent_name(self, ticket: Ticket) -> str:
-        return (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
+    @display(description=_("agent and queue"))
+    def agent_and_queue(self, ticket: Ticket) -> str:
+        agent = (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
+        return _two_lines(agent, ticket.queue.name)
 
     @display(description=_("changed"))
     def changed(self, ticket: Ticket) -> str:
-        return format_html(
-            '<span class="whitespace-nowrap">{}</span>', f"{timezone.localtime(ticket.updated_at):%Y-%m-%d %H:%M}"
-        )
+        return format_html('<span class="whitespace-nowrap">{}</span>', localize(timezone.localtime(ticket.updated_at)))
+
+
+def _two_lines(first: str, second: str) -> str:
+    """The second one smaller; what is too long for its place is whole under the mouse."""
+    below = format_html('<span class="tk-who" title="{}">{}</span>', second, second) if second else ""
+    return format_html('<span class="tk-two"><span class="tk-cut">{}</span>{}</span>', first, below)
 
 
 def views_of(request: HttpRequest) -> list[dict[str, Any]]:

@@ -73,8 +73,8 @@ class Dispatch(models.Model):
     objects = DispatchQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("dispatch")
-        verbose_name_plural = _("dispatches")
+        verbose_name = _("outgoing message")
+        verbose_name_plural = _("outgoing messages")
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(
@@ -93,7 +93,9 @@ class Dispatch(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.header_id or f"→ {self.pk}"
+        whom = self.recipients[0] if self.recipients else self.get_source_display()
+        more = f" + {len(self.recipients) - 1}" if len(self.recipients) > 1 else ""
+        return f"{whom}{more}, {timezone.localtime(self.queued_at):%Y-%m-%d %H:%M}"
 
     @property
     def is_mail(self) -> bool:

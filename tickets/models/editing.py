@@ -31,9 +31,13 @@ def edit(
     tags: Sequence[str] | None = None,
     custom_fields: Mapping[str, Any] | None = None,
     is_unassigned: bool = False,
+    is_nobodys: bool = False,
     **chosen: Any,
 ) -> None:
-    """Change what is given: see `rules.choose` for `chosen`. A change of status leaves a note in the conversation."""
+    """Change what is given: see `rules.choose` for `chosen`. A change of status leaves a note in the conversation.
+
+    `is_unassigned` takes the ticket from its agent, `is_nobodys` from its customer.
+    """
     faults = list(faults)
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
@@ -42,16 +46,18 @@ def edit(
         if ticket.merged_into_id is not None:
             faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
         choice = choose(chosen, before, faults)
+        choice.agent = None if is_unassigned else choice.agent
+        choice.customer = None if is_nobodys else choice.customer
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
         if faults := faults + wrong:
             raise Invalid(faults)
         assert choice.queue is not None
         assert choice.status is not None
-        history = _differences(before, choice, is_unassigned=is_unassigned)
+        history = _differences(before, choice)
         columns: dict[str, Any] = {
             "queue": choice.queue,
             "category": choice.category,
-            "agent": None if is_unassigned else choice.agent,
+            "agent": choice.agent,
             "customer": choice.customer,
         }
         given = {"subject": subject, "tags": None if tags is None else list(dict.fromkeys(tags))}
@@ -167,12 +173,12 @@ def full_name_of(choice: Choice) -> str:
     return full_name(choice.status, choice.substatus) if choice.status else ""
 
 
-def _differences(before: Choice, after: Choice, *, is_unassigned: bool) -> dict[str, list[Any]]:
+def _differences(before: Choice, after: Choice) -> dict[str, list[Any]]:
     """For the history, by names that people know."""
     names: dict[str, tuple[Any, Any]] = {
         "queue": (before.queue, after.queue),
         "category": (before.category, after.category),
-        "agent": (before.agent, None if is_unassigned else after.agent),
+        "agent": (before.agent, after.agent),
         "customer": (before.customer, after.customer),
     }
     return {name: [old and str(old), new and str(new)] for name, (old, new) in names.items() if old != new}

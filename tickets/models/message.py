@@ -64,4 +64,4 @@ class Message(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.type} {self.pk}"
+        return f"{self.get_type_display()}, {timezone.localtime(self.created_at):%Y-%m-%d %H:%M}"

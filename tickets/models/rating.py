@@ -42,7 +42,11 @@ class Rating(models.Model):
         indexes = [models.Index(fields=["value", "-id"], name="rating_of_value")]
 
     def __str__(self) -> str:
-        return str(self.value)
+        return stars(self.value)
+
+
+def stars(value: int) -> str:
+    return f"{'★' * value}{'☆' * (5 - value)}"
 
 
 def rate(message: Message, value: int) -> Rating:

@@ -80,7 +80,7 @@ class ReceivedMail(models.Model):
 
     class Meta:
         verbose_name = _("received mail")
-        verbose_name_plural = _("received mails")
+        verbose_name_plural = _("received mail")
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["sha256", "queue"], nulls_distinct=False, name="receivedmail_is_unique")
@@ -96,7 +96,9 @@ class ReceivedMail(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.subject or self.header_id or f"#{self.pk}"
+        return self.subject or f"{self.sender}, {timezone.localtime(self.received_at):%Y-%m-%d %H:%M}".removeprefix(
+            ", "
+        )
 
     @property
     def why(self) -> str:

@@ -136,6 +136,7 @@ class Ticket(models.Model):
                 condition=Q(closed_at=None, resolution_due_at__isnull=False),
                 name="ticket_resolution_due",
             ),
+            GinIndex(fields=["tags"], condition=~Q(tags=[]), name="ticket_tags"),
             GinIndex(fields=["custom_fields"], opclasses=["jsonb_path_ops"], name="ticket_custom_fields"),
         ]
 

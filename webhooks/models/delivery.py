@@ -3,6 +3,8 @@ from datetime import datetime, timedelta
 from django.db import models, transaction
 from django.db.models import Count, Q
 from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
@@ -130,7 +132,10 @@ class Delivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.event_id} → {self.webhook_id}"
+        return _now("event %(event)s to webhook %(webhook)s") % {
+            "event": self.event_id,
+            "webhook": self.webhook_id,
+        }
 
 
 class Attempt(models.Model):
@@ -161,7 +166,7 @@ class Attempt(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.error or str(self.status)
+        return f"{timezone.localtime(self.started_at):%Y-%m-%d %H:%M:%S}, {self.error or self.status}"
 
     @property
     def is_success(self) -> bool:

@@ -1,10 +1,13 @@
-"""English as in Britain: days before months, 24 hours; and of what is typed, what everybody understands."""
+"""Dates as the API answers them and people type them, in every language: year, month, day, and 24 hours.
 
-DATE_FORMAT = "j M Y"
-SHORT_DATE_FORMAT = "j M Y"
+In a column they stand one under another and sort; of what is typed, what everybody understands.
+"""
+
+DATE_FORMAT = "Y-m-d"
+SHORT_DATE_FORMAT = "Y-m-d"
 TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "j M Y, H:i"
-SHORT_DATETIME_FORMAT = "j M Y, H:i"
+DATETIME_FORMAT = "Y-m-d H:i"
+SHORT_DATETIME_FORMAT = "Y-m-d H:i"
 FIRST_DAY_OF_WEEK = 1
 DATE_INPUT_FORMATS = ["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y"]
 TIME_INPUT_FORMATS = ["%H:%M", "%H:%M:%S"]

@@ -1,10 +1,10 @@
-"""Polish, shorter than Django's: months by number, and both ways to type a date."""
+"""The same dates as in English; and of what is typed, the Polish way too."""
 
-DATE_FORMAT = "j.m.Y"
-SHORT_DATE_FORMAT = "j.m.Y"
+DATE_FORMAT = "Y-m-d"
+SHORT_DATE_FORMAT = "Y-m-d"
 TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "j.m.Y, H:i"
-SHORT_DATETIME_FORMAT = "j.m.Y, H:i"
+DATETIME_FORMAT = "Y-m-d H:i"
+SHORT_DATETIME_FORMAT = "Y-m-d H:i"
 FIRST_DAY_OF_WEEK = 1
 DATE_INPUT_FORMATS = ["%Y-%m-%d", "%d.%m.%Y"]
 TIME_INPUT_FORMATS = ["%H:%M", "%H:%M:%S"]

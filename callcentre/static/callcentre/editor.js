@@ -7,6 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
             language: document.documentElement.lang || "en",
             theme: document.documentElement.classList.contains("dark") ? "dark" : "default",
             minHeight: Number(field.dataset.height || 420),
+            tabIndex: 0,
             toolbarAdaptive: false,
             buttons: `paragraph,|,bold,italic,underline,strikethrough,|,ul,ol,|,link,${field.dataset.upload ? "image," : ""}table,hr,|,eraser,undo,redo,|,source`,
             hidePoweredByJodit: true,
@@ -30,6 +31,10 @@ document.addEventListener("DOMContentLoaded", () => {
                 process: (answer) => ({files: answer.files || [], path: "", baseurl: "", isImages: (answer.files || []).map(() => true), error: answer.error ? 1 : 0, messages: answer.error ? [answer.error] : []}),
             },
         });
+        // What is typed into is a field to those who do not see it, and bears the name of the one it stands for.
+        const name = field.getAttribute("aria-label") || (field.labels[0] ? field.labels[0].textContent.trim() : "");
+        const typed = {role: "textbox", "aria-multiline": "true", "aria-label": name};
+        for (const [attribute, value] of Object.entries(typed)) editor.editor.setAttribute(attribute, value);
         // Whether the page has unsaved changes is asked of the field.
         editor.events.on("change", () => field.dispatchEvent(new Event("input", {bubbles: true})));
         // The editor fills the field some moments after a key: whoever sends at once would lose the last letters.

@@ -77,7 +77,6 @@ document.addEventListener("DOMContentLoaded", () => {
             const type = document.getElementById("id_m-body_type");
             if (type.value !== "HTML" && field.value) put(field.value, false);
             type.value = "HTML";
-            open.workplace.querySelector(".jodit-wysiwyg").setAttribute("aria-label", field.getAttribute("aria-label"));
         }
 
         // A draft survives whatever happens to the page.
@@ -107,6 +106,12 @@ document.addEventListener("DOMContentLoaded", () => {
                 }
             } catch { /* nothing that could be read */ }
         }
+        // A comment is not sent to anybody: the buttons say so.
+        const name = () => {
+            for (const button of composer.querySelectorAll("button[data-comment]")) button.textContent = kindOf() === "comment" ? button.dataset.comment : button.dataset.reply;
+        };
+        composer.addEventListener("change", name);
+        name();
         let writtenAt = 0;
         field.addEventListener("input", () => { writtenAt = Date.now(); remember(); });
         page.isWriting = () => Date.now() - writtenAt < 2 * Number(facts.every) * 1000;

@@ -1,0 +1,99 @@
+"""Of an existing ticket a person changes the subject, and whose it is."""
+
+import pytest
+from django.urls import reverse
+
+from tests.backoffice import inputs_of, messages_of, staff, superuser
+from tests.conftest import ACTOR
+from tests.tickets.factories import CustomerFactory, TicketFactory
+from tickets.models import Customer, editing
+from tickets.models.merging import merge
+from webhooks.models import Event
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def page_of(ticket):
+    return reverse("admin:tickets_ticket_change", args=[ticket.pk])
+
+
+def edit(client, ticket, **changes):
+    inputs = inputs_of(client.page(page_of(ticket)))
+    data = {name: value for name, value in inputs.items() if name.startswith(("p-", "initial-p-"))}
+    return client.post(
+        page_of(ticket), {**data, "do": "edit", **{f"p-{name}": value for name, value in changes.items()}}
+    )
+
+
+def test_subject_and_customer_are_changed_with_history_and_one_event():
+    ticket, customer = TicketFactory(subject="Hello", of_customer=True), CustomerFactory(surname="Nowak")
+    before = str(ticket.customer)
+
+    response = edit(superuser(), ticket, subject="A broken kettle", customer=customer.pk)
+
+    ticket.refresh_from_db()
+    assert messages_of(response) == ["The ticket is changed."]
+    assert (ticket.subject, ticket.customer) == ("A broken kettle", customer)
+    assert ticket.history.get().changes == {
+        "customer": [before, str(customer)],
+        "subject": ["Hello", "A broken kettle"],
+    }
+    event = Event.objects.get(subject=f"ticket:{ticket.pk}")
+    assert (event.action, event.payload["customer_id"]) == ("TICKET_UPDATED", customer.pk)
+
+
+def test_a_ticket_is_taken_from_a_customer_whose_it_is_not():
+    ticket = TicketFactory(of_customer=True)
+    name = str(ticket.customer)
+
+    edit(superuser(), ticket, customer="")
+
+    ticket.refresh_from_db()
+    assert ticket.customer is None
+    assert ticket.history.get().changes == {"customer": [name, None]}
+
+
+def test_a_ticket_keeps_a_subject():
+    ticket = TicketFactory(subject="Hello")
+
+    response = edit(superuser(), ticket, subject=" ")
+
+    ticket.refresh_from_db()
+    assert response.context["properties"].errors == {"subject": ["This field is required."]}
+    assert (ticket.subject, ticket.history.count()) == ("Hello", 0)
+
+
+def test_a_customer_who_was_merged_leads_to_the_one_who_stays():
+    ticket, source, target = TicketFactory(), CustomerFactory(), CustomerFactory()
+    merge(ACTOR, source, target)
+
+    edit(superuser(), ticket, customer=source.pk)
+
+    ticket.refresh_from_db()
+    assert ticket.customer == target
+
+
+def test_two_who_choose_a_customer_are_told():
+    client, ticket, mine, theirs = superuser(), TicketFactory(), CustomerFactory(), CustomerFactory()
+    inputs = inputs_of(client.page(page_of(ticket)))
+    editing.edit(ACTOR, ticket, customer_id=theirs.pk)
+
+    told = client.post(page_of(ticket), {**inputs, "do": "edit", "p-customer": mine.pk})
+
+    ticket.refresh_from_db()
+    assert "customer" in told.context["properties"].errors
+    assert ticket.customer == theirs
+
+
+def test_who_may_not_see_customers_chooses_none_and_changes_the_rest():
+    ticket = TicketFactory(of_customer=True, subject="Hello")
+    customer = Customer.objects.get()
+    client = staff("view_ticket", "change_ticket")
+
+    page = client.page(page_of(ticket))
+    edit(client, ticket, subject="A kettle", customer="")
+
+    ticket.refresh_from_db()
+    assert "p-customer" not in page
+    assert reverse("admin:tickets_customer_change", args=[customer.pk]) not in page
+    assert (ticket.subject, ticket.customer) == ("A kettle", customer)

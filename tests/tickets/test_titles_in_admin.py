@@ -1,0 +1,113 @@
+"""What stands on top of a page, in its breadcrumbs and in refusals: names that people know, no numbers of rows."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.urls import reverse
+from django.utils.translation import override
+
+from callcentre import backoffice
+from tests.backoffice import superuser
+from tests.telephony.factories import AgentFactory, AgentSessionFactory, AgentStateFactory
+from tests.tickets.factories import (
+    ChatFactory,
+    CustomerChangeFactory,
+    CustomerFactory,
+    CustomerNumberFactory,
+    DispatchFactory,
+    MessageFactory,
+    RatingFactory,
+    ReceivedMailFactory,
+)
+from tests.webhooks.factories import AttemptFactory, DeliveryFactory
+from tickets.models import Dispatch, ReceivedMail
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+AT = datetime(2026, 11, 7, 8, 5, tzinfo=UTC)
+MANY = ["a@c.example", "b@c.example", "c@c.example"]
+
+
+def anna():
+    return AgentFactory(login="anna", name="", surname="")
+
+
+@pytest.mark.parametrize(
+    ("title", "make"),
+    [
+        ("jan@client.example, 2026-11-07 09:05", lambda: DispatchFactory(queued_at=AT)),
+        ("a@c.example + 2, 2026-11-07 09:05", lambda: DispatchFactory(queued_at=AT, recipients=MANY)),
+        (
+            "marketplace: message, 2026-11-07 09:05",
+            lambda: DispatchFactory(queued_at=AT, recipients=[], source="marketplace_message", header_id=""),
+        ),
+        ("2026-11-07 09:05, tester", lambda: CustomerChangeFactory(at=AT)),
+        ("Where is it?", lambda: ReceivedMailFactory(subject="Where is it?")),
+        ("jan@client.example, 2026-11-07 09:05", lambda: ReceivedMailFactory(subject="", received_at=AT)),
+        ("2026-11-07 09:05", lambda: ReceivedMailFactory(subject="", sender="", received_at=AT)),
+        ("★★★★☆", lambda: RatingFactory(value=4)),
+        ("to the customer, 2026-11-07 09:05", lambda: MessageFactory(reply=True, created_at=AT)),
+        ("Jan Kowal 2026-11-07 09:05", lambda: ChatFactory(created_at=AT)),
+        ("anna, 2026-11-07 09:05", lambda: AgentSessionFactory(agent=anna(), started_at=AT)),
+        ("anna, free, 2026-11-07 09:05", lambda: AgentStateFactory(agent=anna(), kind="free", started_at=AT)),
+        ("2026-11-07 09:05:00, 500", lambda: AttemptFactory(started_at=AT, status=500, error="")),
+    ],
+)
+def test_a_thing_is_called_by_what_people_know_of_it(title, make):
+    assert str(make()) == title
+
+
+def test_a_delivery_is_called_by_its_event_and_its_webhook():
+    delivery = DeliveryFactory()
+
+    assert str(delivery) == f"event {delivery.event_id} to webhook {delivery.webhook_id}"
+
+
+@pytest.mark.parametrize("language", ["en", "pl"])
+@pytest.mark.parametrize("model", [Dispatch, ReceivedMail])
+def test_mail_has_one_name_in_the_menu_and_on_its_pages(model, language):
+    with override(language):
+        menu = [
+            str(name)
+            for _area, pages in backoffice.MENU
+            for name, _icon, _app, of in pages
+            if of == model._meta.model_name
+        ]
+        assert [name.lower() for name in menu] == [str(model._meta.verbose_name_plural)]
+
+
+def test_customers_of_one_name_are_told_apart_where_one_is_chosen():
+    first = CustomerFactory(name="Jan", surname="Kowal", email="jan@c.example")
+    second = CustomerFactory(name="Jan", surname="Kowal", email="")
+    CustomerNumberFactory(customer=second, phone_number="22 555 01 07")
+    third = CustomerFactory(name="Jan", surname="Kowal", email="")
+    query = {"app_label": "tickets", "model_name": "ticket", "field_name": "customer", "term": "kowal"}
+
+    found = superuser().get(reverse("admin:tickets_customer_choices"), query).json()["results"]
+
+    assert {one["id"]: one["text"] for one in found} == {
+        str(first.pk): "Jan Kowal (jan@c.example)",
+        str(second.pk): "Jan Kowal (22 555 01 07)",
+        str(third.pk): "Jan Kowal",
+    }
+
+
+@pytest.mark.parametrize("page", ["ticket_add", "customer_merge"])
+def test_an_address_that_names_no_customer_chooses_nobody(page):
+    customer = CustomerFactory()
+    path = reverse(f"admin:tickets_{page}", args=[] if page == "ticket_add" else [customer.pk])
+
+    assert superuser().page(path, customer="abc", target="abc")
+
+
+def test_an_address_fills_in_what_can_be_and_no_more():
+    page = superuser().page(reverse("admin:tickets_customer_add"), surname="Nowak", company="abc")
+
+    assert 'value="Nowak"' in page
+
+
+def test_inputs_of_rows_have_the_name_of_their_column():
+    # Each is read out by a screen reader, which sees no heading above.
+    page = superuser().page(reverse("admin:telephony_queue_add"))
+
+    assert 'aria-label="Opens"' in page

@@ -1,0 +1,45 @@
+"""Whose tickets are about to be merged: where that is more than one person, whoever merges is asked."""
+
+from collections.abc import Iterable, Sequence
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldBooleanWidget
+
+from tickets.models import Ticket
+
+# People whom a question names; the others are counted.
+NAMED = 5
+
+
+def people_of(tickets: Iterable[Ticket]) -> list[str]:
+    """The customers of these tickets and those who wrote without being one, each once."""
+    tickets = list(tickets)
+    customers = {ticket.customer.pk: ticket.customer for ticket in tickets if ticket.customer}
+    by_address = {customer.email.lower(): customer for customer in customers.values() if customer.email}
+    people: dict[int | str, str] = {}
+    for ticket in tickets:
+        sender = ticket.sender.lower()
+        if customer := ticket.customer or by_address.get(sender):
+            people[customer.pk] = f"{customer} ({customer.email or customer.pk})"
+        else:
+            people.setdefault(sender, ticket.sender_name or ticket.sender or _now("unknown"))
+    return list(people.values())
+
+
+class PeopleForm(forms.Form):
+    """Asks whether tickets of these people are meant to become one; nothing where they are one person's."""
+
+    is_meant = forms.BooleanField(
+        required=False, widget=UnfoldBooleanWidget(), error_messages={"required": _("Tick it, or do not merge.")}
+    )
+
+    def ask_about(self, people: Sequence[str]) -> None:
+        if len(people) < 2:
+            self.fields.pop("is_meant", None)
+            return
+        more = _now(" and %(count)s more") % {"count": len(people) - NAMED} if len(people) > NAMED else ""
+        names = ", ".join(people[:NAMED]) + more
+        self.fields["is_meant"].required = True
+        self.fields["is_meant"].label = _now("Merge tickets of different customers: %(people)s") % {"people": names}
