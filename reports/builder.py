@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
@@ -110,7 +110,7 @@ class _Report:
         """What is stale, and what goes on."""
         asked = self.question
         levels = {asked.aggregation.level or Level.HOUR, *asked.aggregation.parts}
-        parameters = {
+        parameters: dict[str, Any] = {
             "agents": list(asked.agents),
             "levels": [level.value for level in levels],
             "begin": asked.begin,
@@ -123,10 +123,10 @@ class _Report:
         self.ongoing = defaultdict(list)
         with connection.cursor() as cursor:
             cursor.execute(f"{UNSUMMED} UNION ALL {OPEN}", parameters)
-            for agent_id, *row in cursor.fetchall():
-                if row[0] in ("change", "mark"):
-                    stale[agent_id].append(row)
-                elif (interval := Interval(*row, asked.now)).touches(asked.begin, asked.end):
+            for agent_id, kind, detail, since, until in cursor.fetchall():
+                if kind in ("change", "mark"):
+                    stale[agent_id].append((kind, detail, since, until))
+                elif (interval := Interval(kind, detail, since, until, asked.now)).touches(asked.begin, asked.end):
                     self.ongoing[agent_id].append(interval)
         self.stale = {agent_id: Staleness.of(rows) for agent_id, rows in stale.items()}
 

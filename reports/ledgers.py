@@ -122,15 +122,15 @@ SELECT agent_id, {_PERIOD} AS period, queue_id, kind, detail, count(*) FILTER (W
   min(since) FILTER (WHERE kind = 'session'), max(until) FILTER (WHERE kind = 'session')
 FROM cut GROUP BY agent_id, period, queue_id, kind, detail
 """  # noqa: S608
-_PRESENT = f"WITH {_STRETCHES}, {_SPANS}, {_CUT} SELECT DISTINCT agent_id, {_PERIOD} FROM cut"  # noqa: S608
 # Each chat and each ticket once in a period, however often somebody wrote in it. It is in one queue.
-_WRITTEN = f"""
-WITH {_STRETCHES}, written AS (
+_WRITTEN = """
+written AS (
   SELECT DISTINCT 'chats_answered' AS kind, stretch.agent_id, c.queue_id, c.id::text AS subject,
     (%(periods)s::int[])[width_bucket(x.created_at, %(borders)s::timestamptz[])] AS period
   FROM stretch
   JOIN tickets_chatmessage x ON x.agent_id = stretch.agent_id AND x.created_at >= a AND x.created_at < b
   JOIN tickets_chat c ON c.id = x.chat_id
+  WHERE %(queues)s::bigint[] IS NULL OR c.queue_id = ANY(%(queues)s::bigint[])
   UNION ALL
   SELECT DISTINCT 'tickets_answered', stretch.agent_id, t.queue_id, t.id::text,
     (%(periods)s::int[])[width_bucket(x.created_at, %(borders)s::timestamptz[])]
@@ -138,11 +138,17 @@ WITH {_STRETCHES}, written AS (
   JOIN tickets_message x
     ON x.agent_id = stretch.agent_id AND x.type = 'REPLY' AND x.created_at >= a AND x.created_at < b
   JOIN tickets_ticket t ON t.id = x.ticket_id
-)
-SELECT agent_id, period, queue_id, kind, 0, count(*), 0, NULL, NULL
-FROM written
-WHERE %(queues)s::bigint[] IS NULL OR queue_id = ANY(%(queues)s::bigint[])
+  WHERE %(queues)s::bigint[] IS NULL OR t.queue_id = ANY(%(queues)s::bigint[])
+)"""
+_WRITTEN_GRAINS = f"""
+WITH {_STRETCHES}, {_WRITTEN}
+SELECT agent_id, period, queue_id, kind, 0, count(*), 0, NULL, NULL FROM written
 GROUP BY agent_id, period, queue_id, kind
+"""  # noqa: S608
+# Who replied or closed is in a cut; who only wrote in a chat is not.
+_PRESENT = f"""
+WITH {_STRETCHES}, {_SPANS}, {_CUT}, {_WRITTEN}
+SELECT agent_id, {_PERIOD} FROM cut UNION SELECT agent_id, period FROM written
 """  # noqa: S608
 _BOUNDS = """
 SELECT min(since), max(until) FROM (
@@ -179,16 +185,12 @@ def grains(stretches: Sequence[Stretch], slots: Slots, queues: Sequence[int] | N
 
 def written(stretches: Sequence[Stretch], slots: Slots, queues: Sequence[int] | None = None) -> list[Grain]:
     """In how many chats they wrote, and to how many tickets they replied: of stretches that are whole periods."""
-    return [Grain(*row) for row in _run(_WRITTEN, stretches, slots, queues)] if stretches else []
+    return [Grain(*row) for row in _run(_WRITTEN_GRAINS, stretches, slots, queues)] if stretches else []
 
 
 def present(stretches: Sequence[Stretch], slots: Slots, queues: Sequence[int] | None = None) -> list[tuple[int, int]]:
     """(agent, period) of those who did anything."""
-    if not stretches:
-        return []
-    found = _run(_PRESENT, stretches, slots, queues)
-    # Who replied or closed is found above; who only wrote in a chat is not.
-    return [*found, *((grain.agent_id, grain.period) for grain in written(stretches, slots, queues))]
+    return _run(_PRESENT, stretches, slots, queues) if stretches else []
 
 
 def bounds() -> tuple[datetime, datetime] | None:

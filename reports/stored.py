@@ -14,7 +14,8 @@ from reports.periods import Level
 Key = tuple[int, datetime]
 
 _EVERYTHING = 0
-_COUNTS = ["r.offered - r.answered" if name == "not_answered" else f"r.{name}" for name in COUNTS]
+# Of a rollup `r`, in the order of COUNTS.
+COLUMNS = ["r.offered - r.answered" if name == "not_answered" else f"r.{name}" for name in COUNTS]
 # Of a row and a threshold: outbound calls up to it, their seconds; all of them, and theirs. 0 has columns of its own.
 _CALLS_TO_ZERO = ("r.silent_count", "0", "r.talked_count + r.silent_count", "r.talked_seconds")
 _CALLS = (
@@ -96,7 +97,7 @@ def keys(
 
 def _columns(threshold: int) -> list[str]:
     """Numbers that can be added up."""
-    return [*_COUNTS, *(_CALLS if threshold else _CALLS_TO_ZERO)]
+    return [*COLUMNS, *(_CALLS if threshold else _CALLS_TO_ZERO)]
 
 
 # Numbers, because they are read faster than instants.
@@ -167,14 +168,16 @@ def rows(level: Level, wanted: Sequence[Key], threshold: int, queues: Sequence[i
 def _measures(values: Sequence[Any], threshold: int) -> Measures:
     """Of the columns and times of a row."""
     below, below_seconds, calls, seconds, first, last, has_time, *pauses = values[len(COUNTS) :]
-    return Measures(
+    fields: list[Any] = [
         *values[: len(COUNTS)],
-        first_login_at=instant(first),
-        last_logout_at=instant(last),
-        pauses={pause: (count, paused) for pause, count, paused in zip(*pauses, strict=True)},
-        calls={0: (below, below_seconds), threshold + 1: (calls - below, seconds - below_seconds)},
-        has_time=has_time,
-    )
+        instant(first),
+        instant(last),
+        False,
+        {pause: (count, paused) for pause, count, paused in zip(*pauses, strict=True)},
+        {0: (below, below_seconds), threshold + 1: (calls - below, seconds - below_seconds)},
+        has_time,
+    ]
+    return Measures(*fields)
 
 
 def _of_parts(
