@@ -121,14 +121,17 @@ class Measures:
         """What of it no queue has a part in."""
         return Measures(**{name: getattr(self, name) for name in _OWN})
 
-    def calls_above(self, threshold: int) -> tuple[int, int]:
-        """How many outbound calls were talked for longer than this, and for how long."""
-        above = [call for length, call in self.calls.items() if length > threshold]
-        return sum(count for count, _ in above), sum(seconds for _, seconds in above)
-
-    def calls_below(self, threshold: int) -> tuple[int, int]:
-        below = [call for length, call in self.calls.items() if length <= threshold]
-        return sum(count for count, _ in below), sum(seconds for _, seconds in below)
+    def calls_by(self, threshold: int) -> tuple[int, int, int, int]:
+        """How many outbound calls were talked for longer than this, and for how long; the others, and for how long."""
+        above = above_seconds = below = below_seconds = 0
+        for length, (count, seconds) in self.calls.items():
+            if length > threshold:
+                above += count
+                above_seconds += seconds
+            else:
+                below += count
+                below_seconds += seconds
+        return above, above_seconds, below, below_seconds
 
 
 # In the order of the fields. Those written to are no sums: a chat may be in two parts of a period.

@@ -21,6 +21,7 @@ from reports.ledgers import Slots, Stretch
 from reports.measures import COUNTS, Measures
 from reports.models import Rollup, column_names
 from reports.periods import FIRST, LAST, RESOLUTION, Level, borders, end_of, start_of
+from reports.stored import array
 from telephony.models import change_log
 
 # Who sums is alone.
@@ -150,7 +151,7 @@ def _row(level: Level, queue_id: int, agent_id: int, start: datetime, measures: 
         count, talked = measures.calls[length]
         counts.append((counts[-1] if counts else 0) + count)
         seconds.append((seconds[-1] if seconds else 0) + talked)
-    above_count, above_seconds = measures.calls_above(0)
+    talked_count, talked_seconds, silent_count, _ = measures.calls_by(0)
     pauses = sorted(measures.pauses)
     values = {
         "level": level.value,
@@ -162,22 +163,17 @@ def _row(level: Level, queue_id: int, agent_id: int, start: datetime, measures: 
         **{name: getattr(measures, name) for name in _OF_COUNTS},
         "first_login_at": measures.first_login_at,
         "last_logout_at": measures.last_logout_at,
-        "pause_ids": _array(pauses),
-        "pause_counts": _array(measures.pauses[pause][0] for pause in pauses),
-        "pause_seconds": _array(measures.pauses[pause][1] for pause in pauses),
-        "talked_count": above_count,
-        "talked_seconds": above_seconds,
-        "silent_count": measures.calls_below(0)[0],
-        "call_lengths": _array(lengths),
-        "call_counts": _array(counts),
-        "call_seconds": _array(seconds),
+        "pause_ids": array(pauses),
+        "pause_counts": array(measures.pauses[pause][0] for pause in pauses),
+        "pause_seconds": array(measures.pauses[pause][1] for pause in pauses),
+        "talked_count": talked_count,
+        "talked_seconds": talked_seconds,
+        "silent_count": silent_count,
+        "call_lengths": array(lengths),
+        "call_counts": array(counts),
+        "call_seconds": array(seconds),
     }
     return [values[name] for name in _COLUMNS]
-
-
-def _array(numbers: Iterable[int]) -> str:
-    """As PostgreSQL spells it, ten times as fast as psycopg would."""
-    return f"{{{','.join(map(str, numbers))}}}"
 
 
 def _mark(stretches: Iterable[Stretch]) -> None:

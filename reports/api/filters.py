@@ -1,5 +1,6 @@
 """The question that a request asks: every parameter read and checked, all faults at once."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -16,10 +17,10 @@ from telephony.models import AgentGroup
 
 MOST_PERIODS = 20_000
 SECOND = timedelta(seconds=1)
-# Arrays, which cost the same for one login and for hundreds.
+# A list is sent as JSON, which is written faster than an array: there may be hundreds.
 _AGENTS = """
 SELECT id, login, name, surname FROM telephony_agent
-WHERE login IN (SELECT unnest(%s::text[])) OR group_id IN (SELECT unnest(%s::bigint[])) ORDER BY login
+WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SELECT unnest(%s::bigint[])) ORDER BY login
 """
 
 
@@ -60,7 +61,7 @@ def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]
         faults.append(Fault(ErrorCode.AGENTS_REQUIRED, "agent_logins"))
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(_AGENTS, [logins, groups])
+        cursor.execute(_AGENTS, [json.dumps(logins), groups])
         found = {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor}
     known = {agent["login"] for agent in found.values()}
     if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
