@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import api, batch, calls, import_records, knowledgebase, mail, telephony, tickets, webhooks
+from benchmarks import api, batch, calls, import_records, knowledgebase, mail, reports, telephony, tickets, webhooks
 from benchmarks.harness import service
 
 
@@ -18,6 +18,8 @@ def main() -> None:
     calls.main()
     telephony.measure_many()
     tickets.measure_many()
+    # Last, as it leaves indexes out. Of the full size: python -m benchmarks.reports
+    reports.measure_years(month=200_000, months=14)
 
 
 if __name__ == "__main__":

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
 from reports import ledgers, stored
-from reports.covering import Parts, Span, Staleness, inside, staleness, union
+from reports.covering import UNSUMMED, Parts, Span, Staleness, inside, union
 from reports.ledgers import Slots, Stretch
 from reports.measures import Measures
-from reports.ongoing import Interval, ongoing, spans_of
-from reports.periods import Aggregation, Key, Level, end_of
+from reports.ongoing import OPEN, Interval, spans_of
+from reports.periods import FIRST, LAST, Aggregation, Key, Level, end_of
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,22 @@ def page(question: Question, limit: int, offset: int) -> list[Row]:
     """So many rows of the report, from there on."""
     if not question.agents:
         return []
+    if (rows := _ready(question, limit, offset)) is not None:
+        return rows
     with snapshot():
         return _Report(question).page(limit, offset)
+
+
+def _ready(question: Question, limit: int, offset: int) -> list[Row] | None:
+    """The page, if the rollups have all rows of the span as they are."""
+    level, begin, end = question.aggregation.level, question.begin, question.end
+    if level is None or question.queues is not None or inside(level, begin, end) != (begin, end):
+        return None
+    found = stored.ready(level, (begin, end), question.agents, question.threshold, limit=limit, offset=offset)
+    if found is None:
+        return None
+    labels = {start: question.aggregation.label(start) for start in {start for _, start, _ in found}}
+    return [Row(agent_id, labels[start], measures) for agent_id, start, measures in found]
 
 
 @dataclass
@@ -77,8 +91,7 @@ class _Report:
 
     def __post_init__(self) -> None:
         asked = self.question
-        self.stale = staleness(asked.agents, asked.begin, asked.end)
-        self.ongoing = ongoing(asked.agents, asked.begin, asked.end, asked.now, asked.queues)
+        self._read_unsettled()
         self.first, self.last = inside(self.level, asked.begin, asked.end) if self.level else (asked.end, asked.begin)
         self.composed = {}
         if self.first >= self.last:
@@ -92,6 +105,30 @@ class _Report:
                 spans += stale.spans(self.level, self.first, self.last)
             if spans:
                 self.composed[agent_id] = union(spans)
+
+    def _read_unsettled(self) -> None:
+        """What is stale, and what goes on."""
+        asked = self.question
+        levels = {asked.aggregation.level or Level.HOUR, *asked.aggregation.parts}
+        parameters: dict[str, Any] = {
+            "agents": list(asked.agents),
+            "levels": [level.value for level in levels],
+            "begin": asked.begin,
+            "end": asked.end,
+            "first": FIRST,
+            "last": LAST,
+            "queues": None if asked.queues is None else list(asked.queues),
+        }
+        stale: dict[int, list[tuple[str, int, datetime, datetime]]] = defaultdict(list)
+        self.ongoing = defaultdict(list)
+        with connection.cursor() as cursor:
+            cursor.execute(f"{UNSUMMED} UNION ALL {OPEN}", parameters)
+            for agent_id, kind, detail, since, until in cursor.fetchall():
+                if kind in ("change", "mark"):
+                    stale[agent_id].append((kind, detail, since, until))
+                elif (interval := Interval(kind, detail, since, until, asked.now)).touches(asked.begin, asked.end):
+                    self.ongoing[agent_id].append(interval)
+        self.stale = {agent_id: Staleness.of(rows) for agent_id, rows in stale.items()}
 
     @property
     def level(self) -> Level | None:
@@ -111,16 +148,13 @@ class _Report:
 
     def page(self, limit: int, offset: int) -> list[Row]:
         asked = self.question
-        if self.level and not self.composed and not self.ongoing and asked.queues is None:
-            found = stored.page(self.level, self.span, asked.agents, asked.threshold, limit=limit, offset=offset)
-            return [Row(agent_id, asked.aggregation.label(start), measures) for agent_id, start, measures in found]
         wanted = self._page_of_keys(limit, offset)
         measures = self._measures(wanted)
         return [Row(agent_id, asked.aggregation.label(key), measures[agent_id, key]) for agent_id, key in wanted]
 
     @property
-    def span(self) -> Stretch:
-        return (0, self.first, self.last)
+    def span(self) -> Span:
+        return self.first, self.last
 
     # Which rows there are
 

@@ -4,21 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
-
-from django.db import connection
 
 from reports.ledgers import Stretch
-from reports.periods import FIRST, LAST, RESOLUTION, Level, end_of, start_of
+from reports.periods import RESOLUTION, Level, end_of, start_of
 
 Span = tuple[datetime, datetime]
 
-_CHANGES = """
-SELECT agent_id, 0, GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
+# (agent, kind, detail, since, until): of a change, and of a mark, whose detail is the level.
+UNSUMMED = """
+SELECT agent_id, 'change', 0, GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
 WHERE agent_id = ANY(%(agents)s) AND since < %(end)s AND until >= %(begin)s
 UNION ALL
-SELECT agent_id, level, started_at, started_at FROM reports_stalerollup
-WHERE agent_id = ANY(%(agents)s) AND started_at >= %(begin)s AND started_at < %(end)s
+SELECT agent_id, 'mark', level, started_at, started_at FROM reports_stalerollup
+WHERE agent_id = ANY(%(agents)s) AND level = ANY(%(levels)s) AND started_at >= %(begin)s AND started_at < %(end)s
 """
 
 
@@ -28,6 +26,19 @@ class Staleness:
 
     changes: list[Span] = field(default_factory=list)
     marks: dict[int, list[datetime]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, int, datetime, datetime]]) -> "Staleness":
+        """Of what is unsummed."""
+        stale, hours = cls(), []
+        for kind, level, since, until in rows:
+            if kind == "mark":
+                stale.marks[level].append(since)
+            else:
+                hours.append((start_of(Level.HOUR, since), end_of(Level.HOUR, until)))
+        # The end of a change is an instant of it: the one before the border.
+        stale.changes = [(a, b - RESOLUTION) for a, b in union(hours)]
+        return stale
 
     def spans(self, level: Level, begin: datetime, end: datetime) -> list[Span]:
         """Between borders of this level: what of it is stale, in whole periods, in order, apart from one another."""
@@ -44,24 +55,6 @@ def union(spans: Iterable[Span]) -> list[Span]:
         elif begin < end:
             merged.append((begin, end))
     return merged
-
-
-def staleness(agents: Sequence[int], begin: datetime, end: datetime) -> dict[int, Staleness]:
-    """Of those agents of whom anything that touches the span is stale."""
-    found: dict[int, Staleness] = defaultdict(Staleness)
-    parameters: dict[str, Any] = {"agents": list(agents), "begin": begin, "end": end, "first": FIRST, "last": LAST}
-    with connection.cursor() as cursor:
-        cursor.execute(_CHANGES, parameters)
-        for agent_id, level, since, until in cursor.fetchall():
-            if level:
-                found[agent_id].marks[level].append(since)
-            else:
-                found[agent_id].changes.append((since, until))
-    for stale in found.values():
-        hours = ((start_of(Level.HOUR, a), end_of(Level.HOUR, b)) for a, b in stale.changes)
-        # The end of a change is an instant of it: the one before the border.
-        stale.changes = [(a, b - RESOLUTION) for a, b in union(hours)]
-    return found
 
 
 @dataclass

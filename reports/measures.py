@@ -1,6 +1,6 @@
 """What a row of the report counts, and how rows are added: of the ledgers' grains, and of one another."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import NamedTuple
 
@@ -117,29 +117,28 @@ class Measures:
             self.add_call(length, count, seconds)
         self.has_time |= other.has_time
 
-    def calls_above(self, threshold: int) -> tuple[int, int]:
-        """How many outbound calls were talked for longer than this, and for how long."""
-        above = [call for length, call in self.calls.items() if length > threshold]
-        return sum(count for count, _ in above), sum(seconds for _, seconds in above)
+    def own_time(self) -> "Measures":
+        """What of it no queue has a part in."""
+        return Measures(**{name: getattr(self, name) for name in _OWN})
 
-    def calls_below(self, threshold: int) -> tuple[int, int]:
-        below = [call for length, call in self.calls.items() if length <= threshold]
-        return sum(count for count, _ in below), sum(seconds for _, seconds in below)
+    def calls_by(self, threshold: int) -> tuple[int, int, int, int]:
+        """How many outbound calls were talked for longer than this, and for how long; the others, and for how long."""
+        above = above_seconds = below = below_seconds = 0
+        for length, (count, seconds) in self.calls.items():
+            if length > threshold:
+                above += count
+                above_seconds += seconds
+            else:
+                below += count
+                below_seconds += seconds
+        return above, above_seconds, below, below_seconds
 
 
-SUMS = (
-    "offered",
-    "answered",
-    "not_answered",
-    "transferred",
-    "talk_seconds",
-    "wait_seconds",
-    "chats_closed",
-    "tickets_closed",
-    "replies",
-    "login_seconds",
-    "free_count",
-    "free_seconds",
-    "wrap_up_seconds",
-)
+# In the order of the fields. Those written to are no sums: a chat may be in two parts of a period.
+COUNTS = tuple(one.name for one in fields(Measures) if one.type is int)
 WRITTEN = ("chats_answered", "tickets_answered")
+SUMS = tuple(name for name in COUNTS if name not in WRITTEN)
+_OWN = (
+    *("login_seconds", "free_count", "free_seconds", "wrap_up_seconds"),
+    *("first_login_at", "last_logout_at", "pauses", "has_time"),
+)

@@ -1,31 +1,29 @@
 """What agents do just now: intervals without an end, which no rollup has. They last until now."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from django.db import connection
 
 from reports.covering import Span, union
 from reports.measures import Measures
 from reports.periods import RESOLUTION
 
 # By the partial indexes of what is open: as many rows as agents at most, and the calls that go on.
-_OPEN = """
-SELECT agent_id, 'session', NULL::bigint, 0, started_at, NULL::timestamptz
+# (agent, kind, detail, since, answered): the detail of a pause is its reason.
+OPEN = """
+SELECT agent_id, 'session', 0, started_at, NULL
 FROM telephony_agentsession WHERE ended_at IS NULL AND agent_id = ANY(%(agents)s) AND started_at < %(end)s
 UNION ALL
-SELECT agent_id, kind, NULL, COALESCE(pause_id, 0), started_at, NULL
+SELECT agent_id, kind, COALESCE(pause_id, 0), started_at, NULL
 FROM telephony_agentstate WHERE ended_at IS NULL AND agent_id = ANY(%(agents)s) AND started_at < %(end)s
   AND kind IN ('free', 'paused', 'wrap_up')
 UNION ALL
-SELECT o.agent_id, 'offer', o.queue_id, 0, o.offered_at, o.answered_at
+SELECT o.agent_id, 'offer', 0, o.offered_at, o.answered_at
 FROM telephony_offer o JOIN telephony_connection c ON c.id = o.connection_id AND c.direction = 'INBOUND'
 WHERE o.ended_at IS NULL AND o.agent_id = ANY(%(agents)s) AND o.offered_at < %(end)s
   AND (%(queues)s::bigint[] IS NULL OR o.queue_id = ANY(%(queues)s::bigint[]))
 UNION ALL
-SELECT agent_id, 'call', queue_id, 0, created_at, answered_at
+SELECT agent_id, 'call', 0, created_at, answered_at
 FROM telephony_connection WHERE state <> 'ended' AND direction = 'OUTBOUND' AND agent_id = ANY(%(agents)s)
   AND created_at < %(end)s AND (%(queues)s::bigint[] IS NULL OR queue_id = ANY(%(queues)s::bigint[]))
 """
@@ -89,20 +87,6 @@ class Interval:
 
 def _overlap(since: datetime, until: datetime, begin: datetime, end: datetime) -> int:
     return max(int((min(until, end) - max(since, begin)).total_seconds()), 0)
-
-
-def ongoing(
-    agents: Sequence[int], begin: datetime, end: datetime, now: datetime, queues: Sequence[int] | None
-) -> dict[int, list[Interval]]:
-    """By agent, what goes on and touches the span."""
-    found: dict[int, list[Interval]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(_OPEN, {"agents": list(agents), "end": end, "queues": None if queues is None else list(queues)})
-        for agent_id, kind, _queue_id, detail, since, answered_at in cursor.fetchall():
-            interval = Interval(kind, detail, since, answered_at, now)
-            if interval.touches(begin, end):
-                found[agent_id].append(interval)
-    return found
 
 
 def spans_of(intervals: Sequence[Interval], begin: datetime, end: datetime) -> list[Span]:

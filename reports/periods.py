@@ -7,6 +7,7 @@ hours long. A minute that comes twice is two stretches, an hour of the day one s
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 
 from django.db import models
 
@@ -149,11 +150,14 @@ def _following(start: datetime, level: Level) -> datetime:
             return start.replace(year=start.year + 1)
 
 
+# Agents have the same borders.
+@lru_cache(maxsize=20_000)
 def start_of(level: Level, instant: datetime) -> datetime:
     """When the period began in which this instant lies."""
     return instant_of(_floor(_wall(instant), level))
 
 
+@lru_cache(maxsize=20_000)
 def end_of(level: Level, instant: datetime) -> datetime:
     """When the next one begins."""
     return instant_of(_following(_floor(_wall(instant), level), level))

@@ -18,9 +18,10 @@ from reports import ledgers
 from reports.builder import snapshot
 from reports.covering import Span, union
 from reports.ledgers import Slots, Stretch
-from reports.measures import SUMS, WRITTEN, Measures
+from reports.measures import COUNTS, Measures
 from reports.models import Rollup, column_names
 from reports.periods import FIRST, LAST, RESOLUTION, Level, borders, end_of, start_of
+from reports.stored import array
 from telephony.models import change_log
 
 # Who sums is alone.
@@ -58,7 +59,7 @@ USING unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) AS t(agent_id, 
 WHERE r.level = %s AND r.queue_id = queue.id AND r.agent_id = t.agent_id AND r.started_at >= t.a AND r.started_at < t.b
 """  # noqa: S608
 _COLUMNS = column_names(Rollup)
-_OF_SUMS = [name for name in (*SUMS, *WRITTEN) if name != "not_answered"]
+_OF_COUNTS = [name for name in COUNTS if name != "not_answered"]
 
 
 @contextmanager
@@ -150,7 +151,7 @@ def _row(level: Level, queue_id: int, agent_id: int, start: datetime, measures: 
         count, talked = measures.calls[length]
         counts.append((counts[-1] if counts else 0) + count)
         seconds.append((seconds[-1] if seconds else 0) + talked)
-    above_count, above_seconds = measures.calls_above(0)
+    talked_count, talked_seconds, silent_count, _ = measures.calls_by(0)
     pauses = sorted(measures.pauses)
     values = {
         "level": level.value,
@@ -159,18 +160,18 @@ def _row(level: Level, queue_id: int, agent_id: int, start: datetime, measures: 
         "started_at": start,
         "hour": start.astimezone(zone()).hour,
         "has_time": measures.has_time,
-        **{name: getattr(measures, name) for name in _OF_SUMS},
+        **{name: getattr(measures, name) for name in _OF_COUNTS},
         "first_login_at": measures.first_login_at,
         "last_logout_at": measures.last_logout_at,
-        "pause_ids": pauses,
-        "pause_counts": [measures.pauses[pause][0] for pause in pauses],
-        "pause_seconds": [measures.pauses[pause][1] for pause in pauses],
-        "talked_count": above_count,
-        "talked_seconds": above_seconds,
-        "silent_count": measures.calls_below(0)[0],
-        "call_lengths": lengths,
-        "call_counts": counts,
-        "call_seconds": seconds,
+        "pause_ids": array(pauses),
+        "pause_counts": array(measures.pauses[pause][0] for pause in pauses),
+        "pause_seconds": array(measures.pauses[pause][1] for pause in pauses),
+        "talked_count": talked_count,
+        "talked_seconds": talked_seconds,
+        "silent_count": silent_count,
+        "call_lengths": array(lengths),
+        "call_counts": array(counts),
+        "call_seconds": array(seconds),
     }
     return [values[name] for name in _COLUMNS]
 

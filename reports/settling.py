@@ -10,9 +10,10 @@ from django.db import connection
 from reports import ledgers
 from reports.builder import snapshot
 from reports.ledgers import Slots, Stretch
-from reports.measures import SUMS, WRITTEN, Measures
+from reports.measures import COUNTS, Measures
 from reports.periods import Level, end_of
 from reports.rollup import EVERY_QUEUE, FINER, MOST_MARKS, REST, Sums, replace
+from reports.stored import COLUMNS, instant
 
 _MARKS = """
 SELECT agent_id, started_at FROM reports_stalerollup WHERE level = %s AND started_at < %s ORDER BY started_at, agent_id
@@ -29,11 +30,11 @@ WHERE EXISTS (
   WHERE s.agent_id = t.agent_id AND s.level = ANY(%(finer)s::int[]) AND s.started_at >= t.a AND s.started_at < t.b
 )
 """
-_COLUMNS = [name for name in (*SUMS, *WRITTEN) if name != "not_answered"]
 _FINER_ROWS = f"""
-SELECT r.queue_id, r.agent_id, t.a, r.has_time, r.first_login_at, r.last_logout_at, r.pause_ids, r.pause_counts,
-  r.pause_seconds, r.call_lengths, r.call_counts, r.call_seconds, {", ".join(f"r.{name}" for name in _COLUMNS)}
-FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) AS t(agent_id, a, b)
+SELECT t.place, r.queue_id, {", ".join(COLUMNS)},
+  date_part('epoch', r.first_login_at), date_part('epoch', r.last_logout_at), r.has_time,
+  r.pause_ids, r.pause_counts, r.pause_seconds, r.call_lengths, r.call_counts, r.call_seconds
+FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) WITH ORDINALITY AS t(agent_id, a, b, place)
 CROSS JOIN {EVERY_QUEUE}
 JOIN reports_rollup r ON r.level = %s AND r.queue_id = queue.id AND r.agent_id = t.agent_id
   AND r.started_at >= t.a AND r.started_at < t.b
@@ -69,7 +70,8 @@ def _sums(level: Level, stretches: Sequence[Stretch]) -> Sums:
     with connection.cursor() as cursor:
         parameters: list[Any] = [*(list(column) for column in zip(*stretches, strict=True)), FINER[level][-1].value]
         cursor.execute(_FINER_ROWS, parameters)
-        for queue_id, agent_id, start, *row in cursor:
+        for place, queue_id, *row in cursor:
+            agent_id, start, _ = stretches[place - 1]
             found[queue_id, agent_id, start].merge(_finer(row))
     borders = sorted({border for _, a, b in stretches for border in (a, b)})
     slots = Slots(borders, range(len(borders)))
@@ -82,18 +84,16 @@ def _sums(level: Level, stretches: Sequence[Stretch]) -> Sums:
 
 
 def _finer(row: Sequence[Any]) -> Measures:
-    has_time, first_login_at, last_logout_at, *arrays = row[:9]
-    measures = Measures(first_login_at=first_login_at, last_logout_at=last_logout_at, has_time=has_time)
-    for name, value in zip(_COLUMNS, row[9:], strict=True):
-        setattr(measures, name, value)
-    measures.not_answered = measures.offered - measures.answered
-    for pause_id, count, seconds in zip(*arrays[:3], strict=True):
-        measures.add_pause(pause_id, count, seconds)
+    """Of the columns of a row, with each length of its calls."""
+    first, last, has_time, *arrays = row[len(COUNTS) :]
+    pauses = {pause_id: (count, seconds) for pause_id, count, seconds in zip(*arrays[:3], strict=True)}
+    calls: dict[int, tuple[int, int]] = {}
     counted = talked = 0
     for length, counts, seconds in zip(*arrays[3:], strict=True):
-        measures.add_call(length, counts - counted, seconds - talked)
+        calls[length] = (counts - counted, seconds - talked)
         counted, talked = counts, seconds
-    return measures
+    fields = [*row[: len(COUNTS)], instant(first), instant(last), False, pauses, calls, has_time]
+    return Measures(*fields)
 
 
 def settle_all(now: datetime, most: int | None = None) -> int:

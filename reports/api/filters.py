@@ -1,9 +1,10 @@
 """The question that a request asks: every parameter read and checked, all faults at once."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
+from django.db import connection
 from django.http import QueryDict
 from django.utils import timezone
 
@@ -12,10 +13,15 @@ from callcentre.api.filters import query_list
 from callcentre.errors import ErrorCode, Fault, Invalid
 from reports.builder import Question
 from reports.periods import FIRST, LAST, Aggregation
-from telephony.models import Agent, AgentGroup
+from telephony.models import AgentGroup
 
 MOST_PERIODS = 20_000
 SECOND = timedelta(seconds=1)
+# A list is sent as JSON, which is written faster than an array: there may be hundreds.
+_AGENTS = """
+SELECT id, login, name, surname FROM telephony_agent
+WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SELECT unnest(%s::bigint[])) ORDER BY login
+"""
 
 
 def read_question(params: QueryDict, faults: list[Fault]) -> tuple[Question, Mapping[int, dict[str, str]]]:
@@ -54,8 +60,10 @@ def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]
     if not logins and not query_list(params, "agent_group_ids"):
         faults.append(Fault(ErrorCode.AGENTS_REQUIRED, "agent_logins"))
         return {}
-    found: Any = Agent.objects.order_by("login").values_list("pk", "login", "name", "surname", "group_id")
-    known = {row[1]: row for row in found.filter(login__in=logins)} if logins else {}
+    with connection.cursor() as cursor:
+        cursor.execute(_AGENTS, [json.dumps(logins), groups])
+        found = {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor}
+    known = {agent["login"] for agent in found.values()}
     if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
         faults.append(Fault(ErrorCode.AGENTS_NOT_FOUND, "agent_logins", {"logins": ", ".join(unknown)}))
     if groups:
@@ -63,9 +71,7 @@ def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]
         if missing := [group for group in groups if group not in there]:
             ids = ", ".join(map(str, missing))
             faults.append(Fault(ErrorCode.AGENT_GROUPS_NOT_FOUND, "agent_group_ids", {"ids": ids}))
-        # Together, in the order in which the database has logins.
-        known = {row[1]: row for row in (found.filter(login__in=logins) | found.filter(group__in=groups))}
-    return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname, _ in known.values()}
+    return found
 
 
 def _instant(params: QueryDict, name: str, faults: list[Fault], *, is_upper_bound: bool = False) -> datetime | None:

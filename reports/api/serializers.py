@@ -4,11 +4,17 @@ from typing import Any
 from callcentre.api.fields import second
 from reports.measures import Measures
 
+_SECONDS = [f"{number:02}" for number in range(60)]
+
 
 @lru_cache(maxsize=20_000)
+def _minutes(number: int) -> str:
+    return f"{number // 60:02}:{number % 60:02}:"
+
+
 def clock(seconds: int) -> str:
     """`hh:mm:ss`; hours grow past 99."""
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return _minutes(seconds // 60) + _SECONDS[seconds % 60]
 
 
 def average(seconds: int, count: int) -> str:
@@ -22,8 +28,7 @@ def _per_hour(count: int, seconds: int) -> float:
 
 
 def row_data(agent: dict[str, str], period: str, row: Measures, threshold: int) -> dict[str, Any]:
-    above_count, above_seconds = row.calls_above(threshold)
-    below_count, below_seconds = row.calls_below(threshold)
+    above_count, above_seconds, below_count, below_seconds = row.calls_by(threshold)
     return {
         "agent": agent,
         "period": period,
@@ -62,13 +67,14 @@ def row_data(agent: dict[str, str], period: str, row: Measures, threshold: int) 
 
 
 def _pauses(row: Measures) -> list[dict[str, Any]]:
-    count = sum(count for count, _ in row.pauses.values())
-    seconds = sum(seconds for _, seconds in row.pauses.values())
+    count = seconds = 0
+    reasons = []
+    for pause_id, (begun, lasted) in sorted(row.pauses.items()):
+        count += begun
+        seconds += lasted
+        reasons.append({"id": pause_id, "count": begun, "sum": clock(lasted), "average": average(lasted, begun)})
     return [
         {"id": "all", "count": count, "sum": clock(seconds), "average": average(seconds, count)},
         {"id": "free", "count": row.free_count, "sum": clock(row.free_seconds)},
-        *(
-            {"id": pause_id, "count": count, "sum": clock(seconds), "average": average(seconds, count)}
-            for pause_id, (count, seconds) in sorted(row.pauses.items())
-        ),
+        *reasons,
     ]
