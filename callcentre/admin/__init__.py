@@ -12,6 +12,7 @@ from callcentre.admin.base import (
 )
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import HistoryMixin
+from callcentre.admin.periods import PeriodFilter
 
 # Registers what is our own.
 from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
@@ -20,6 +21,7 @@ __all__ = [
     "Admin",
     "DatesFilter",
     "HistoryMixin",
+    "PeriodFilter",
     "ReadOnlyAdmin",
     "UncountedChangeList",
     "UncountedMixin",

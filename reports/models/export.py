@@ -134,8 +134,13 @@ class Export(Asked):
 
     @property
     def file_name(self) -> str:
-        first, last = timezone.localtime(self.begins_at), timezone.localtime(self.ends_at - timedelta(seconds=1))
+        first, last = timezone.localtime(self.begins_at), timezone.localtime(self.last_second)
         return f"agents-{first:%Y-%m-%d}-{last:%Y-%m-%d}-by-{self.aggregation}.{self.format}"
+
+    @property
+    def last_second(self) -> datetime:
+        """Of the span, as people name it."""
+        return self.ends_at - timedelta(seconds=1)
 
     @property
     def has_ended(self) -> bool:

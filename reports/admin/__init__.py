@@ -1,0 +1,5 @@
+"""The reports part of the admin."""
+
+from reports.admin import exports
+
+__all__ = ["exports"]
