@@ -73,6 +73,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
         [
             (_("Agents work report"), "analytics", "reports", "export/report"),
             (_("Exports of the report"), "download", "reports", "export"),
+            (_("Scheduled reports"), "schedule_send", "reports", "schedule"),
         ],
     ),
     (

@@ -14,10 +14,9 @@ from reports.builder import Question
 from reports.columns import NAMES, USUAL, columns_of
 from reports.lines import Table
 from reports.models.export import MOST_SECONDS
-from reports.periods import FIRST, LAST, Aggregation
+from reports.periods import FIRST, LAST, MOST_PERIODS, Aggregation
 from telephony.models import Agent, AgentGroup
 
-MOST_PERIODS = 20_000
 SECOND = timedelta(seconds=1)
 # Of the service level, where nothing else is said.
 USUAL_WITHIN = 20

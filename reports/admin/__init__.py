@@ -1,5 +1,5 @@
 """The reports part of the admin."""
 
-from reports.admin import exports
+from reports.admin import exports, schedules
 
-__all__ = ["exports"]
+__all__ = ["exports", "schedules"]

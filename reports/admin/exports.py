@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _now
@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
+from callcentre.errors import Conflict
 from reports.admin.report import ReportPage
 from reports.columns import columns_of
 from reports.models import Export
@@ -78,6 +79,7 @@ class ExportAdmin(ReportPage, ReadOnlyAdmin):
             page("<int:pk>/progress/", self.progress_view, "progress"),
             page("<int:pk>/download/", self.download_view, "download"),
             page("<int:pk>/again/", self.again_view, "again"),
+            page("<int:pk>/mails/<int:mail_pk>/resend/", self.resend_view, "resend"),
             *super().get_urls(),
         ]
 
@@ -110,6 +112,7 @@ class ExportAdmin(ReportPage, ReadOnlyAdmin):
                 "export": export,
                 "media": self.media,
                 "asked": _asked(export),
+                "mails": export.mails.all(),
                 "may_export": self.has_add_permission(request),
                 "list_url": self.url_of("changelist"),
                 "report_url": self.url_of("report"),
@@ -151,6 +154,17 @@ class ExportAdmin(ReportPage, ReadOnlyAdmin):
         if request.method != "POST":
             return redirect(self.url_of("change", pk))
         return redirect(self.url_of("change", export.ask_again(actor_of(request)).pk))
+
+    def resend_view(self, request: HttpRequest, pk: int, mail_pk: int) -> HttpResponse:
+        export = self._export(request, pk)
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        if request.method == "POST":
+            try:
+                get_object_or_404(export.mails, pk=mail_pk).resend(actor_of(request))
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
 
     def _export(self, request: HttpRequest, pk: Any) -> Export:
         export: Export | None = self.get_object(request, str(pk))

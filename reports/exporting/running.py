@@ -56,8 +56,8 @@ def build_next() -> bool:
     with _alone() as desk:
         if desk is None:
             return False
-        given_up = desk.execute(_GIVE_UP, [f"The export ended early {MAX_ATTEMPTS} times.", MAX_ATTEMPTS])
-        if given_up:
+        why = _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS
+        if given_up := desk.execute(_GIVE_UP, [why, MAX_ATTEMPTS]):
             logger.error("export given up", extra={"export": given_up[0]})
         claimed = desk.execute(_CLAIM, [MAX_ATTEMPTS])
         if claimed is None:

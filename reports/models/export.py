@@ -117,6 +117,10 @@ class Export(Asked):
     # What goes on lasts until then.
     read_at = models.DateTimeField(_("as of"), null=True, editable=False)
     finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
+    schedule = models.ForeignKey(
+        "Schedule", models.SET_NULL, null=True, related_name="exports", verbose_name=_("scheduled report")
+    )
+    due_at = models.DateTimeField(_("due"), null=True, editable=False)
 
     objects = ExportQuerySet.as_manager()
 
@@ -124,6 +128,7 @@ class Export(Asked):
         verbose_name = _("export of the report")
         verbose_name_plural = _("exports of the report")
         ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["schedule", "due_at"], name="export_once_a_turn")]
         indexes = [
             models.Index(fields=["id"], condition=Q(state__in=["queued", "running"]), name="export_waiting"),
             models.Index(fields=["actor_id", "-id"], condition=Q(actor_kind="user"), name="export_of_user"),
@@ -169,7 +174,17 @@ class Export(Asked):
         return Export.ask(actor, self.begins_at, self.ends_at, **self.terms)
 
     def finish(self, attempt: int, **values: Any) -> None:
-        """It is whole. Raises Conflict when another worker has taken over."""
+        """It is whole: those who are to get it by mail get it. Raises Conflict when another worker has taken over."""
+        with transaction.atomic():
+            self._finish(attempt, **values)
+            if self.schedule:
+                mails = [
+                    self.mails.model(export=self, recipient=one) for one in dict.fromkeys(self.schedule.recipients)
+                ]
+                for mail in self.mails.bulk_create(mails):
+                    wake("reports.mail_export", mail.pk)
+
+    def _finish(self, attempt: int, **values: Any) -> None:
         ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
         if not ours.update(state=self.State.FINISHED, percent=100, message="", finished_at=timezone.now(), **values):
             raise Conflict(ErrorCode.CONFLICT)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import factory
 
-from reports.models import Export, Rollup, StaleRollup
+from reports.models import Export, ExportMail, Rollup, Schedule, ScheduleChange, StaleRollup
 from tests.telephony.factories import AgentFactory
 
 _HOUR = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -58,3 +58,34 @@ class ExportFactory(factory.django.DjangoModelFactory[Export]):
     ends_at = _HOUR + timedelta(days=1)
     actor_kind = "user"
     actor_name = "tester"
+
+
+class ScheduleFactory(factory.django.DjangoModelFactory[Schedule]):
+    """Every day at six, of the day before; due at the hour of the other factories."""
+
+    class Meta:
+        model = Schedule
+
+    name = factory.Sequence(lambda n: f"Schedule {n}")
+    aggregation = "day"
+    columns = ["inbound.count", "login_sum"]
+    recipients = ["boss@example.com"]
+    next_due_at = _HOUR
+
+
+class ScheduleChangeFactory(factory.django.DjangoModelFactory[ScheduleChange]):
+    class Meta:
+        model = ScheduleChange
+
+    schedule = factory.SubFactory(ScheduleFactory)
+    actor_kind = "user"
+    actor_name = "tester"
+    action = "edit"
+
+
+class ExportMailFactory(factory.django.DjangoModelFactory[ExportMail]):
+    class Meta:
+        model = ExportMail
+
+    export = factory.SubFactory(ExportFactory, finished=True)
+    recipient = "boss@example.com"
