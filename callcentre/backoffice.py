@@ -124,9 +124,18 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
             for name, icon, app, page in pages
             if _may_see(request, app, page.partition("/")[0])
         ]
+        _mark_page_below_list(request.path, items)
         if items:
             groups.append({"title": title, "separator": True, "items": items})
     return groups
+
+
+def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
+    """Of a page whose address goes on from that of a list, the list itself is not the one that is shown."""
+    shown = [item["link"] for item in items if path.startswith(item["link"])]
+    for item in items:
+        if item["link"] in shown and item["link"] != max(shown, key=len):
+            item["active"] = False
 
 
 def _link(app: str, page: str) -> str:

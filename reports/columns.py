@@ -62,8 +62,8 @@ def text_of(kind: Kind, value: Any) -> str:
 
 _INBOUND, _CHATS, _TICKETS = _("Inbound calls"), _("Chats"), _("Tickets")
 _ABOVE, _BELOW = _("Outbound above the threshold"), _("Outbound up to the threshold")
-_LOGIN, _PAUSES, _FREE, _WORK = _("Login"), _("Pauses"), _("Ready"), _("Work")
-_COUNT, _TIME, _AVERAGE = _("number"), pgettext_lazy("for how long", "time"), _("average")
+_LOGIN, _PAUSES, _FREE, _WORK = pgettext_lazy("being logged in", "Login"), _("Pauses"), _("Ready"), _("Work")
+_COUNT, _TIME, _AVERAGE = pgettext_lazy("how many", "number"), pgettext_lazy("for how long", "time"), _("average")
 REASONS = "pauses.reasons"
 
 

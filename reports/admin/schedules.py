@@ -43,7 +43,7 @@ class _Lines(forms.CharField):
         return list(dict.fromkeys(text.replace(",", "\n").split()))
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return list(initial or []) != self.to_python(data)
+        return bool(list(initial or []) != self.to_python(data))
 
 
 class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
@@ -139,7 +139,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
-        newest = Export.objects.order_by("schedule", "-id").distinct("schedule").exclude(schedule=None)
+        newest = Export.objects.order_by("schedule_id", "-id").distinct("schedule_id").exclude(schedule=None)
         exports = Prefetch("exports", newest.prefetch_related("mails"), to_attr="last_exports")
         return super().get_queryset(request).prefetch_related(exports)  # type: ignore[no-any-return]
 

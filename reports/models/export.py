@@ -45,7 +45,7 @@ class Asked(models.Model):
     # Neither: all agents.
     agent_logins = ArrayField(models.CharField(max_length=100), default=list, blank=True, verbose_name=_("agents"))
     agent_group_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agent groups"))
-    aggregation = models.CharField(_("by"), max_length=12, choices=list(AGGREGATIONS.items()))
+    aggregation = models.CharField(_("period of a row"), max_length=12, choices=list(AGGREGATIONS.items()))
     threshold = models.PositiveIntegerField(_("threshold of outbound calls in s"), default=0)
     answered_within = models.PositiveIntegerField(
         _("answered in time within s"), default=20, validators=[MaxValueValidator(MOST_SECONDS)]
@@ -205,6 +205,6 @@ class Export(Asked):
     def remove_file(self) -> None:
         """Forget the file; what was asked, and by whom, stays."""
         file = self.file.name
-        self.file = ""  # type: ignore[assignment]  # a path
+        self.file = ""
         self.save(update_fields=["file"])
         self.file.storage.delete(file)

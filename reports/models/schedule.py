@@ -43,7 +43,7 @@ class Schedule(Asked, TimestampedModel):
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(_("active"), default=True)
-    repeats = models.CharField(_("when"), max_length=10, choices=Repeats, default=Repeats.DAILY)
+    repeats = models.CharField(_("how often"), max_length=10, choices=Repeats, default=Repeats.DAILY)
     hour = models.PositiveSmallIntegerField(
         _("hour"), default=6, validators=[MaxValueValidator(23)], help_text=_("0 to 23, by the clock of the service.")
     )

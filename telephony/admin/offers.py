@@ -1,5 +1,6 @@
 """Inbound calls as they were offered to agents: one row each time that a phone rang."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -62,6 +63,11 @@ class Counted(PeriodFilter):
         return wanted & Q(connection__direction=Connection.Direction.INBOUND)
 
 
+def _clock(instant: datetime | None) -> str:
+    """Without the day, which is that of the offer but for a call at midnight."""
+    return second(instant)[11:] or "–"
+
+
 class OfferChangeList(UncountedChangeList):
     """By time, for which there is an index of each agent."""
 
@@ -74,7 +80,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     """Whose phone rang, and did he answer?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = ("offered", "answered", "ended", "agent", "queue", "result", "transferred", "call")
+    list_display = ("offered", "answered", "ended", "login", "queue", "result", "transferred", "call")
     list_display_links = ("offered",)
     list_filter = (
         ("agent", AutocompleteSelectFilter),
@@ -95,19 +101,23 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("offered"))
     def offered(self, offer: Offer) -> str:
-        return second(offer.offered_at)
+        return format_html('<span class="whitespace-nowrap">{}</span>', second(offer.offered_at))
+
+    @display(description=_("agent"))
+    def login(self, offer: Offer) -> str:
+        return offer.agent.login
 
     @display(description=_("answered"))
     def answered(self, offer: Offer) -> str:
-        return second(offer.answered_at) or "–"
+        return _clock(offer.answered_at)
 
     @display(description=_("ended"))
     def ended(self, offer: Offer) -> str:
-        return second(offer.ended_at) or "–"
+        return _clock(offer.ended_at)
 
     @display(description=_("handed on"))
     def transferred(self, offer: Offer) -> str:
-        return second(offer.transferred_at) or "–"
+        return _clock(offer.transferred_at)
 
     @display(description=_("outcome"), label=COLOURS)
     def result(self, offer: Offer) -> tuple[str, str]:

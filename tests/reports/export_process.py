@@ -26,7 +26,7 @@ def main() -> None:
             while said.with_suffix(".wait").exists():
                 time.sleep(0.05)
 
-    lines.Table.all = all_slowly  # type: ignore[method-assign]
+    lines.Table.all = all_slowly  # type: ignore[method-assign,assignment]
     lines.PORTION = 5
     running.build_next()
 

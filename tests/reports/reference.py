@@ -4,7 +4,7 @@ Slow, and written without a look at how the service does it: what it says is rig
 """
 
 from collections import defaultdict
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,6 +21,7 @@ LABELS = {
     "hour_of_day": "%H",
 }
 Pieces = list[tuple[datetime, datetime]]
+EVER = (datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 
 
 def periods(begin: datetime, end: datetime, aggregation: str, zone: ZoneInfo) -> dict[str, Pieces]:
@@ -248,7 +249,7 @@ def further_of(
     begun = [one for one in offers if holds(one.offered_at, pieces)]
     answered = [one for one in begun if one.answered_at]
     decided = len(answered) + sum(1 for one in begun if one.ended_at and not one.answered_at)
-    in_time = sum(1 for one in answered if (one.answered_at - one.offered_at).total_seconds() <= within)
+    in_time = sum(seconds(one.offered_at, one.answered_at, [EVER]) <= within for one in answered if one.answered_at)
     talked = 0
     for call in calls:
         end = call.ended_at or reference.now

@@ -67,7 +67,8 @@ def listed(client: BackOffice, url: str) -> list[Any]:
 
 def test_the_page_shows_what_the_api_answers(people: Cast, api: ApiClient) -> None:
     now = play(Scene(people, BASES[4], 4))
-    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour", "outbound_threshold": 30}
+    query: dict[str, Any] = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
+    query["outbound_threshold"] = 30
 
     with time_machine.travel(now, tick=False):
         rows = shown(superuser(), **query, columns=NAMES)
@@ -228,7 +229,7 @@ def test_the_question_of_the_page_becomes_a_file(committed_db: None) -> None:
     now, client = play(Scene(people, BASES[4], 4)), superuser()
     query = "date_from=2026-06-01&date_to=2026-06-30&aggregate_by=day&agent_logins=anna&outbound_threshold=30"
 
-    asked = client.post(f"{PAGE}?{query}&columns=inbound.count&columns=login_sum", {"format": "csv"})
+    asked: Any = client.post(f"{PAGE}?{query}&columns=inbound.count&columns=login_sum", {"format": "csv"})
     export = Export.objects.get()
     waiting = client.get(asked.url)
     progress = client.get(f"/admin/reports/export/{export.pk}/progress/").json()
@@ -285,7 +286,7 @@ def test_an_export_is_asked_for_once_more() -> None:
     export, client = ExportFactory(state="failed", message="Broken."), superuser()
 
     page = client.page(f"/admin/reports/export/{export.pk}/change/")
-    again = client.post(f"/admin/reports/export/{export.pk}/again/")
+    again: Any = client.post(f"/admin/reports/export/{export.pk}/again/")
 
     newest = Export.objects.first()
     assert "Broken." in page

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
@@ -50,7 +50,7 @@ class StateFilter(DropdownFilter):
 
 
 class Counted(PeriodFilter):
-    ways = {"closed": pgettext_lazy("several chats", "closed"), "written": _("an agent wrote")}
+    ways = {"closed": _("closed"), "written": _("an agent wrote")}
 
     def of(self, way: str, argument: int, spans: Spans) -> Q:
         if way == "closed":
