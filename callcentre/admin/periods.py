@@ -56,7 +56,7 @@ class PeriodFilter(DropdownFilter):
             return []
         way, _argument, spans = read
         first, last = timezone.localtime(spans[0][0]), timezone.localtime(spans[-1][1])
-        label = f"{self.ways[way]}, {first:%Y-%m-%d %H:%M:%S} – {last:%Y-%m-%d %H:%M:%S}"
+        label = f"{self.ways[way]}, {first:%Y-%m-%d %H:%M} – {last:%Y-%m-%d %H:%M}"
         if len(spans) > 1:
             label += _now(" (in parts)")
         return [(value, label)]

@@ -16,7 +16,7 @@ from unfold.widgets import (
 )
 
 from callcentre.api.filters import query_list
-from callcentre.errors import ErrorCode, Invalid
+from callcentre.errors import Invalid
 from reports.columns import COLUMNS, REASONS, USUAL
 from reports.models.export import AGGREGATIONS
 from reports.reading import USUAL_WITHIN
@@ -24,8 +24,6 @@ from telephony.models import Agent, AgentGroup, Queue
 from tickets.models import TicketQueue
 
 LISTS = ("agent_logins", "agent_group_ids", "queues_ids", "columns")
-# How faults call what the page calls otherwise: here the sentence stands at its input.
-SENTENCES = {ErrorCode.EMPTY: _("This field is required.")}
 
 
 class _Anything(forms.MultipleChoiceField):
@@ -88,8 +86,7 @@ class AskingForm(forms.Form):
         """What reports.reading, or a verb, found wrong, at the inputs."""
         self.full_clean()
         for fault in invalid.faults:
-            sentence = SENTENCES.get(fault.code) or fault.message
-            self.add_error(fault.field if fault.field in self.fields else None, str(sentence))
+            self.add_error(fault.field if fault.field in self.fields else None, fault.message)
 
 
 class ReportForm(AskingForm):

@@ -104,7 +104,6 @@ class ReportPage:
             {
                 **self.admin_site.each_context(request),  # type: ignore[attr-defined]
                 "title": _now("Agents work report"),
-                "opts": self.opts,  # type: ignore[attr-defined]
                 "media": self.media + form.media,  # type: ignore[attr-defined]
                 "form": form,
                 "ranges": [

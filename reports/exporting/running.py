@@ -17,7 +17,7 @@ from billiard.exceptions import SoftTimeLimitExceeded
 from django.core.files import File
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone, translation
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from callcentre.errors import Conflict, ErrorCode
 from reports import builder
@@ -41,10 +41,6 @@ WHERE id = (
   SELECT id FROM reports_export WHERE state IN ('queued', 'running') AND attempts < %s ORDER BY attempts, id LIMIT 1
 ) RETURNING id
 """
-_GIVE_UP = """
-UPDATE reports_export SET state = 'failed', message = %s, finished_at = now()
-WHERE state IN ('queued', 'running') AND attempts >= %s RETURNING id
-"""
 _SAY = """
 UPDATE reports_export SET percent = %s, row_count = %s, read_at = %s
 WHERE id = %s AND attempts = %s AND state = 'running' RETURNING id
@@ -56,9 +52,7 @@ def build_next() -> bool:
     with _alone() as desk:
         if desk is None:
             return False
-        why = _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS
-        if given_up := desk.execute(_GIVE_UP, [why, MAX_ATTEMPTS]):
-            logger.error("export given up", extra={"export": given_up[0]})
+        _give_up_on_deadly_ones()
         claimed = desk.execute(_CLAIM, [MAX_ATTEMPTS])
         if claimed is None:
             return False
@@ -66,6 +60,20 @@ def build_next() -> bool:
         with structlog.contextvars.bound_contextvars(request_id=export.request_id):
             _build(export, desk)
     return True
+
+
+def _give_up_on_deadly_ones() -> None:
+    """Those that have ended every worker: whoever holds the lock knows that nobody is at them."""
+    for export in Export.objects.waiting().filter(attempts__gte=MAX_ATTEMPTS):
+        logger.error("export given up", extra={"export": export.pk})
+        _forget_files(export)
+        _fail(export, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
+
+
+def _forget_files(export: Export) -> None:
+    """What its attempts have left in the storage without a row that names it."""
+    for name in export.names_of_files():
+        export.file.storage.delete(name)
 
 
 class _Desk:
@@ -111,7 +119,7 @@ def _build(export: Export, desk: _Desk) -> None:
         _fail(export, _("The service failed; its log has the cause."))
 
 
-def _fail(export: Export, message: str) -> None:
+def _fail(export: Export, message: Any) -> None:
     with translation.override(export.language):
         export.fail(export.attempts, message)
 
@@ -158,8 +166,7 @@ def _keep(export: Export, output: IO[bytes], rows: int) -> None:
     size = output.seek(0, 2)
     output.seek(0)
     storage = export.file.storage
-    for name in export.names_of_files():
-        storage.delete(name)
+    _forget_files(export)
     name = storage.save(export.name_of_file(export.attempts), File(output))
     try:
         export.finish(export.attempts, file=name, file_size=size, row_count=rows)

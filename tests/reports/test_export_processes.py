@@ -104,6 +104,10 @@ def test_what_an_attempt_left_in_the_storage_goes_with_the_next(export: Export, 
 
 def test_what_ends_every_worker_is_given_up(export: Export, tmp_path: Path) -> None:
     Export.objects.filter(pk=export.pk).update(state="running", attempts=MAX_ATTEMPTS)
+    export.refresh_from_db()
+    left = tmp_path / "files" / export.name_of_file(MAX_ATTEMPTS)
+    left.parent.mkdir(parents=True)
+    left.write_text("half")
 
     assert a_worker(tmp_path).wait(100) == 0
 
