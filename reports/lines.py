@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +38,13 @@ class Table:
     columns: Sequence[Column]
     # Seconds within which an offer was answered in time.
     within: int
+
+    @cached_property
+    def _slots(self) -> tuple[list[datetime], list[str]]:
+        """Borders of the span's periods, and for each the label of the period that begins there, or goes on."""
+        asked = self.question
+        borders = asked.aggregation.slots(asked.begin, asked.end)
+        return borders, [asked.aggregation.label(asked.aggregation.key(border)) for border in borders]
 
     def needs(self, name: str) -> bool:
         return any(column.name == name for column in self.columns)
@@ -95,8 +103,7 @@ class Table:
         """By agent and period, offers that began in it and were answered in time: from the ledger itself."""
         if not self.needs(SERVICE_LEVEL) or not asked.agents:
             return {}
-        borders = asked.aggregation.slots(asked.begin, asked.end)
-        labels = [asked.aggregation.label(asked.aggregation.key(border)) for border in borders]
+        borders, labels = self._slots
         parameters: dict[str, Any] = {
             "agents": list(asked.agents),
             "begin": asked.begin,

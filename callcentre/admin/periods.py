@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any, ClassVar
@@ -18,6 +18,8 @@ from unfold.contrib.filters.admin import DropdownFilter
 Spans = Sequence[tuple[datetime, datetime]]
 
 PARAMETER = "counted"
+# No call lasts that long.
+LONGEST = timedelta(days=31)
 _VALUE = re.compile(
     r"(?P<way>[a-z_]+)(:(?P<argument>[0-9]{1,18}))?@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
 )
@@ -36,6 +38,11 @@ def within(column: str, spans: Spans) -> Q:
 def touching(start: str, end: str, spans: Spans) -> Q:
     """Who lasts for some time of one of them; without an end, until now."""
     return reduce(or_, (Q(**{f"{start}__lt": b}) & (Q(**{f"{end}__gt": a}) | Q(**{end: None})) for a, b in spans))
+
+
+def near(column: str, spans: Spans) -> Q:
+    """Who began not long before them, nor after: of very many rows those that an index by this column finds."""
+    return Q(**{f"{column}__gte": spans[0][0] - LONGEST, f"{column}__lt": spans[-1][1]})
 
 
 class PeriodFilter(DropdownFilter):

@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
@@ -178,7 +179,7 @@ class ExportAdmin(ReportPage, ReadOnlyAdmin):
 def _asked(export: Export) -> list[tuple[Any, str]]:
     """What was asked, in words."""
     groups = AgentGroup.objects.filter(pk__in=export.agent_group_ids).values_list("name", flat=True)
-    who = [*export.agent_logins, *groups] or [str(_now("all"))]
+    who = [*export.agent_logins, *groups] or [pgettext("agents", "all")]
     queues = [
         *Queue.objects.filter(pk__in=export.queue_ids).values_list("name", flat=True),
         *TicketQueue.objects.filter(pk__in=export.queue_ids).values_list("name", flat=True),

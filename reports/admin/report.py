@@ -111,13 +111,13 @@ class ReportPage:
                     for label, first, last in ranges()
                 ],
                 "at": timezone.now(),
-                "formats": Export.Format.labels,
                 "may_export": self.has_add_permission(request),  # type: ignore[attr-defined]
                 "exports": mine[:LAST_SHOWN],
                 "list_url": self.url_of("changelist"),  # type: ignore[attr-defined]
                 **context,
             },
-            status=400 if form.is_bound and form.errors and context == {} and request.method == "POST" else 200,
+            # A question that is asked for as a file, and is none.
+            status=400 if request.method == "POST" else 200,
         )
 
 

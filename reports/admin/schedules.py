@@ -143,7 +143,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
         exports = Prefetch("exports", newest.prefetch_related("mails"), to_attr="last_exports")
         return super().get_queryset(request).prefetch_related(exports)  # type: ignore[no-any-return]
 
-    @display(description=_("last one"), label={**COLOURS, "": "info"})
+    @display(description=_("last one"), label={**COLOURS, ExportMail.State.WRITTEN: "warning", "": "info"})
     def last(self, schedule: Schedule) -> tuple[str, str]:
         exports: list[Export] = schedule.last_exports  # type: ignore[attr-defined]
         return condition_of(exports[0]) if exports else ("", "–")
@@ -183,7 +183,7 @@ def condition_of(export: Export) -> tuple[str, str]:
     for mail_state, colour in (
         (ExportMail.State.FAILED, Export.State.FAILED),
         (ExportMail.State.QUEUED, Export.State.QUEUED),
-        (ExportMail.State.WRITTEN, Export.State.FINISHED),
+        (ExportMail.State.WRITTEN, ExportMail.State.WRITTEN),
     ):
         if count := sum(1 for mail in mails if mail.state == mail_state):
             return colour, f"{_MAILS[mail_state]} {count}/{len(mails)}"

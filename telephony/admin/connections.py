@@ -15,7 +15,7 @@ from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
-from callcentre.admin.periods import Spans, touching, within
+from callcentre.admin.periods import Spans, near, touching, within
 from callcentre.api.fields import second
 from telephony.admin import connection_search
 from telephony.admin.topics import topic_of
@@ -110,7 +110,8 @@ class Counted(PeriodFilter):
             is_short = Q(ended_at__lte=F("answered_at") + length)
             wanted = Q(answered_at=None) | is_short | Q(ended_at=None, answered_at__gte=now - length)
         is_talked = way.endswith("talked")
-        when = touching("answered_at", "ended_at", spans) if is_talked else within("created_at", spans)
+        talked = touching("answered_at", "ended_at", spans) & near("created_at", spans)
+        when = talked if is_talked else within("created_at", spans)
         return Q(direction=Connection.Direction.OUTBOUND) & wanted & when
 
 

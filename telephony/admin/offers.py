@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
-from callcentre.admin.periods import Spans, touching, within
+from callcentre.admin.periods import Spans, near, touching, within
 from callcentre.api.fields import second
 from telephony.models import Connection, Offer
 
@@ -47,10 +47,12 @@ class Counted(PeriodFilter):
     def of(self, way: str, argument: int, spans: Spans) -> Q:
         match way:
             case "talked":
-                wanted = Q(answered_at__isnull=False) & touching("answered_at", "ended_at", spans)
+                talked = Q(answered_at__isnull=False) & touching("answered_at", "ended_at", spans)
+                wanted = talked & near("offered_at", spans)
             case "waited":
                 answered = Q(answered_at__isnull=False) & touching("offered_at", "answered_at", spans)
-                wanted = answered | Q(answered_at=None) & touching("offered_at", "ended_at", spans)
+                waited = answered | Q(answered_at=None) & touching("offered_at", "ended_at", spans)
+                wanted = waited & near("offered_at", spans)
             case _:
                 wanted = within("offered_at", spans)
         match way:
