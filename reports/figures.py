@@ -3,7 +3,7 @@
 Seconds and counts are whole numbers; what would be divided by nothing is None. Definitions: docs/reports.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,6 +23,15 @@ def per_hour(count: int, seconds: int) -> float:
 def percent(part: int, whole: int) -> float | None:
     """To two decimals, halves up."""
     return (2 * part * 10_000 + whole) // (2 * whole) / 100 if whole else None
+
+
+def _sum(parts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Of counts and seconds."""
+    count = total = 0
+    for begun, seconds in parts:
+        count += begun
+        total += seconds
+    return count, total
 
 
 @dataclass(slots=True)
@@ -46,14 +55,22 @@ class Line:
         return None if self.row.is_logged_in else self.row.last_logout_at
 
     @property
+    def calls_above(self) -> tuple[int, int]:
+        """Outbound calls that were talked for longer than the threshold: how many began, seconds."""
+        return _sum(call for length, call in self.row.calls.items() if length > self.threshold)
+
+    @property
+    def calls_below(self) -> tuple[int, int]:
+        return _sum(call for length, call in self.row.calls.items() if length <= self.threshold)
+
+    @property
     def pauses(self) -> tuple[int, int]:
         """Of all reasons: how many began, seconds."""
-        pauses = self.row.pauses.values()
-        return sum(count for count, _ in pauses), sum(seconds for _, seconds in pauses)
+        return _sum(self.row.pauses.values())
 
     @property
     def talk_seconds(self) -> int:
-        return self.row.talk_seconds + sum(seconds for _, seconds in self.row.calls.values())
+        return self.row.talk_seconds + _sum(self.row.calls.values())[1]
 
     @property
     def handle_seconds(self) -> int | None:

@@ -97,7 +97,7 @@ class Table:
             return [0] * len(rows)
         if asked.threshold:
             rows = builder.page(replace(asked, threshold=0), limit, offset)
-        return [row.measures.calls_above(0)[0] for row in rows]
+        return [sum(count for length, (count, _) in row.measures.calls.items() if length) for row in rows]
 
     def _in_time(self, asked: Question) -> dict[tuple[int, str], int]:
         """By agent and period, offers that began in it and were answered in time: from the ledger itself."""

@@ -13,8 +13,6 @@ from django.db import models
 from callcentre.api.fields import zone
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-# Of one report.
-MOST_PERIODS = 20_000
 # Of instants as the database keeps them.
 RESOLUTION = timedelta(microseconds=1)
 

@@ -1,4 +1,4 @@
-"""The question that a request asks, and the table that a page shows: each parameter checked, all faults at once."""
+"""The question that a request asks: every parameter read and checked, all faults at once."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -11,15 +11,11 @@ from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer, p
 from callcentre.api.filters import query_list
 from callcentre.errors import ErrorCode, Fault, Invalid
 from reports.builder import Question
-from reports.columns import NAMES, USUAL, columns_of
-from reports.lines import Table
-from reports.models.export import MOST_SECONDS
-from reports.periods import FIRST, LAST, MOST_PERIODS, Aggregation
+from reports.limits import MOST_PERIODS
+from reports.periods import FIRST, LAST, Aggregation
 from telephony.models import Agent, AgentGroup
 
 SECOND = timedelta(seconds=1)
-# Of the service level, where nothing else is said.
-USUAL_WITHIN = 20
 
 
 def read_question(params: QueryDict, faults: list[Fault]) -> tuple[Question, Mapping[int, dict[str, str]]]:
@@ -45,35 +41,6 @@ def read_question(params: QueryDict, faults: list[Fault]) -> tuple[Question, Map
         queues=queues or None,
     )
     return question, agents
-
-
-def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
-    """What a page shows, and the terms under which an export has it as a file: of all agents where none are named.
-
-    Parameters are the API's, and `answered_within` and `columns[]` besides. Raises Invalid.
-    """
-    faults: list[Fault] = []
-    within = USUAL_WITHIN
-    if params.get("answered_within", "").strip():
-        within = _integer(params, "answered_within", faults, MOST_SECONDS)
-    names = query_list(params, "columns") or USUAL
-    if any(name not in NAMES for name in names):
-        faults.append(Fault(ErrorCode.NOT_CHOICE, "columns", {"choices": ", ".join(NAMES)}))
-    asked = params.copy()
-    logins, groups = query_list(params, "agent_logins"), query_list(params, "agent_group_ids")
-    if not logins and not groups:
-        asked.setlist("agent_logins", Agent.objects.order_by("login").values_list("login", flat=True))
-    question, agents = read_question(asked, faults)
-    terms = {
-        "agent_logins": list(dict.fromkeys(login.strip() for login in logins)),
-        "agent_group_ids": _ids(params, "agent_group_ids", []),
-        "aggregation": question.aggregation.value,
-        "threshold": question.threshold,
-        "answered_within": within,
-        "queue_ids": list(question.queues or ()),
-        "columns": [name for name in NAMES if name in names],
-    }
-    return Table(question, agents, columns_of(names), within), terms
 
 
 def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]:
@@ -123,9 +90,9 @@ def _aggregation(params: QueryDict, faults: list[Fault]) -> Aggregation | None:
         return None
 
 
-def _integer(params: QueryDict, name: str, faults: list[Fault], high: int = INT32) -> int:
+def _integer(params: QueryDict, name: str, faults: list[Fault]) -> int:
     try:
-        return parse_integer(text, 0, high) if (text := params.get(name, "").strip()) else 0
+        return parse_integer(text, 0, INT32) if (text := params.get(name, "").strip()) else 0
     except Reject as reject:
         faults.append(Fault(reject.fault.code, name, reject.fault.params))
         return 0

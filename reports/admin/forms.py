@@ -17,9 +17,9 @@ from unfold.widgets import (
 
 from callcentre.api.filters import query_list
 from callcentre.errors import Invalid
+from reports.asking import USUAL_WITHIN
 from reports.columns import COLUMNS, REASONS, USUAL
 from reports.models.export import AGGREGATIONS
-from reports.reading import USUAL_WITHIN
 from telephony.models import Agent, AgentGroup, Queue
 from tickets.models import TicketQueue
 
@@ -27,7 +27,7 @@ LISTS = ("agent_logins", "agent_group_ids", "queues_ids", "columns")
 
 
 class _Anything(forms.MultipleChoiceField):
-    """Whether a value is one of the choices is for reports.reading to say, in the words of the API."""
+    """Whether a value is one of the choices is for reports.asking to say, in the words of the API."""
 
     def valid_value(self, value: str) -> bool:
         return True
@@ -83,7 +83,7 @@ class AskingForm(forms.Form):
         return list(groups.values())
 
     def show(self, invalid: Invalid) -> None:
-        """What reports.reading, or a verb, found wrong, at the inputs."""
+        """What reports.asking, or a verb, found wrong, at the inputs."""
         self.full_clean()
         for fault in invalid.faults:
             self.add_error(fault.field if fault.field in self.fields else None, fault.message)

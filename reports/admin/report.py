@@ -15,11 +15,11 @@ from callcentre.errors import Invalid
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links
+from reports.asking import read_table
 from reports.columns import Kind
 from reports.figures import Line
 from reports.lines import Table
 from reports.models import Export
-from reports.reading import read_table
 
 PER_PAGE = 100
 LAST_SHOWN = 5

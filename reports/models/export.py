@@ -17,12 +17,12 @@ from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode
 from callcentre.models import actor_columns
 from callcentre.wake import wake
+from reports.limits import MOST_SECONDS
 from reports.periods import Aggregation
 
 # One that has ended its workers this often is not started again.
 MAX_ATTEMPTS = 5
 FILES_KEPT = timedelta(days=30)
-MOST_SECONDS = 3600
 
 AGGREGATIONS = {
     Aggregation.HOUR_OF_DAY: _("hour of the day"),
@@ -157,7 +157,7 @@ class Export(Asked):
 
     @classmethod
     def ask(cls, actor: Actor, begin: datetime, end: datetime, **values: Any) -> "Export":
-        """Have a worker build it; `values` as they were checked by reports.reading."""
+        """Have a worker build it; `values` as they were checked by reports.asking."""
         with transaction.atomic():
             export = cls.objects.create(
                 begins_at=begin,

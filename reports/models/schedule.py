@@ -14,7 +14,8 @@ from callcentre.api.fields import zone
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
 from reports.models.export import Asked, Export
-from reports.periods import MOST_PERIODS, Aggregation, instant_of
+from reports.limits import MOST_PERIODS
+from reports.periods import Aggregation, instant_of
 
 MOST_RECIPIENTS = 50
 _DAY = timedelta(days=1)
