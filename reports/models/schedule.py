@@ -13,8 +13,8 @@ from callcentre.actor import Actor
 from callcentre.api.fields import zone
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
-from reports.models.export import Asked, Export
 from reports.limits import MOST_PERIODS
+from reports.models.export import Asked, Export
 from reports.periods import Aggregation, instant_of
 
 MOST_RECIPIENTS = 50
