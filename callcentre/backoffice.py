@@ -11,7 +11,7 @@ from knowledgebase.admin.dashboard import knowledgebase_panel
 from telephony.admin.board import board_panel
 from webhooks.admin.dashboard import webhooks_panel
 
-# Area -> title, icon, app and model, or the name of a route.
+# Area -> title, icon, app and model; behind a stroke the page of it, if that is not the list.
 MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
     (
         _("Campaigns"),
@@ -58,6 +58,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("States of agents"), "timeline", "telephony", "agentstate"),
             (_("Sessions of agents"), "login", "telephony", "agentsession"),
             (_("Connections"), "call", "telephony", "connection"),
+            (_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
             (_("Queues"), "queue", "telephony", "queue"),
             (_("Topics"), "topic", "telephony", "topicgroup"),
             (_("Fields of calls"), "edit_note", "telephony", "topicfield"),
@@ -65,6 +66,14 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Transcriptions"), "forum", "telephony", "transcription"),
             (_("Recordings"), "graphic_eq", "telephony", "recording"),
             (_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
+        ],
+    ),
+    (
+        _("Reports"),
+        [
+            (_("Agents work report"), "analytics", "reports", "export/report"),
+            (_("Exports of the report"), "download", "reports", "export"),
+            (_("Scheduled reports"), "schedule_send", "reports", "schedule"),
         ],
     ),
     (
@@ -111,13 +120,27 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
     ]
     for title, pages in MENU:
         items = [
-            {"title": name, "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}
-            for name, icon, app, model in pages
-            if _may_see(request, app, model)
+            {"title": name, "icon": icon, "link": _link(app, page)}
+            for name, icon, app, page in pages
+            if _may_see(request, app, page.partition("/")[0])
         ]
+        _mark_page_below_list(request.path, items)
         if items:
             groups.append({"title": title, "separator": True, "items": items})
     return groups
+
+
+def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
+    """Of a page whose address goes on from that of a list, the list itself is not the one that is shown."""
+    shown = [item["link"] for item in items if path.startswith(item["link"])]
+    for item in items:
+        if item["link"] in shown and item["link"] != max(shown, key=len):
+            item["active"] = False
+
+
+def _link(app: str, page: str) -> str:
+    model, _stroke, name = page.partition("/")
+    return reverse(f"admin:{app}_{model}_{name or 'changelist'}")
 
 
 def _may_see(request: HttpRequest, app: str, model: str) -> bool:

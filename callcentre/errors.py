@@ -202,6 +202,7 @@ class ErrorCode(enum.Enum):
     AGENT_GROUPS_NOT_FOUND = 170002, _("Agent groups not found: %(ids)s.")
     REPORT_ENDS_BEFORE_START = 170003, _("date_to cannot be before date_from.")
     TOO_MANY_PERIODS = 170004, _("The span has more than %(limit)s periods: shorten it, or aggregate by longer ones.")
+    RECIPIENT_MALFORMED = 170005, _("This is no e-mail address: %(address)s.")
 
     @property
     def slug(self) -> str:

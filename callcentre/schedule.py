@@ -36,6 +36,14 @@ SCHEDULE: dict[str, Any] = {
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # every 5 seconds: sum anew what has changed of agents' hours, and of longer periods that are over
     "reports.refresh": {"task": "reports.refresh", "schedule": 5.0, "options": {"expires": 5}},
+    # every 10 seconds: build exports of the report whose message or worker was lost
+    "reports.build_exports": {"task": "reports.build_exports", "schedule": 10.0, "options": {"expires": 10}},
+    # every 20 seconds: ask for scheduled exports whose hour has come
+    "reports.run_schedules": {"task": "reports.run_schedules", "schedule": 20.0, "options": {"expires": 20}},
+    # every 10 seconds: mail exports that are due again, and those that no message was sent for
+    "reports.sweep_mails": {"task": "reports.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
+    # at 3:17 every night: remove files of exports, 30 days old
+    "reports.prune_exports": {"task": "reports.prune_exports", "schedule": crontab(hour="3", minute="17")},
     # once an hour: count the words of catalogs whose articles have changed, for searches
     "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
     # at 3:41 every night: forget searches that nobody asks any more, and images that no article took

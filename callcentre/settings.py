@@ -339,6 +339,8 @@ CELERY_TASK_ROUTES = {
     "webhooks.*": {"queue": "webhooks"},
     "telephony.*": {"queue": "calls"},
     "tickets.*": {"queue": "mail"},
+    "reports.mail_export": {"queue": "mail"},
+    "reports.sweep_mails": {"queue": "mail"},
     "reports.*": {"queue": "reports"},
 }
 CELERY_TASK_ACKS_LATE = True

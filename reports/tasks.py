@@ -1,7 +1,10 @@
 from celery import shared_task
 from django.utils import timezone
 
-from reports import rollup, settling
+from callcentre.wake import wake
+from reports import mailing, rollup, settling
+from reports.exporting import running
+from reports.models import Export, Schedule
 
 
 @shared_task(name="reports.refresh")
@@ -12,3 +15,38 @@ def refresh() -> None:
             while rollup.refresh():
                 pass
             settling.settle_all(timezone.now())
+
+
+@shared_task(name="reports.build_exports")
+def build_exports() -> None:
+    """Build the export whose turn it is: one a task, as each may take long. Whoever builds already will do."""
+    if running.build_next():
+        wake("reports.build_exports")
+
+
+@shared_task(name="reports.prune_exports")
+def prune_exports() -> None:
+    """Remove the files of old exports."""
+    for export in Export.objects.with_outdated_files():
+        export.remove_file()
+
+
+@shared_task(name="reports.run_schedules")
+def run_schedules() -> None:
+    """Ask for the exports whose hour has come."""
+    now = timezone.now()
+    for schedule in Schedule.objects.due(now):
+        schedule.run(now)
+
+
+@shared_task(name="reports.mail_export")
+def mail_export(pk: int) -> None:
+    """Send an export to one of its recipients."""
+    mailing.send(pk)
+
+
+@shared_task(name="reports.sweep_mails")
+def sweep_mails() -> None:
+    """Wake what is due again, and what no message was sent for."""
+    for pk in mailing.due_now():
+        wake("reports.mail_export", pk)

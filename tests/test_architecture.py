@@ -27,6 +27,8 @@ WITHOUT_ADMIN = {
     "campaigns.AdditionalNumber": "edited with its record",
     "campaigns.CampaignField": "edited with its campaign",
     "campaigns.RecordStatus": "edited with its campaign",
+    "reports.ExportMail": "shown with its export",
+    "reports.ScheduleChange": "read at its schedule",
     "reports.Rollup": "sums that nobody edits: the report shows them",
     "reports.StaleRollup": "says which sums are to be made anew",
     "telephony.LedgerChange": "gone as soon as the report has summed it",

@@ -14,6 +14,7 @@ from callcentre.admin.base import (
 )
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import ChangeMixin, HistoryMixin
+from callcentre.admin.periods import PeriodFilter
 
 # Registers what is our own.
 from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
@@ -24,6 +25,7 @@ __all__ = [
     "DatesFilter",
     "HistoryMixin",
     "Inline",
+    "PeriodFilter",
     "ReadOnlyAdmin",
     "UncountedChangeList",
     "UncountedMixin",

@@ -5,8 +5,8 @@ from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import Fault
 from reports import builder
-from reports.api.filters import read_question
 from reports.api.serializers import row_data
+from reports.reading import read_question
 
 
 class AgentsWorkReportViewSet(ApiViewSet):

@@ -1,5 +1,5 @@
 """The telephony part of the admin."""
 
-from telephony.admin import agents, connections, ledger, queues, shortcuts, topics, transcriptions
+from telephony.admin import agents, connections, ledger, offers, queues, shortcuts, topics, transcriptions
 
-__all__ = ["agents", "connections", "ledger", "queues", "shortcuts", "topics", "transcriptions"]
+__all__ = ["agents", "connections", "ledger", "offers", "queues", "shortcuts", "topics", "transcriptions"]

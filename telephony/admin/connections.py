@@ -1,19 +1,21 @@
 """Calls: looked at, never edited. A table of millions: no count of it, no scan, newest first by an index."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
-from django.db.models import Model, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin.periods import Spans, near, touching, within
 from callcentre.api.fields import second
 from telephony.admin import connection_search
 from telephony.admin.topics import topic_of
@@ -88,6 +90,29 @@ class DispositionFilter(_ResultFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
         return [(GOING_ON, _("goes on")), *Connection.Disposition.choices]
+
+
+class Counted(PeriodFilter):
+    """Outbound calls whose talk was longer than so many seconds, or not: that began, or were talked."""
+
+    ways = {
+        "above": _("longer outbound calls"),
+        "below": _("shorter outbound calls"),
+        "above_talked": _("longer outbound calls, talked"),
+        "below_talked": _("shorter outbound calls, talked"),
+    }
+
+    def of(self, way: str, argument: int, spans: Spans) -> Q:
+        length, now = timedelta(seconds=argument), timezone.now()
+        if way.startswith("above"):
+            wanted = Q(ended_at__gt=F("answered_at") + length) | Q(ended_at=None, answered_at__lt=now - length)
+        else:
+            is_short = Q(ended_at__lte=F("answered_at") + length)
+            wanted = Q(answered_at=None) | is_short | Q(ended_at=None, answered_at__gte=now - length)
+        is_talked = way.endswith("talked")
+        talked = touching("answered_at", "ended_at", spans) & near("created_at", spans)
+        when = talked if is_talked else within("created_at", spans)
+        return Q(direction=Connection.Direction.OUTBOUND) & wanted & when
 
 
 class NewestChangeList(UncountedChangeList):
@@ -175,6 +200,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         DispositionFilter,
         ("agent", AutocompleteSelectFilter),
         ("queue", AutocompleteSelectFilter),
+        Counted,
     )
     list_select_related = ("agent", "queue")
     search_fields = ("id",)

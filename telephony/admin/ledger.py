@@ -5,15 +5,24 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RelatedDropdownFilter
 
-from callcentre.admin import Admin, DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import (
+    Admin,
+    DatesFilter,
+    PeriodFilter,
+    ReadOnlyAdmin,
+    UncountedChangeList,
+    UncountedMixin,
+    display,
+)
+from callcentre.admin.periods import Spans, touching, within
 from telephony.admin.states import COLOURS, length, moment
 from telephony.models import AgentSession, AgentState, Pause
 
@@ -33,6 +42,13 @@ class Dates(DatesFilter):
     """By the day on which an interval begins."""
 
     column = "started_at"
+
+
+class Counted(PeriodFilter):
+    ways = {"began": _("began"), "lasted": _("going on")}
+
+    def of(self, way: str, argument: int, spans: Spans) -> Q:
+        return within("started_at", spans) if way == "began" else touching("started_at", "ended_at", spans)
 
 
 class KindFilter(DropdownFilter):
@@ -91,7 +107,7 @@ class AgentSessionAdmin(LedgerAdmin):
     """Who was logged in, from when to when?"""
 
     list_display = ("began", "ended", "length", "agent", "ended_by")
-    list_filter = (("agent", AutocompleteSelectFilter), Dates, OpenFilter)
+    list_filter = (("agent", AutocompleteSelectFilter), Dates, OpenFilter, Counted)
     fields = ("agent", "began", "ended", "length", "ended_by")
     readonly_fields = fields
 
@@ -105,7 +121,14 @@ class AgentStateAdmin(LedgerAdmin):
     """What did an agent do, from when to when?"""
 
     list_display = ("began", "ended", "length", "agent", "state", "pause_name", "call")
-    list_filter = (("agent", AutocompleteSelectFilter), KindFilter, Dates, OpenFilter)
+    list_filter = (
+        ("agent", AutocompleteSelectFilter),
+        KindFilter,
+        ("pause", RelatedDropdownFilter),
+        Dates,
+        OpenFilter,
+        Counted,
+    )
     fields = ("agent", "state", "pause_name", "began", "ended", "length", "ends_at", "call")
     readonly_fields = fields
 

@@ -1,10 +1,10 @@
 """Rollups as rows of their own, for tests of rows; what they say is summed by reports.rollup."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import factory
 
-from reports.models import Rollup, StaleRollup
+from reports.models import Export, ExportMail, Rollup, Schedule, ScheduleChange, StaleRollup
 from tests.telephony.factories import AgentFactory
 
 _HOUR = datetime(2026, 11, 20, 8, tzinfo=UTC)
@@ -41,3 +41,51 @@ class StaleRollupFactory(factory.django.DjangoModelFactory[StaleRollup]):
     level = 2
     agent_id = 1
     started_at = _HOUR
+
+
+class ExportFactory(factory.django.DjangoModelFactory[Export]):
+    """Of a day, waiting for its worker."""
+
+    class Meta:
+        model = Export
+
+    class Params:
+        finished = factory.Trait(state="finished", percent=100, finished_at=_HOUR)
+
+    aggregation = "day"
+    columns = ["inbound.count"]
+    begins_at = _HOUR
+    ends_at = _HOUR + timedelta(days=1)
+    actor_kind = "user"
+    actor_name = "tester"
+
+
+class ScheduleFactory(factory.django.DjangoModelFactory[Schedule]):
+    """Every day at six, of the day before; due at the hour of the other factories."""
+
+    class Meta:
+        model = Schedule
+
+    name = factory.Sequence(lambda n: f"Schedule {n}")
+    aggregation = "day"
+    columns = ["inbound.count", "login_sum"]
+    recipients = ["boss@example.com"]
+    next_due_at = _HOUR
+
+
+class ScheduleChangeFactory(factory.django.DjangoModelFactory[ScheduleChange]):
+    class Meta:
+        model = ScheduleChange
+
+    schedule = factory.SubFactory(ScheduleFactory)
+    actor_kind = "user"
+    actor_name = "tester"
+    action = "edit"
+
+
+class ExportMailFactory(factory.django.DjangoModelFactory[ExportMail]):
+    class Meta:
+        model = ExportMail
+
+    export = factory.SubFactory(ExportFactory, finished=True)
+    recipient = "boss@example.com"

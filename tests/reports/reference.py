@@ -4,7 +4,7 @@ Slow, and written without a look at how the service does it: what it says is rig
 """
 
 from collections import defaultdict
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,6 +21,7 @@ LABELS = {
     "hour_of_day": "%H",
 }
 Pieces = list[tuple[datetime, datetime]]
+EVER = (datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 
 
 def periods(begin: datetime, end: datetime, aggregation: str, zone: ZoneInfo) -> dict[str, Pieces]:
@@ -224,3 +225,42 @@ class Reference:
             free,
             *(entry(reason, [one for one in pauses if one.pause_id == reason]) for reason in reasons),
         ]
+
+
+def further_of(
+    reference: Reference, agent: Agent, pieces: Pieces, queues: list[int] | None, within: int
+) -> dict[str, str]:
+    """The measures that only exports have, from their definitions in docs/reports.md; "" for what cannot be said."""
+
+    def of_queue(queue_id: int | None) -> bool:
+        return queues is None or queue_id in queues
+
+    def share(part: int, whole: int) -> str:
+        return f"{int(part / whole * 10_000 + 0.5) / 100:.2f}" if whole else ""
+
+    def time_in(kind: str) -> int:
+        states = [one for one in reference.states if one.agent_id == agent.pk and one.kind == kind]
+        return sum(seconds(one.started_at, reference.end(one, one.started_at), pieces) for one in states)
+
+    offers = [one for one in reference.offers if one.agent_id == agent.pk and of_queue(one.queue_id)]
+    calls = [one for one in reference.calls if one.agent_id == agent.pk and of_queue(one.queue_id)]
+    talk = sum(seconds(one.answered_at, reference.end(one, one.offered_at), pieces) for one in offers)
+    talk += sum(seconds(one.answered_at, one.ended_at or reference.now, pieces) for one in calls)
+    begun = [one for one in offers if holds(one.offered_at, pieces)]
+    answered = [one for one in begun if one.answered_at]
+    decided = len(answered) + sum(1 for one in begun if one.ended_at and not one.answered_at)
+    in_time = sum(seconds(one.offered_at, one.answered_at, [EVER]) <= within for one in answered if one.answered_at)
+    talked = 0
+    for call in calls:
+        end = call.ended_at or reference.now
+        talked += bool(holds(call.created_at, pieces) and call.answered_at and end > call.answered_at)
+    handle, handled = talk + time_in("wrap_up"), len(answered) + talked
+    whole = queues is None
+    return {
+        "talk_time": hms(talk),
+        "wrap_up": hms(time_in("wrap_up")),
+        "handle_time": hms(handle) if whole else "",
+        "average_handle_time": mean(handle, handled) if whole and handled else "",
+        "occupancy": share(handle, handle + time_in("free")) if whole else "",
+        "service_level": share(in_time, decided),
+    }

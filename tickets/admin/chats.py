@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
@@ -14,10 +14,11 @@ from django.utils.translation import ngettext, pgettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, UncountedChangeList, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import Admin, PeriodFilter, UncountedChangeList, UncountedMixin, actor_of, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.admin.periods import Spans, within
 from telephony.models import Agent
-from tickets.models import Chat
+from tickets.models import Chat, ChatMessage
 from tickets.models.chatting import assign, close, start, write
 
 # Lines that a page shows: the last ones.
@@ -52,6 +53,16 @@ class StateFilter(DropdownFilter):
         return queryset
 
 
+class Counted(PeriodFilter):
+    ways = {"closed": _("closed"), "written": _("an agent wrote")}
+
+    def of(self, way: str, argument: int, spans: Spans) -> Q:
+        if way == "closed":
+            return within("closed_at", spans)
+        lines = ChatMessage.objects.filter(within("created_at", spans), agent=argument)
+        return Q(pk__in=lines.values("chat"))
+
+
 class AgentForm(forms.Form):
     agent = forms.ModelChoiceField(
         label=_("Agent"), queryset=Agent.objects.active(), widget=UnfoldAdminSelectWidget(), empty_label=None
@@ -70,7 +81,7 @@ class ChatAdmin(UncountedMixin, Admin):
 
     list_display = ("started", "client_name", "client_email", "queue", "login", "state")
     list_display_links = ("started", "client_name")
-    list_filter = (StateFilter, ("queue", AutocompleteSelectFilter), ("agent", AutocompleteSelectFilter))
+    list_filter = (StateFilter, ("queue", AutocompleteSelectFilter), ("agent", AutocompleteSelectFilter), Counted)
     list_select_related = ("queue", "agent")
     search_fields = ("client_email",)
     search_help_text = _("The client's e-mail, or the id of a chat")

@@ -20,7 +20,8 @@ from unfold.contrib.filters.admin import (
     TextFilter,
 )
 
-from callcentre.admin import Admin, DatesFilter, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import Admin, DatesFilter, PeriodFilter, UncountedChangeList, UncountedMixin, display
+from callcentre.admin.periods import Spans, within
 from callcentre.errors import ErrorCode
 from telephony.models import Agent
 from tickets.admin import ticket_search
@@ -30,7 +31,7 @@ from tickets.admin.ticket_page_actions import TicketActions
 from tickets.admin.ticket_page_forms import tags_of
 from tickets.admin.ticket_page_opening import TicketOpening
 from tickets.admin.ticket_page_side import dues_of
-from tickets.models import Ticket, TicketStatus
+from tickets.models import Message, Ticket, TicketStatus
 
 MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
 VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Late")}
@@ -119,6 +120,16 @@ class OpenedFilter(DatesFilter):
         return queryset.filter(**{name: bound for name, bound in bounds.items() if bound})
 
 
+class Counted(PeriodFilter):
+    ways = {"closed": _("closed by an agent"), "replied": _("an agent replied")}
+
+    def of(self, way: str, argument: int, spans: Spans) -> Q:
+        if way == "closed":
+            return Q(closed_by=argument) & within("closed_at", spans)
+        replies = Message.objects.filter(within("created_at", spans), type=Message.Type.REPLY, agent=argument)
+        return Q(pk__in=replies.values("ticket"))
+
+
 class TicketChangeList(UncountedChangeList):
     """By the last change, as the indexes are; those that are late by how long they are."""
 
@@ -145,6 +156,7 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
         ("source", ChoicesDropdownFilter),
         TagsFilter,
         OpenedFilter,
+        Counted,
         ViewFilter,
     )
     list_select_related = ("status", "substatus", "queue", "agent", "customer")

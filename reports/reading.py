@@ -12,10 +12,10 @@ from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer, p
 from callcentre.api.filters import query_list
 from callcentre.errors import ErrorCode, Fault, Invalid
 from reports.builder import Question
+from reports.limits import MOST_PERIODS
 from reports.periods import FIRST, LAST, Aggregation
 from telephony.models import AgentGroup
 
-MOST_PERIODS = 20_000
 SECOND = timedelta(seconds=1)
 # A list is sent as JSON, which is written faster than an array: there may be hundreds.
 _AGENTS = """

@@ -1,0 +1,83 @@
+"""A list's filter by what a figure of a report counts: exactly the rows behind it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import DropdownFilter
+
+# Whole seconds, the end of each not included.
+Spans = Sequence[tuple[datetime, datetime]]
+
+PARAMETER = "counted"
+# No call lasts that long.
+LONGEST = timedelta(days=31)
+_VALUE = re.compile(
+    r"(?P<way>[a-z_]+)(:(?P<argument>[0-9]{1,18}))?@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
+)
+
+
+def value_of(way: str, spans: Spans) -> str:
+    """The parameter's value that means rows of these spans of time, counted this way (`name`, or `name:number`)."""
+    return f"{way}@" + ",".join(f"{a.timestamp():.0f}-{b.timestamp():.0f}" for a, b in spans)
+
+
+def within(column: str, spans: Spans) -> Q:
+    """Whose instant lies in one of them."""
+    return reduce(or_, (Q(**{f"{column}__gte": a, f"{column}__lt": b}) for a, b in spans))
+
+
+def touching(start: str, end: str, spans: Spans) -> Q:
+    """Who lasts for some time of one of them; without an end, until now."""
+    return reduce(or_, (Q(**{f"{start}__lt": b}) & (Q(**{f"{end}__gt": a}) | Q(**{end: None})) for a, b in spans))
+
+
+def near(column: str, spans: Spans) -> Q:
+    """Who began not long before them, nor after: of very many rows those that an index by this column finds."""
+    return Q(**{f"{column}__gte": spans[0][0] - LONGEST, f"{column}__lt": spans[-1][1]})
+
+
+class PeriodFilter(DropdownFilter):
+    """Set by links from a report, and there to be seen and taken off; in the panel only while it is in use."""
+
+    title = _("the report")
+    parameter_name = PARAMETER
+    # Way of counting -> what it is called.
+    ways: ClassVar[Mapping[str, Any]] = {}
+
+    def of(self, way: str, argument: int, spans: Spans) -> Q:
+        """Rows that are counted this way in these spans."""
+        raise NotImplementedError
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        value = self.value() or ""
+        if (read := self._read()) is None:
+            return []
+        way, _argument, spans = read
+        first, last = timezone.localtime(spans[0][0]), timezone.localtime(spans[-1][1])
+        label = f"{self.ways[way]}, {first:%Y-%m-%d %H:%M} – {last:%Y-%m-%d %H:%M}"
+        if len(spans) > 1:
+            label += _now(" (in parts)")
+        return [(value, label)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        read = self._read()
+        return queryset if read is None else queryset.filter(self.of(*read))
+
+    def _read(self) -> tuple[str, int, Spans] | None:
+        found = _VALUE.fullmatch(self.value() or "")
+        if found is None or found["way"] not in self.ways:
+            return None
+        spans = [
+            tuple(datetime.fromtimestamp(int(end), UTC) for end in span.split("-"))
+            for span in found["spans"].split(",")
+        ]
+        return found["way"], int(found["argument"] or 0), spans  # type: ignore[return-value]

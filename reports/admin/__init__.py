@@ -1,0 +1,5 @@
+"""The reports part of the admin."""
+
+from reports.admin import exports, schedules
+
+__all__ = ["exports", "schedules"]

@@ -1,0 +1,58 @@
+"""The chart of the report: calls, talk time and occupancy of all agents together, by period."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from reports import builder
+from reports.figures import percent
+from reports.lines import Table
+
+# Of more rows than this, and of more periods, no chart is drawn: it would say nothing, and take long.
+MOST_ROWS, MOST_PERIODS = 10_000, 800
+
+
+@dataclass(slots=True)
+class _Sum:
+    calls: int = 0
+    talk_seconds: int = 0
+    wrap_up_seconds: int = 0
+    free_seconds: int = 0
+
+    @property
+    def occupancy(self) -> float | None:
+        handle = self.talk_seconds + self.wrap_up_seconds
+        return percent(handle, handle + self.free_seconds)
+
+
+def chart_of(table: Table) -> dict[str, Any]:
+    """What the page's script draws; `reason` where it does not."""
+    asked = table.question
+    if asked.aggregation.periods_in(asked.begin, asked.end) > MOST_PERIODS:
+        return {"reason": _("No chart of more than %s periods: choose longer ones.") % MOST_PERIODS}
+    rows = builder.page(asked, MOST_ROWS + 1, 0)
+    if len(rows) > MOST_ROWS:
+        return {"reason": _("No chart of more than %s rows: choose longer periods, or fewer agents.") % MOST_ROWS}
+    sums: dict[str, _Sum] = defaultdict(_Sum)
+    for row in rows:
+        found, measures = sums[row.period], row.measures
+        found.calls += measures.offered + sum(count for count, _seconds in measures.calls.values())
+        found.talk_seconds += measures.talk_seconds + sum(seconds for _count, seconds in measures.calls.values())
+        found.wrap_up_seconds += measures.wrap_up_seconds
+        found.free_seconds += measures.free_seconds
+    labels = sorted(sums)
+    return {
+        "labels": labels,
+        "calls": {"label": _("Calls, in and out"), "data": [sums[label].calls for label in labels]},
+        "talk": {
+            "label": _("Talk time in hours"),
+            "data": [round(sums[label].talk_seconds / 3600, 2) for label in labels],
+        },
+        "occupancy": {
+            "label": _("Occupancy in per cent"),
+            # A wrap-up belongs to no queue.
+            "data": [None if asked.queues is not None else sums[label].occupancy for label in labels],
+        },
+    }

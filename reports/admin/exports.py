@@ -1,0 +1,196 @@
+"""Exports of the report: asked for on its page, watched, downloaded."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
+
+from callcentre.admin import ReadOnlyAdmin, actor_of, display
+from callcentre.errors import Conflict
+from reports.admin.report import ReportPage
+from reports.columns import columns_of
+from reports.models import Export
+from telephony.models import AgentGroup, Queue
+from tickets.models import TicketQueue
+
+State = Export.State
+COLOURS: dict[str, str] = {
+    State.QUEUED: "info",
+    State.RUNNING: "info",
+    State.FINISHED: "success",
+    State.FAILED: "danger",
+}
+_TYPES = {
+    Export.Format.CSV: "text/csv; charset=utf-8",
+    Export.Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+class MineFilter(DropdownFilter):
+    title = _("who asked")
+    parameter_name = "asked"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("me", _("I")), ("schedules", _("schedules"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Export]) -> QuerySet[Export]:
+        match self.value():
+            case "me":
+                return queryset.filter(actor_kind="user", actor_id=request.user.pk)
+            case "schedules":
+                return queryset.filter(actor_kind="system")
+        return queryset
+
+
+@admin.register(Export)
+class ExportAdmin(ReportPage, ReadOnlyAdmin):
+    """Which tables of the report were asked for, and where are they?"""
+
+    list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
+    list_display_links = ("name",)
+    list_filter = (MineFilter, ("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
+    search_fields = ("actor_name",)
+    search_help_text = _("Who asked")
+
+    class Media:
+        css = {"all": ["campaigns/import.css", "reports/report.css"]}
+        js = ["reports/report.js"]
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("reports.add_export")
+
+    def get_urls(self) -> list[URLPattern]:
+        def page(route: str, view: Any, name: str) -> URLPattern:
+            pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=f"reports_export_{name}")
+            return pattern
+
+        return [
+            page("work-report/", self.report_view, "report"),
+            page("work-report/chart/", self.chart_view, "chart"),
+            page("add/", self.add_redirect, "add"),
+            page("<int:pk>/progress/", self.progress_view, "progress"),
+            page("<int:pk>/download/", self.download_view, "download"),
+            page("<int:pk>/again/", self.again_view, "again"),
+            page("<int:pk>/mails/<int:mail_pk>/resend/", self.resend_view, "resend"),
+            *super().get_urls(),
+        ]
+
+    def add_redirect(self, request: HttpRequest) -> HttpResponse:
+        """They are asked for where they can be seen first."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        return redirect(self.url_of("report"))
+
+    @display(description=_("report"))
+    def name(self, export: Export) -> str:
+        return export.file_name
+
+    @display(description=_("state"), ordering="state", label=COLOURS)
+    def state_label(self, export: Export) -> tuple[str, str]:
+        label = export.get_state_display()
+        return export.state, f"{label} {export.percent} %" if export.state == State.RUNNING else label
+
+    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+        export = self._export(request, object_id)
+        return TemplateResponse(
+            request,
+            "admin/reports/export.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": _now("Export of the report"),
+                "subtitle": export.file_name,
+                "opts": self.opts,
+                "original": export,
+                "export": export,
+                "media": self.media,
+                "asked": _asked(export),
+                "mails": export.mails.all(),
+                "may_export": self.has_add_permission(request),
+                "list_url": self.url_of("changelist"),
+                "report_url": self.url_of("report"),
+            },
+        )
+
+    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
+        export = self._export(request, pk)
+        return JsonResponse(
+            {
+                "label": str(export.get_state_display()),
+                "percent": export.percent,
+                "rows": export.row_count,
+                "has_ended": export.has_ended,
+            }
+        )
+
+    def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
+        export = self._export(request, pk)
+        if not export.file:
+            raise Http404
+        try:
+            file = export.file.open("rb")
+        except FileNotFoundError as error:
+            raise Http404 from error
+        response = FileResponse(
+            file, as_attachment=True, filename=export.file_name, content_type=_TYPES[Export.Format(export.format)]
+        )
+        response["X-Content-Type-Options"] = "nosniff"
+        response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+        response["Cache-Control"] = "private, no-cache"
+        return response
+
+    def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The same once more: as of now."""
+        export = self._export(request, pk)
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        if request.method != "POST":
+            return redirect(self.url_of("change", pk))
+        return redirect(self.url_of("change", export.ask_again(actor_of(request)).pk))
+
+    def resend_view(self, request: HttpRequest, pk: int, mail_pk: int) -> HttpResponse:
+        export = self._export(request, pk)
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        if request.method == "POST":
+            try:
+                get_object_or_404(export.mails, pk=mail_pk).resend(actor_of(request))
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
+
+    def _export(self, request: HttpRequest, pk: Any) -> Export:
+        export: Export | None = self.get_object(request, str(pk))
+        if export is None:
+            raise Http404
+        if not self.has_view_permission(request, export):
+            raise PermissionDenied
+        return export
+
+
+def _asked(export: Export) -> list[tuple[Any, str]]:
+    """What was asked, in words."""
+    groups = AgentGroup.objects.filter(pk__in=export.agent_group_ids).values_list("name", flat=True)
+    who = [*export.agent_logins, *groups] or [pgettext("agents", "all")]
+    queues = [
+        *Queue.objects.filter(pk__in=export.queue_ids).values_list("name", flat=True),
+        *TicketQueue.objects.filter(pk__in=export.queue_ids).values_list("name", flat=True),
+    ]
+    said = [
+        (_("Agents"), ", ".join(who)),
+        (_("Period of a row"), str(export.get_aggregation_display())),
+        (_("Queues"), ", ".join(queues) or _now("all")),
+        (_("Threshold of outbound calls in s"), str(export.threshold)),
+        (_("Columns"), ", ".join(column.title for column in columns_of(export.columns)[4:])),
+    ]
+    if "service_level" in export.columns:
+        said.insert(4, (_("Service level: answered within s"), str(export.answered_within)))
+    return said

@@ -1,0 +1,120 @@
+"""What the report is asked: a form whose inputs have the API's names, so that its address is the API's question."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import (
+    UnfoldAdminDateWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelect2MultipleWidget,
+    UnfoldAdminSelectWidget,
+)
+
+from callcentre.api.filters import query_list
+from callcentre.errors import Invalid
+from reports.asking import USUAL_WITHIN
+from reports.columns import COLUMNS, REASONS, USUAL
+from reports.models.export import AGGREGATIONS
+from telephony.models import Agent, AgentGroup, Queue
+from tickets.models import TicketQueue
+
+LISTS = ("agent_logins", "agent_group_ids", "queues_ids", "columns")
+
+
+class _Anything(forms.MultipleChoiceField):
+    """Whether a value is one of the choices is for reports.asking to say, in the words of the API."""
+
+    def valid_value(self, value: str) -> bool:
+        return True
+
+
+def _several(label: Any, help_text: Any = "") -> forms.Field:
+    return _Anything(label=label, required=False, help_text=help_text, widget=UnfoldAdminSelect2MultipleWidget())
+
+
+class AskingForm(forms.Form):
+    """All of what is asked but the span."""
+
+    agent_logins = _several(_("Agents"), _("None and no group: all of them."))
+    agent_group_ids = _several(_("Agent groups"))
+    queues_ids = _several(_("Queues"), _("Of calls, chats and tickets; logins and pauses stay whole."))
+    aggregate_by = forms.CharField(
+        label=_("Period of a row"), required=False, widget=UnfoldAdminSelectWidget(choices=list(AGGREGATIONS.items()))
+    )
+    outbound_threshold = forms.CharField(
+        label=_("Threshold of outbound calls in s"),
+        required=False,
+        widget=UnfoldAdminIntegerFieldWidget(attrs={"min": 0}),
+    )
+    answered_within = forms.CharField(
+        label=_("Service level: answered within s"),
+        required=False,
+        widget=UnfoldAdminIntegerFieldWidget(attrs={"min": 0}),
+    )
+    columns = _Anything(required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["agent_logins"].choices = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
+        fields["agent_group_ids"].choices = AgentGroup.objects.values_list("pk", "name")
+        queues = [*Queue.objects.values_list("pk", "name"), *TicketQueue.objects.values_list("pk", "name")]
+        fields["queues_ids"].choices = queues
+
+    @property
+    def chosen(self) -> list[str]:
+        names = self["columns"].value()
+        return list(names) if names else USUAL
+
+    @property
+    def groups(self) -> list[tuple[Any, list[tuple[str, Any, bool]]]]:
+        """The columns by their groups: name, label, whether it is chosen."""
+        chosen, groups = set(self.chosen), dict[str, tuple[Any, list[tuple[str, Any, bool]]]]()
+        for column in COLUMNS:
+            entries = groups.setdefault(str(column.group), (column.group, []))[1]
+            entries.append((column.name, column.label, column.name in chosen))
+            if column.name == "pauses.all.average":
+                entries.append((REASONS, _("each reason"), REASONS in chosen))
+        return list(groups.values())
+
+    def show(self, invalid: Invalid) -> None:
+        """What reports.asking, or a verb, found wrong, at the inputs."""
+        self.full_clean()
+        for fault in invalid.faults:
+            self.add_error(fault.field if fault.field in self.fields else None, fault.message)
+
+
+class ReportForm(AskingForm):
+    """The question of the page."""
+
+    date_from = forms.CharField(label=_("From"), required=False, widget=UnfoldAdminDateWidget())
+    date_to = forms.CharField(label=_("To, included"), required=False, widget=UnfoldAdminDateWidget())
+
+
+def values_of(params: QueryDict) -> dict[str, Any]:
+    """The parameters as the form has them, in any spelling of a list."""
+    values: dict[str, Any] = {name: params.get(name, "") for name in ReportForm.base_fields}
+    values |= {name: query_list(params, name) for name in LISTS}
+    values["aggregate_by"] = values["aggregate_by"] or "day"
+    values["outbound_threshold"] = values["outbound_threshold"] or "0"
+    values["answered_within"] = values["answered_within"] or str(USUAL_WITHIN)
+    return values
+
+
+def ranges(today: date | None = None) -> Iterator[tuple[Any, date, date]]:
+    """Spans that are often asked for: what they are called, their first day and their last."""
+    today = today or timezone.localdate()
+    monday, first = today - timedelta(days=today.weekday()), today.replace(day=1)
+    last_of_month = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+    day = timedelta(days=1)
+    yield _("Today"), today, today
+    yield _("Yesterday"), today - day, today - day
+    yield _("This week"), monday, monday + 6 * day
+    yield _("Last week"), monday - 7 * day, monday - day
+    yield _("This month"), first, last_of_month
+    yield _("Last month"), (first - day).replace(day=1), first - day

@@ -1,0 +1,141 @@
+"""The page of the agents work report: a question, a page of its answer, a chart, and the way to a file of all of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _now
+
+from callcentre.admin import actor_of
+from callcentre.errors import Invalid
+from reports.admin.chart import chart_of
+from reports.admin.forms import ReportForm, ranges, values_of
+from reports.admin.links import Links
+from reports.asking import read_table
+from reports.columns import Kind
+from reports.figures import Line
+from reports.lines import Table
+from reports.models import Export
+
+PER_PAGE = 100
+LAST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    text: str
+    url: str
+    is_right: bool
+    title: Any
+
+
+class ReportPage:
+    """Views of ExportAdmin: who may see exports may see the report."""
+
+    def report_view(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_view_permission(request):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        params = request.GET
+        form = ReportForm(values_of(params))
+        context: dict[str, Any] = {}
+        if "date_from" in params or "date_to" in params:
+            try:
+                table, terms = read_table(params)
+            except Invalid as invalid:
+                form.show(invalid)
+            else:
+                if request.method == "POST":
+                    return self._ask(request, table, terms)
+                context = self._answer(request, table)
+        return self._report_page(request, form, context)
+
+    def chart_view(self, request: HttpRequest) -> HttpResponse:
+        """What the chart shows, asked for by the page once it is there."""
+        if not self.has_view_permission(request):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        try:
+            table, _terms = read_table(request.GET)
+        except Invalid as invalid:
+            return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
+        return JsonResponse(chart_of(table))
+
+    def _ask(self, request: HttpRequest, table: Table, terms: dict[str, Any]) -> HttpResponse:
+        if not self.has_add_permission(request):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        form = request.POST.get("format")
+        export = Export.ask(
+            actor_of(request),
+            table.question.begin,
+            table.question.end,
+            format=form if form in Export.Format.values else Export.Format.CSV,
+            language=translation.get_language() or "en",
+            **terms,
+        )
+        return redirect(self.url_of("change", export.pk))  # type: ignore[attr-defined]
+
+    def _answer(self, request: HttpRequest, table: Table) -> dict[str, Any]:
+        text = request.GET.get("p", "")
+        number = int(text) if text.isdecimal() and 0 < int(text) < 100_000 else 1
+        # One more tells whether there is a next page.
+        lines = table.page(PER_PAGE + 1, (number - 1) * PER_PAGE)
+        shown = lines[:PER_PAGE]
+        links = Links(request, table, shown)
+        return {
+            "table": table,
+            "columns": table.columns[4:],
+            "rows": [(line, _cells(table, line, links)) for line in shown],
+            "first": (number - 1) * PER_PAGE + 1,
+            "last": (number - 1) * PER_PAGE + len(shown),
+            "previous_url": _with(request.GET, p=number - 1) if number > 1 else "",
+            "next_url": _with(request.GET, p=number + 1) if len(lines) > PER_PAGE else "",
+            "chart_url": f"{self.url_of('chart')}{_with(request.GET)}",  # type: ignore[attr-defined]
+            "is_narrowed": table.question.queues is not None,
+        }
+
+    def _report_page(self, request: HttpRequest, form: ReportForm, context: dict[str, Any]) -> HttpResponse:
+        mine = Export.objects.filter(actor_kind="user", actor_id=request.user.pk)
+        return TemplateResponse(
+            request,
+            "admin/reports/report.html",
+            {
+                **self.admin_site.each_context(request),  # type: ignore[attr-defined]
+                "title": _now("Agents work report"),
+                "media": self.media + form.media,  # type: ignore[attr-defined]
+                "form": form,
+                "ranges": [
+                    (label, first, last, _with(request.GET, date_from=first, date_to=last, p=None))
+                    for label, first, last in ranges()
+                ],
+                "at": timezone.now(),
+                "may_export": self.has_add_permission(request),  # type: ignore[attr-defined]
+                "exports": mine[:LAST_SHOWN],
+                "list_url": self.url_of("changelist"),  # type: ignore[attr-defined]
+                **context,
+            },
+            # A question that is asked for as a file, and is none.
+            status=400 if request.method == "POST" else 200,
+        )
+
+
+def _cells(table: Table, line: Line, links: Links) -> list[Cell]:
+    cells = []
+    for column in table.columns[4:]:
+        text = column.text(line)
+        if column.kind is Kind.PERCENT and text:
+            text = f"{text} %"
+        cells.append(Cell(text or "–", links.of(column, line), column.kind is not Kind.MOMENT, column.title))
+    return cells
+
+
+def _with(params: QueryDict, **changes: Any) -> str:
+    """The query with these parameters instead; None takes one out."""
+    query = params.copy()
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value is not None:
+            query[name] = str(value)
+    return f"?{query.urlencode()}"

@@ -1,0 +1,198 @@
+"""Scheduled reports: what comes by mail, to whom and when; and what became of the last ones."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelect2MultipleWidget, UnfoldAdminTextareaWidget
+
+from callcentre.admin import Admin, HistoryMixin, actor_of, display
+from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from callcentre.errors import ErrorCode
+from reports.admin.exports import COLOURS
+from reports.columns import COLUMNS, REASONS, USUAL
+from reports.models import Export, ExportMail, Schedule
+from telephony.models import Agent, AgentGroup, Queue
+from tickets.models import TicketQueue
+
+# Of one schedule, on its page.
+EXPORTS_SHOWN = 20
+
+
+class _Ids(forms.TypedMultipleChoiceField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(coerce=int, required=False, widget=UnfoldAdminSelect2MultipleWidget(), **kwargs)
+
+
+class _Lines(forms.CharField):
+    """A list, one entry a line."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value) or ""
+        return list(dict.fromkeys(text.replace(",", "\n").split()))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(list(initial or []) != self.to_python(data))
+
+
+class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+    agent_logins = forms.MultipleChoiceField(
+        label=_("Agents"),
+        required=False,
+        help_text=_("None and no group: all of them."),
+        widget=UnfoldAdminSelect2MultipleWidget(),
+    )
+    agent_group_ids = _Ids(label=_("Agent groups"))
+    queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
+    columns = forms.MultipleChoiceField(label=_("Columns"), widget=UnfoldAdminSelect2MultipleWidget())
+    recipients = _Lines(
+        label=_("Recipients"), help_text=_("E-mail addresses, one a line. Each gets a mail of his own.")
+    )
+
+    class Meta:
+        model = Schedule
+        fields = (
+            "name",
+            "is_active",
+            "repeats",
+            "hour",
+            "span",
+            "aggregation",
+            "agent_logins",
+            "agent_group_ids",
+            "queue_ids",
+            "threshold",
+            "answered_within",
+            "columns",
+            "format",
+            "language",
+            "recipients",
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        if "columns" not in fields:  # somebody who may only look
+            return
+        fields["agent_logins"].choices = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
+        fields["agent_group_ids"].choices = list(AgentGroup.objects.values_list("pk", "name"))
+        fields["queue_ids"].choices = [
+            *Queue.objects.values_list("pk", "name"),
+            *TicketQueue.objects.values_list("pk", "name"),
+        ]
+        fields["columns"].choices = _columns()
+        if self.instance.pk is None:
+            fields["columns"].initial = USUAL
+            fields["aggregation"].initial = "day"
+            fields["language"].initial = (get_language() or "en")[:2]
+
+
+def _columns() -> Sequence[Any]:
+    groups: dict[str, list[tuple[str, Any]]] = {}
+    for column in COLUMNS:
+        groups.setdefault(str(column.group), []).append((column.name, column.title))
+        if column.name == "pauses.all.average":
+            groups[str(column.group)].append((REASONS, _("each reason")))
+    return list(groups.items())
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(HistoryMixin, Admin):
+    """What comes by mail, to whom, and did the last one arrive?"""
+
+    form = ScheduleForm
+    # Its lists are no single inputs.
+    remembers_initial = False
+    list_display = ("name", "repeats", "hour", "span", "is_active", "next_due_at", "last")
+    list_filter = ("is_active", "repeats")
+    search_fields = ("name",)
+    change_form_outer_before_template = "admin/reports/schedule_exports.html"
+    fault_fields = {"aggregation": "aggregation"}
+    sentences = {ErrorCode.EMPTY: _("This field is required.")}
+    fieldsets: Any = (
+        (None, {"fields": ("name", "is_active")}),
+        (_("When"), {"fields": (("repeats", "hour"), "span")}),
+        (
+            _("What"),
+            {
+                "fields": (
+                    "aggregation",
+                    ("agent_logins", "agent_group_ids"),
+                    "queue_ids",
+                    ("threshold", "answered_within"),
+                    "columns",
+                )
+            },
+        ),
+        (_("To whom"), {"fields": ("recipients", ("format", "language"))}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
+        newest = Export.objects.order_by("schedule_id", "-id").distinct("schedule_id").exclude(schedule=None)
+        exports = Prefetch("exports", newest.prefetch_related("mails"), to_attr="last_exports")
+        return super().get_queryset(request).prefetch_related(exports)  # type: ignore[no-any-return]
+
+    @display(description=_("last one"), label={**COLOURS, ExportMail.State.WRITTEN: "warning", "": "info"})
+    def last(self, schedule: Schedule) -> tuple[str, str]:
+        exports: list[Export] = schedule.last_exports  # type: ignore[attr-defined]
+        return condition_of(exports[0]) if exports else ("", "–")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        actor = actor_of(request)
+        if change:
+            Schedule.objects.get(pk=obj.pk).edit(actor, **{name: form.cleaned_data[name] for name in form.changed_data})
+        else:
+            obj.__dict__.update(Schedule.create(actor, **form.cleaned_data).__dict__)
+
+    def history_of(self, obj: Any) -> list[Entry]:
+        return [
+            entry_of(
+                change,
+                [
+                    (Schedule._meta.get_field(name).verbose_name, in_words(old), in_words(new))  # type: ignore[union-attr]
+                    for name, (old, new) in change.changes.items()
+                ],
+            )
+            for change in obj.changes.all()[:SHOWN]
+        ]
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if (schedule := options.get("obj")) is not None:
+            exports = list(schedule.exports.prefetch_related("mails")[:EXPORTS_SHOWN])
+            context["exports"] = [(export, condition_of(export)) for export in exports]
+        return super().render_change_form(request, context, **options)
+
+
+def condition_of(export: Export) -> tuple[str, str]:
+    """How a scheduled export stands, the file and its mails together: state and words."""
+    state, label = export.state, str(export.get_state_display())
+    mails = list(export.mails.all())
+    if state != Export.State.FINISHED or not mails:
+        return state, label
+    for mail_state, colour in (
+        (ExportMail.State.FAILED, Export.State.FAILED),
+        (ExportMail.State.QUEUED, Export.State.QUEUED),
+        (ExportMail.State.WRITTEN, ExportMail.State.WRITTEN),
+    ):
+        if count := sum(1 for mail in mails if mail.state == mail_state):
+            return colour, f"{_MAILS[mail_state]} {count}/{len(mails)}"
+    return Export.State.FINISHED, f"{_MAILS[ExportMail.State.SENT]} {len(mails)}/{len(mails)}"
+
+
+_MAILS = {
+    ExportMail.State.FAILED: _("mail failed"),
+    ExportMail.State.QUEUED: _("mail waits"),
+    ExportMail.State.WRITTEN: _("written to files"),
+    ExportMail.State.SENT: _("mailed"),
+}

@@ -1,0 +1,121 @@
+"""The files: CSV for programs, XLSX for people. Lines go in as they come; none of them is kept in memory.
+
+CSV has the API's names and spellings, so that a program reads it as it does the API. XLSX has titles in the language of
+who asked, durations that can be added up, and instants that can be sorted.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from typing import IO, Any, Protocol
+
+import xlsxwriter
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from reports.columns import Column, Kind
+from reports.figures import Line
+
+# So that spreadsheets know that it is UTF-8.
+_BYTE_ORDER_MARK = "\ufeff"
+# A spreadsheet takes such a cell for a formula, and what an agent is called is not ours to execute: it gets an
+# apostrophe in front. Digits with the separators of phone numbers are harmless.
+_FORMULA, _NUMBER = re.compile(r"'*[-=+@\t\r＝＋－＠]"), re.compile(r"[-+]?[0-9 ()./-]+\Z")
+# Of a sheet, its heading among them: the format has no more.
+MOST_ROWS = 1_048_576
+
+
+class Writer(Protocol):
+    def write(self, lines: Sequence[Line]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def writer_of(format_: str, output: IO[bytes], columns: Sequence[Column]) -> Writer:
+    return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns)
+
+
+def harmless(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.match(text) else text
+
+
+class _Csv:
+    def __init__(self, output: IO[bytes], columns: Sequence[Column]) -> None:
+        self._columns = columns
+        # Closed with the file itself, which is not ours.
+        self._text = io.TextIOWrapper(output, "utf-8", newline="", write_through=False)
+        self._text.write(_BYTE_ORDER_MARK)
+        self._rows = csv.writer(self._text, lineterminator="\n")
+        self._rows.writerow(column.name for column in columns)
+
+    def write(self, lines: Sequence[Line]) -> None:
+        self._rows.writerows([self._cell(column, line) for column in self._columns] for line in lines)
+
+    def _cell(self, column: Column, line: Line) -> str:
+        text = column.text(line)
+        return harmless(text) if column.kind is Kind.TEXT else text
+
+    def close(self) -> None:
+        self._text.flush()
+        self._text.detach()
+
+
+_NUMBER_FORMATS = {
+    Kind.COUNT: "0",
+    Kind.DURATION: "[h]:mm:ss",
+    Kind.NUMBER: "0.00",
+    Kind.PERCENT: "0.00%",
+    Kind.MOMENT: "yyyy-mm-dd hh:mm:ss",
+}
+
+
+class _Xlsx:
+    def __init__(self, output: IO[bytes], columns: Sequence[Column]) -> None:
+        self._columns = columns
+        # Rows go to disk one by one; nothing that looks like a formula or an address becomes one.
+        options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+        self._book = xlsxwriter.Workbook(output, options)
+        self._heading = self._book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
+        self._formats: dict[Kind, Any] = {
+            kind: self._book.add_format({"num_format": form}) for kind, form in _NUMBER_FORMATS.items()
+        }
+        self._sheets = 0
+        self._begin_sheet()
+
+    def _begin_sheet(self) -> None:
+        self._sheets += 1
+        name = _("Report")
+        self._sheet = self._book.add_worksheet(name if self._sheets == 1 else f"{name} {self._sheets}")
+        self._sheet.freeze_panes(1, 4)
+        for place, column in enumerate(self._columns):
+            self._sheet.set_column(place, place, 19 if column.kind in (Kind.TEXT, Kind.MOMENT) else 13)
+            self._sheet.write_string(0, place, column.title, self._heading)
+        self._row = 1
+
+    def write(self, lines: Sequence[Line]) -> None:
+        for line in lines:
+            if self._row == MOST_ROWS:
+                self._begin_sheet()
+            for place, column in enumerate(self._columns):
+                self._write_cell(place, column.kind, column.value(line))
+            self._row += 1
+
+    def _write_cell(self, place: int, kind: Kind, value: Any) -> None:
+        form = self._formats.get(kind)
+        match kind:
+            case _ if value is None:
+                return
+            case Kind.TEXT:
+                self._sheet.write_string(self._row, place, value)
+            case Kind.DURATION:
+                self._sheet.write_number(self._row, place, value / 86_400, form)
+            case Kind.PERCENT:
+                self._sheet.write_number(self._row, place, value / 100, form)
+            case Kind.MOMENT:
+                self._sheet.write_datetime(self._row, place, timezone.localtime(value).replace(tzinfo=None), form)
+            case _:
+                self._sheet.write_number(self._row, place, value, form)
+
+    def close(self) -> None:
+        self._book.close()

@@ -1,0 +1,175 @@
+"""Building exports, one at a time: from the claim of one to its file.
+
+Who builds holds a lock that PostgreSQL lets go when his connection ends, however he dies: what then runs without the
+lock runs no more, and the next builder starts it again. Another connection than the one that reads tells how far it is,
+while the one that reads is in its snapshot.
+"""
+
+import logging
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import structlog
+from billiard.exceptions import SoftTimeLimitExceeded
+from django.core.files import File
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.errors import Conflict, ErrorCode
+from reports import builder
+from reports.builder import Question
+from reports.columns import columns_of
+from reports.exporting.formats import writer_of
+from reports.lines import Table, agents_of
+from reports.models import Export
+from reports.models.export import MAX_ATTEMPTS
+from reports.periods import Aggregation
+
+logger = logging.getLogger(__name__)
+
+_LOCK = 0x6578706F
+# How often a builder says how far it is.
+_SAY_SECONDS = 1.0
+
+_CLAIM = """
+UPDATE reports_export SET state = 'running', attempts = attempts + 1, started_at = now(), percent = 0, row_count = 0
+WHERE id = (
+  SELECT id FROM reports_export WHERE state IN ('queued', 'running') AND attempts < %s ORDER BY attempts, id LIMIT 1
+) RETURNING id
+"""
+_SAY = """
+UPDATE reports_export SET percent = %s, row_count = %s, read_at = %s
+WHERE id = %s AND attempts = %s AND state = 'running' RETURNING id
+"""
+
+
+def build_next() -> bool:
+    """Build the export whose turn it is. False where there is none, or somebody else builds."""
+    with _alone() as desk:
+        if desk is None:
+            return False
+        _give_up_on_deadly_ones()
+        claimed = desk.execute(_CLAIM, [MAX_ATTEMPTS])
+        if claimed is None:
+            return False
+        export = Export.objects.get(pk=claimed[0])
+        with structlog.contextvars.bound_contextvars(request_id=export.request_id):
+            _build(export, desk)
+    return True
+
+
+def _give_up_on_deadly_ones() -> None:
+    """Those that have ended every worker: whoever holds the lock knows that nobody is at them."""
+    for export in Export.objects.waiting().filter(attempts__gte=MAX_ATTEMPTS):
+        logger.error("export given up", extra={"export": export.pk})
+        _forget_files(export)
+        _fail(export, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
+
+
+def _forget_files(export: Export) -> None:
+    """What its attempts have left in the storage without a row that names it."""
+    for name in export.names_of_files():
+        export.file.storage.delete(name)
+
+
+class _Desk:
+    """A connection beside the one that reads: it holds the lock, and what it writes is seen at once."""
+
+    def __init__(self) -> None:
+        self._connection = connection.copy()
+
+    def execute(self, statement: str, parameters: list[Any]) -> tuple[Any, ...] | None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@contextmanager
+def _alone() -> Iterator[_Desk | None]:
+    desk = _Desk()
+    try:
+        locked = desk.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        yield desk if locked and locked[0] else None
+    finally:
+        desk.close()
+
+
+def _build(export: Export, desk: _Desk) -> None:
+    try:
+        with translation.override(export.language), tempfile.NamedTemporaryFile() as output:
+            rows = _write(export, output, desk)
+            _keep(export, output, rows)
+    except (OperationalError, InterfaceError) as error:
+        # The database went away, or ends this connection: whoever builds next begins anew.
+        logger.warning("export interrupted", extra={"export": export.pk, "error": repr(error)})
+    except Conflict:
+        logger.warning("export taken over by another worker", extra={"export": export.pk})
+    except SoftTimeLimitExceeded:
+        _fail(export, _("It would have taken longer than an hour. Ask for a shorter span, or for fewer agents."))
+    except Exception:
+        logger.exception("export failed", extra={"export": export.pk})
+        _fail(export, _("The service failed; its log has the cause."))
+
+
+def _fail(export: Export, message: Any) -> None:
+    with translation.override(export.language):
+        export.fail(export.attempts, message)
+
+
+def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
+    """All lines, of one instant. How many they are."""
+    rows, said_at = 0, time.monotonic()
+    with builder.snapshot():
+        table = table_of(export)
+        writer = writer_of(export.format, output, table.columns)
+        for lines, share in table.all():
+            writer.write(lines)
+            rows += len(lines)
+            if time.monotonic() - said_at >= _SAY_SECONDS:
+                said_at = time.monotonic()
+                _say(export, desk, int(99 * share), rows, table.question)
+        writer.close()
+        _say(export, desk, 99, rows, table.question)
+    return rows
+
+
+def table_of(export: Export) -> Table:
+    agents = agents_of(export.agent_logins, export.agent_group_ids)
+    question = Question(
+        agents=list(agents),
+        begin=export.begins_at,
+        end=export.ends_at,
+        aggregation=Aggregation(export.aggregation),
+        now=timezone.now().replace(microsecond=0),
+        threshold=export.threshold,
+        queues=export.queue_ids or None,
+    )
+    return Table(question, agents, columns_of(export.columns), export.answered_within)
+
+
+def _say(export: Export, desk: _Desk, percent: int, rows: int, asked: Question) -> None:
+    """Raises Conflict where it is no longer ours."""
+    if desk.execute(_SAY, [percent, rows, asked.now, export.pk, export.attempts]) is None:
+        raise Conflict(ErrorCode.CONFLICT)
+
+
+def _keep(export: Export, output: IO[bytes], rows: int) -> None:
+    """The file into the storage, then into the row: who dies in between leaves one that the next attempt removes."""
+    size = output.seek(0, 2)
+    output.seek(0)
+    storage = export.file.storage
+    _forget_files(export)
+    name = storage.save(export.name_of_file(export.attempts), File(output))
+    try:
+        export.finish(export.attempts, file=name, file_size=size, row_count=rows)
+    except BaseException:
+        storage.delete(name)
+        raise

@@ -1,0 +1,8 @@
+"""Sums that are kept ready, tables that people ask for, and those that come by themselves."""
+
+from reports.models.export import Asked, Export
+from reports.models.mail import ExportMail
+from reports.models.rollup import Rollup, StaleRollup, column_names
+from reports.models.schedule import Schedule, ScheduleChange
+
+__all__ = ["Asked", "Export", "ExportMail", "Rollup", "Schedule", "ScheduleChange", "StaleRollup", "column_names"]

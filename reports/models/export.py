@@ -1,0 +1,210 @@
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator
+from django.db import models, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode
+from callcentre.models import actor_columns
+from callcentre.wake import wake
+from reports.limits import MOST_SECONDS
+from reports.periods import Aggregation
+
+# One that has ended its workers this often is not started again.
+MAX_ATTEMPTS = 5
+FILES_KEPT = timedelta(days=30)
+
+AGGREGATIONS = {
+    Aggregation.HOUR_OF_DAY: _("hour of the day"),
+    Aggregation.MINUTE: _("minute"),
+    Aggregation.HOUR: _("hour"),
+    Aggregation.DAY: _("day"),
+    Aggregation.WEEK: _("week"),
+    Aggregation.MONTH: _("month"),
+    Aggregation.YEAR: _("year"),
+}
+
+
+class Asked(models.Model):
+    """What a table of the report shows, but for its span."""
+
+    class Format(models.TextChoices):
+        CSV = "csv", "CSV"
+        XLSX = "xlsx", "XLSX"
+
+    # Neither: all agents.
+    agent_logins = ArrayField(models.CharField(max_length=100), default=list, blank=True, verbose_name=_("agents"))
+    agent_group_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agent groups"))
+    aggregation = models.CharField(_("period of a row"), max_length=12, choices=list(AGGREGATIONS.items()))
+    threshold = models.PositiveIntegerField(_("threshold of outbound calls in s"), default=0)
+    answered_within = models.PositiveIntegerField(
+        _("answered in time within s"), default=20, validators=[MaxValueValidator(MOST_SECONDS)]
+    )
+    # None: everything.
+    queue_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("queues"))
+    # Names of reports.columns.
+    columns = ArrayField(models.CharField(max_length=60), default=list, verbose_name=_("columns"))
+    format = models.CharField(_("format"), max_length=4, choices=Format, default=Format.CSV)
+    language = models.CharField(
+        _("language"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
+    )
+
+    class Meta:
+        abstract = True
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """Name -> value of what is asked."""
+        return {field.name: getattr(self, field.name) for field in Asked._meta.get_fields()}
+
+
+def path_of(export: "Export", name: str) -> str:
+    """The same for each attempt, whenever it is."""
+    return f"exports/{export.created_at:%Y/%m}/{name}"
+
+
+class ExportQuerySet(models.QuerySet["Export"]):
+    def waiting(self) -> "ExportQuerySet":
+        return self.filter(state__in=[Export.State.QUEUED, Export.State.RUNNING])
+
+    def with_outdated_files(self) -> "ExportQuerySet":
+        return self.exclude(file="").filter(finished_at__lt=timezone.now() - FILES_KEPT)
+
+
+class Export(Asked):
+    """A table of the report as a file, and what becomes of it: queued, running, finished or failed.
+
+    A worker builds one at a time, from one snapshot (`read_at`). Its file is in the row only when it is whole: a worker
+    that dies leaves a row that runs without anybody at it, which the next one starts again. The file is kept for 30
+    days, the row for ever. One that came by itself has its `schedule`, and when it was due.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        RUNNING = "running", _("running")
+        FINISHED = "finished", _("finished")
+        FAILED = "failed", _("failed")
+
+    begins_at = models.DateTimeField(_("from"))
+    # Not included.
+    ends_at = models.DateTimeField(_("to"))
+
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
+    percent = models.PositiveSmallIntegerField(_("progress"), default=0)
+    row_count = models.PositiveIntegerField(_("rows"), default=0)
+    file = models.FileField(_("file"), upload_to=path_of, max_length=300, blank=True)
+    file_size = models.PositiveBigIntegerField(_("size in bytes"), default=0)
+    message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
+    # Grows with every start, and so tells a worker whether the export is still its own.
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
+    # Of the request that asked for it: also in the log lines of the worker.
+    request_id = models.CharField(max_length=64, blank=True, editable=False)
+    actor_kind = models.CharField(max_length=10, editable=False)
+    actor_id = models.BigIntegerField(null=True, editable=False)
+    actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
+    created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)
+    started_at = models.DateTimeField(_("started"), null=True, editable=False)
+    # What goes on lasts until then.
+    read_at = models.DateTimeField(_("as of"), null=True, editable=False)
+    finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
+    schedule = models.ForeignKey(
+        "Schedule", models.SET_NULL, null=True, related_name="exports", verbose_name=_("scheduled report")
+    )
+    due_at = models.DateTimeField(_("due"), null=True, editable=False)
+
+    objects = ExportQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("export of the report")
+        verbose_name_plural = _("exports of the report")
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["schedule", "due_at"], name="export_once_a_turn")]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(state__in=["queued", "running"]), name="export_waiting"),
+            models.Index(fields=["actor_id", "-id"], condition=Q(actor_kind="user"), name="export_of_user"),
+        ]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+    @property
+    def file_name(self) -> str:
+        first, last = timezone.localtime(self.begins_at), timezone.localtime(self.last_second)
+        return f"agents-{first:%Y-%m-%d}-{last:%Y-%m-%d}-by-{self.aggregation}.{self.format}"
+
+    @property
+    def last_second(self) -> datetime:
+        """Of the span, as people name it."""
+        return self.ends_at - timedelta(seconds=1)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in (self.State.FINISHED, self.State.FAILED)
+
+    @property
+    def kept_until(self) -> datetime | None:
+        return self.finished_at + FILES_KEPT if self.file and self.finished_at else None
+
+    @classmethod
+    def ask(cls, actor: Actor, begin: datetime, end: datetime, **values: Any) -> "Export":
+        """Have a worker build it; `values` as they were checked by reports.asking."""
+        with transaction.atomic():
+            export = cls.objects.create(
+                begins_at=begin,
+                ends_at=end,
+                request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+                **actor_columns(actor),
+                **values,
+            )
+            wake("reports.build_exports")
+        return export
+
+    def ask_again(self, actor: Actor) -> "Export":
+        """The same question once more: another export."""
+        return Export.ask(actor, self.begins_at, self.ends_at, **self.terms)
+
+    def finish(self, attempt: int, **values: Any) -> None:
+        """It is whole: those who are to get it by mail get it. Raises Conflict when another worker has taken over."""
+        with transaction.atomic():
+            self._finish(attempt, **values)
+            if self.schedule:
+                mails = [
+                    self.mails.model(export=self, recipient=one) for one in dict.fromkeys(self.schedule.recipients)
+                ]
+                for mail in self.mails.bulk_create(mails):
+                    wake("reports.mail_export", mail.pk)
+
+    def _finish(self, attempt: int, **values: Any) -> None:
+        ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
+        if not ours.update(state=self.State.FINISHED, percent=100, message="", finished_at=timezone.now(), **values):
+            raise Conflict(ErrorCode.CONFLICT)
+
+    def fail(self, attempt: int, message: Any) -> None:
+        """There is no file, and this is why."""
+        ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
+        ours.update(state=self.State.FAILED, message=str(message), finished_at=timezone.now())
+
+    def names_of_files(self) -> Sequence[str]:
+        """Under which its attempts may have left a file in the storage."""
+        return [self.name_of_file(attempt) for attempt in range(1, self.attempts + 1)]
+
+    def name_of_file(self, attempt: int) -> str:
+        name: str = self.file.field.generate_filename(self, f"{self.pk}-{attempt}.{self.format}")
+        return name
+
+    def remove_file(self) -> None:
+        """Forget the file; what was asked, and by whom, stays."""
+        file = self.file.name
+        self.file = ""
+        self.save(update_fields=["file"])
+        self.file.storage.delete(file)

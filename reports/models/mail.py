@@ -1,0 +1,68 @@
+from datetime import datetime
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode
+from callcentre.wake import wake
+from reports.models.export import Export
+
+
+class ExportMailQuerySet(models.QuerySet["ExportMail"]):
+    def due(self, now: datetime) -> "ExportMailQuerySet":
+        return self.filter(state=ExportMail.State.QUEUED, next_attempt_at__lte=now)
+
+
+class ExportMail(models.Model):
+    """A scheduled export on its way to one of its recipients.
+
+    QUEUED ones are due at `next_attempt_at`; a worker claims one by pushing that past a lease. One that died in between
+    is tried again, so that in rare cases somebody gets the same file twice, and never none. WRITTEN is what a service
+    without a mail server makes of a mail: a file, which nobody was sent.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        SENT = "sent", _("sent")
+        WRITTEN = "written", _("written to a file, not sent")
+        FAILED = "failed", _("failed")
+
+    export = models.ForeignKey(Export, models.CASCADE, related_name="mails", verbose_name=_("export of the report"))
+    recipient = models.CharField(_("to"), max_length=320)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
+    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    next_attempt_at = models.DateTimeField(_("next attempt"), null=True, default=timezone.now)
+    sent_at = models.DateTimeField(_("sent"), null=True)
+    # Why it failed, or waits.
+    error = models.CharField(_("error"), max_length=500, blank=True)
+
+    objects = ExportMailQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("mail of an export")
+        verbose_name_plural = _("mails of exports")
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["export", "recipient"], name="exportmail_is_unique")]
+        indexes = [models.Index(fields=["next_attempt_at"], condition=Q(state="queued"), name="exportmail_due")]
+
+    def __str__(self) -> str:
+        return self.recipient
+
+    @property
+    def condition(self) -> str:
+        if self.state == self.State.QUEUED and self.error:
+            return str(_("waits for another attempt"))
+        return str(self.get_state_display())
+
+    def resend(self, actor: Actor) -> None:
+        """A person has a failed one tried again, from the first attempt. Raises Conflict where it has not failed."""
+        now = timezone.now()
+        values: dict[str, Any] = {"state": self.State.QUEUED, "attempt_count": 0, "next_attempt_at": now, "error": ""}
+        with transaction.atomic():
+            if not ExportMail.objects.filter(pk=self.pk, state=self.State.FAILED).update(**values):
+                raise Conflict(ErrorCode.NOT_RESENT)
+            wake("reports.mail_export", self.pk)

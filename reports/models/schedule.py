@@ -1,0 +1,187 @@
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, validate_email
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.actor import Actor
+from callcentre.api.fields import zone
+from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
+from reports.limits import MOST_PERIODS
+from reports.models.export import Asked, Export
+from reports.periods import Aggregation, instant_of
+
+MOST_RECIPIENTS = 50
+_DAY = timedelta(days=1)
+
+
+class ScheduleQuerySet(models.QuerySet["Schedule"]):
+    def due(self, now: datetime) -> "ScheduleQuerySet":
+        return self.filter(is_active=True, next_due_at__lte=now)
+
+
+class Schedule(Asked, TimestampedModel):
+    """A table of the report that comes by mail: every day, every Monday or on the first of a month, at an hour.
+
+    `next_due_at` is when the next export is asked for. Of turns that were missed only the last is made up for.
+    """
+
+    class Repeats(models.TextChoices):
+        DAILY = "daily", _("every day")
+        WEEKLY = "weekly", _("every Monday")
+        MONTHLY = "monthly", _("on the first of every month")
+
+    class Span(models.TextChoices):
+        YESTERDAY = "yesterday", _("yesterday")
+        LAST_WEEK = "last_week", _("last week")
+        LAST_MONTH = "last_month", _("last month")
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    is_active = models.BooleanField(_("active"), default=True)
+    repeats = models.CharField(_("how often"), max_length=10, choices=Repeats, default=Repeats.DAILY)
+    hour = models.PositiveSmallIntegerField(
+        _("hour"), default=6, validators=[MaxValueValidator(23)], help_text=_("0 to 23, by the clock of the service.")
+    )
+    span = models.CharField(_("span"), max_length=10, choices=Span, default=Span.YESTERDAY)
+    recipients = ArrayField(models.CharField(max_length=320), verbose_name=_("recipients"))
+    next_due_at = models.DateTimeField(_("next time"), editable=False)
+
+    objects = ScheduleQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("scheduled report")
+        verbose_name_plural = _("scheduled reports")
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(name="schedule_hour_is_of_a_day", condition=models.Q(hour__lte=23)),
+        ]
+        indexes = [models.Index(fields=["next_due_at"], condition=models.Q(is_active=True), name="schedule_due")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def create(cls, actor: Actor, **values: Any) -> "Schedule":
+        """Due for the first time when its hour comes next. Raises Invalid."""
+        schedule = cls(**values)
+        schedule._check()
+        schedule.next_due_at = schedule.due_after(timezone.now())
+        with transaction.atomic():
+            schedule.save(force_insert=True)
+            schedule._log(actor, "create", {name: [None, in_history(value)] for name, value in values.items()})
+        return schedule
+
+    def edit(self, actor: Actor, **values: Any) -> None:
+        """What was due and not done is not made up for. Raises Invalid."""
+        with transaction.atomic():
+            locked = Schedule.objects.select_for_update(no_key=True).get(pk=self.pk)
+            changes = differences(locked, values)
+            for name, value in values.items():
+                setattr(self, name, value)
+            self._check()
+            if changes:
+                self.next_due_at = self.due_after(timezone.now())
+                self.save(update_fields=[*changes, "next_due_at", "updated_at"])
+                self._log(actor, "edit", changes)
+
+    def run(self, now: datetime) -> Export | None:
+        """If it is due: ask for the export of the last turn that has come, once, whoever else tries."""
+        with transaction.atomic():
+            ours = Schedule.objects.due(now).select_for_update(skip_locked=True, no_key=True).filter(pk=self.pk).first()
+            if ours is None:
+                return None
+            due_at = ours.due_before(now)
+            ours.next_due_at = ours.due_after(now)
+            ours.save(update_fields=["next_due_at"])
+            if ours.exports.filter(due_at=due_at).exists():
+                return None
+            actor = Actor("system", None, ours.name)
+            return Export.ask(actor, *ours.span_of(due_at), schedule=ours, due_at=due_at, **ours.terms)
+
+    # When
+
+    def due_before(self, now: datetime) -> datetime:
+        """Its last turn until now."""
+        day = self._turn(timezone.localdate(now, zone()))
+        while (due_at := self._at(day)) > now:
+            day = self._turn(day - _DAY)
+        return due_at
+
+    def due_after(self, now: datetime) -> datetime:
+        day = timezone.localdate(now, zone())
+        while self._turn(day) != day or self._at(day) <= now:
+            day += _DAY
+        return self._at(day)
+
+    def _turn(self, day: date) -> date:
+        """The last day until this one on which it has its turn."""
+        match self.repeats:
+            case self.Repeats.WEEKLY:
+                return day - timedelta(days=day.weekday())
+            case self.Repeats.MONTHLY:
+                return day.replace(day=1)
+        return day
+
+    def _at(self, day: date) -> datetime:
+        """An hour that the clock skips is the one after it; of one that comes twice the first is meant."""
+        return _instant(day, self.hour)
+
+    def span_of(self, due_at: datetime) -> tuple[datetime, datetime]:
+        """Of what the export of this turn is, by the calendar of the service."""
+        day = timezone.localdate(due_at, zone())
+        match self.span:
+            case self.Span.LAST_WEEK:
+                end = day - timedelta(days=day.weekday())
+                begin = end - 7 * _DAY
+            case self.Span.LAST_MONTH:
+                end = day.replace(day=1)
+                begin = (end - _DAY).replace(day=1)
+            case _:
+                begin, end = day - _DAY, day
+        return _instant(begin), _instant(end)
+
+    def _check(self) -> None:
+        faults = [*_faults_of(self.recipients)]
+        begin, end = self.span_of(timezone.now())
+        if Aggregation(self.aggregation).periods_in(begin, end) > MOST_PERIODS:
+            faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregation", {"limit": MOST_PERIODS}))
+        if faults:
+            raise Invalid(faults)
+
+    def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
+        self.changes.create(action=action, changes=changes, **actor_columns(actor))
+
+
+def _instant(day: date, hour: int = 0) -> datetime:
+    return instant_of(datetime.combine(day, time(hour)))
+
+
+def _faults_of(recipients: Sequence[str]) -> list[Fault]:
+    if not recipients:
+        return [Fault(ErrorCode.EMPTY, "recipients")]
+    if len(recipients) > MOST_RECIPIENTS:
+        return [Fault(ErrorCode.TOO_MANY, "recipients", {"limit": MOST_RECIPIENTS})]
+    faults = []
+    for recipient in recipients:
+        try:
+            validate_email(recipient)
+        except ValidationError:
+            faults.append(Fault(ErrorCode.RECIPIENT_MALFORMED, "recipients", {"address": recipient}))
+    return faults
+
+
+class ScheduleChange(Change):
+    """What happened to a scheduled report: who did what, when."""
+
+    schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="changes", verbose_name=_("scheduled report"))
+
+    class Meta:
+        verbose_name = _("change of a scheduled report")
+        verbose_name_plural = _("changes of scheduled reports")
+        ordering = ["-id"]

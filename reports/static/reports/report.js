@@ -1,0 +1,99 @@
+// The pages of the agents work report: they work without this, but for the chart, and with a reload instead of a bar.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+    const form = document.getElementById("report-form");
+    if (form) watchRanges(form);
+    const charts = document.getElementById("report-charts");
+    if (charts) draw(charts);
+    const progress = document.getElementById("export-progress");
+    if (progress) follow(progress);
+});
+
+// A range that is often asked for keeps what else was typed.
+function watchRanges(form) {
+    form.querySelectorAll("[data-from]").forEach((link) => link.addEventListener("click", (event) => {
+        event.preventDefault();
+        form.elements.date_from.value = link.dataset.from;
+        form.elements.date_to.value = link.dataset.to;
+        form.requestSubmit();
+    }));
+}
+
+async function draw(section) {
+    const [calls, occupancy] = ["report-calls", "report-occupancy"].map((id) => document.getElementById(id));
+    const note = section.querySelector("p");
+    let data;
+    try {
+        const answer = await fetch(section.dataset.url, { headers: { Accept: "application/json" } });
+        data = await answer.json();
+    } catch {
+        section.hidden = true;
+        return;
+    }
+    if (data.reason || !data.labels.length) {
+        section.querySelectorAll(".cc-chart").forEach((chart) => { chart.hidden = true; });
+        note.textContent = data.reason || "";
+        note.hidden = !data.reason;
+        return;
+    }
+    const grid = () => (document.documentElement.classList.contains("dark") ? "#374151" : "#e5e7eb");
+    const text = "#9ca3af";
+    const axis = (more) => ({ beginAtZero: true, border: { width: 0 }, grid: { color: grid() }, ticks: { color: text, precision: 0 }, ...more });
+    const options = (scales) => ({
+        animation: false,
+        responsive: true,
+        maintainAspectRatio: false,
+        interaction: { mode: "index", intersect: false },
+        plugins: { legend: { align: "end", labels: { boxWidth: 10, color: text } } },
+        scales: { x: { border: { width: 0 }, grid: { display: false }, ticks: { color: text, maxRotation: 0, autoSkipPadding: 12 } }, ...scales },
+    });
+    const line = (set, colour, more) => ({ type: "line", label: set.label, data: set.data, borderColor: colour, backgroundColor: colour, borderWidth: 2, pointRadius: data.labels.length > 40 ? 0 : 2, tension: 0.25, spanGaps: true, ...more });
+    const drawn = [
+        new Chart(calls, {
+            data: {
+                labels: data.labels,
+                datasets: [
+                    line(data.talk, "#f59e0b", { yAxisID: "hours" }),
+                    { type: "bar", label: data.calls.label, data: data.calls.data, backgroundColor: "#3b82f6", maxBarThickness: 28, yAxisID: "y" },
+                ],
+            },
+            options: options({ y: axis(), hours: axis({ position: "right", grid: { drawOnChartArea: false }, ticks: { color: text } }) }),
+        }),
+    ];
+    if (data.occupancy.data.some((value) => value !== null)) {
+        drawn.push(new Chart(occupancy, { data: { labels: data.labels, datasets: [line(data.occupancy, "#16a34a")] }, options: options({ y: axis({ max: 100 }) }) }));
+    } else {
+        occupancy.closest(".cc-chart").hidden = true;
+    }
+    new MutationObserver(() => drawn.forEach((chart) => {
+        chart.options.scales.y.grid.color = grid();
+        chart.update();
+    })).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
+}
+
+// Until the export has ended; then the page says how.
+function follow(element) {
+    const bar = element.querySelector(".cc-bar > div");
+    const progress = element.querySelector(".cc-progress");
+    const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
+    const ask = async () => {
+        try {
+            const response = await fetch(element.dataset.url, { headers: { Accept: "application/json" } });
+            const now = response.redirected ? null : await response.json();
+            if (now === null || now.has_ended) {
+                window.location.reload();
+                return;
+            }
+            bar.style.width = `${now.percent}%`;
+            progress.setAttribute("aria-valuenow", now.percent);
+            progress.lastElementChild.textContent = `${now.percent} %`;
+            show("label", now.label);
+            show("rows", now.rows.toLocaleString(document.documentElement.lang));
+        } catch {
+            // The server is away for a moment: ask again.
+        }
+        window.setTimeout(ask, 1000);
+    };
+    window.setTimeout(ask, 500);
+}

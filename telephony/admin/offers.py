@@ -1,0 +1,131 @@
+"""Inbound calls as they were offered to agents: one row each time that a phone rang."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
+
+from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin.periods import Spans, near, touching, within
+from callcentre.api.fields import second
+from telephony.models import Connection, Offer
+
+COLOURS: dict[str, str] = {
+    Offer.Outcome.RINGING: "info",
+    Offer.Outcome.ANSWERED: "success",
+    Offer.Outcome.NOT_ANSWERED: "warning",
+    Offer.Outcome.REFUSED: "warning",
+    Offer.Outcome.ABANDONED: "warning",
+    Offer.Outcome.FAILED: "danger",
+}
+
+
+class Dates(DatesFilter):
+    """By the day on which the phone rang."""
+
+    column = "offered_at"
+
+
+class Counted(PeriodFilter):
+    """Of inbound calls, as the report counts them."""
+
+    ways = {
+        "offered": _("offered"),
+        "answered": _("answered"),
+        "missed": _("not answered"),
+        "handed_on": _("handed on"),
+        "talked": _("talked"),
+        "waited": _("callers waited"),
+    }
+
+    def of(self, way: str, argument: int, spans: Spans) -> Q:
+        match way:
+            case "talked":
+                talked = Q(answered_at__isnull=False) & touching("answered_at", "ended_at", spans)
+                wanted = talked & near("offered_at", spans)
+            case "waited":
+                answered = Q(answered_at__isnull=False) & touching("offered_at", "answered_at", spans)
+                waited = answered | Q(answered_at=None) & touching("offered_at", "ended_at", spans)
+                wanted = waited & near("offered_at", spans)
+            case _:
+                wanted = within("offered_at", spans)
+        match way:
+            case "answered":
+                wanted &= Q(answered_at__isnull=False)
+            case "missed":
+                wanted &= Q(answered_at=None, ended_at__isnull=False)
+            case "handed_on":
+                wanted &= Q(transferred_at__isnull=False)
+        return wanted & Q(connection__direction=Connection.Direction.INBOUND)
+
+
+def _clock(instant: datetime | None) -> str:
+    """Without the day, which is that of the offer but for a call at midnight."""
+    return second(instant)[11:] or "–"
+
+
+class OfferChangeList(UncountedChangeList):
+    """By time, for which there is an index of each agent."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        return ["-offered_at", "-pk"] if request.GET.get("agent__id__exact") else ["-pk"]
+
+
+@admin.register(Offer)
+class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
+    """Whose phone rang, and did he answer?"""
+
+    has_own_history = True  # nobody edits them: Django's would be empty
+    list_display = ("offered", "answered", "ended", "login", "queue", "result", "transferred", "call")
+    list_display_links = ("offered",)
+    list_filter = (
+        ("agent", AutocompleteSelectFilter),
+        ("queue", AutocompleteSelectFilter),
+        ("outcome", ChoicesDropdownFilter),
+        Dates,
+        Counted,
+    )
+    fields = ("agent", "queue", "offered", "answered", "ended", "result", "transferred", "call")
+    readonly_fields = fields
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return OfferChangeList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Offer]:
+        # No join: a planner could begin at the wrong end.
+        return super().get_queryset(request).prefetch_related("agent", "queue", "connection")  # type: ignore[no-any-return]
+
+    @display(description=_("offered"))
+    def offered(self, offer: Offer) -> str:
+        return format_html('<span class="whitespace-nowrap">{}</span>', second(offer.offered_at))
+
+    @display(description=_("agent"))
+    def login(self, offer: Offer) -> str:
+        return offer.agent.login
+
+    @display(description=_("answered"))
+    def answered(self, offer: Offer) -> str:
+        return _clock(offer.answered_at)
+
+    @display(description=_("ended"))
+    def ended(self, offer: Offer) -> str:
+        return _clock(offer.ended_at)
+
+    @display(description=_("handed on"))
+    def transferred(self, offer: Offer) -> str:
+        return _clock(offer.transferred_at)
+
+    @display(description=_("outcome"), label=COLOURS)
+    def result(self, offer: Offer) -> tuple[str, str]:
+        return offer.outcome, str(offer.get_outcome_display())
+
+    @display(description=_("connection"))
+    def call(self, offer: Offer) -> str:
+        url = reverse("admin:telephony_connection_change", args=[offer.connection_id])
+        return format_html('<a class="cc-link" href="{}">{}</a>', url, offer.connection)

@@ -1,0 +1,133 @@
+"""Workers that are processes: killed in the middle of an export, and two at once."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.db import connection
+
+from reports.models import Export
+from reports.models.export import MAX_ATTEMPTS
+from tests.conftest import ACTOR
+from tests.reports.exports import an_export
+from tests.reports.scenes import BASES
+from tests.serving import ROOT
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+
+@pytest.fixture
+def export() -> Export:
+    """Of a week by hours: several portions of an agent who stayed logged in."""
+    AgentFactory(login="anna").log_in(ACTOR, BASES[4])
+    return an_export((BASES[4], BASES[4].replace(day=17)), "hour", columns=["login_sum"])
+
+
+def a_worker(folder: Path) -> subprocess.Popen[bytes]:
+    """Says in `half` when it is in the middle; waits there while `half.wait` exists."""
+    environment = {
+        **os.environ,
+        "DATABASE_URL": "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict),
+        "DJANGO_SETTINGS_MODULE": "callcentre.settings",
+        "SECRET_KEY": configured.SECRET_KEY,
+        "FIELD_ENCRYPTION_KEYS": ",".join(configured.FIELD_ENCRYPTION_KEYS),
+        "CALLCENTRE_VAR": str(folder),
+    }
+    command = [sys.executable, "-m", "tests.reports.export_process", str(folder / "half")]
+    return subprocess.Popen(command, cwd=ROOT, env=environment)
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 100
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "files").rglob("*") if path.is_file())
+
+
+def test_an_export_whose_worker_was_killed_is_built_by_the_next(export: Export, tmp_path: Path) -> None:
+    (tmp_path / "half.wait").touch()
+    worker = a_worker(tmp_path)
+    wait_for((tmp_path / "half").exists)
+
+    worker.kill()
+    worker.wait()
+    export.refresh_from_db()
+    left = (export.state, export.file.name, files(tmp_path))
+    (tmp_path / "half.wait").unlink()
+    assert a_worker(tmp_path).wait(100) == 0
+
+    export.refresh_from_db()
+    assert left == ("running", "", [])
+    assert (export.state, export.attempts, export.row_count) == ("finished", 2, 168)
+    assert files(tmp_path) == [f"{export.pk}-2.csv"]
+    [file] = (tmp_path / "files").rglob("*.csv")
+    assert len(file.read_text(encoding="utf-8-sig").splitlines()) == 169
+
+
+def test_of_two_workers_one_builds(export: Export, tmp_path: Path) -> None:
+    (tmp_path / "half.wait").touch()
+    first = a_worker(tmp_path)
+    wait_for((tmp_path / "half").exists)
+
+    second = a_worker(tmp_path)
+    assert second.wait(100) == 0
+    (tmp_path / "half.wait").unlink()
+    assert first.wait(100) == 0
+
+    export.refresh_from_db()
+    assert (export.state, export.attempts, files(tmp_path)) == ("finished", 1, [f"{export.pk}-1.csv"])
+
+
+def test_what_an_attempt_left_in_the_storage_goes_with_the_next(export: Export, tmp_path: Path) -> None:
+    """Killed after the file, and before its row."""
+    Export.objects.filter(pk=export.pk).update(state="running", attempts=1)
+    export.refresh_from_db()
+    orphan = tmp_path / "files" / export.name_of_file(1)
+    orphan.parent.mkdir(parents=True)
+    orphan.write_text("half")
+
+    assert a_worker(tmp_path).wait(100) == 0
+
+    assert files(tmp_path) == [f"{export.pk}-2.csv"]
+
+
+def test_what_ends_every_worker_is_given_up(export: Export, tmp_path: Path) -> None:
+    Export.objects.filter(pk=export.pk).update(state="running", attempts=MAX_ATTEMPTS)
+    export.refresh_from_db()
+    left = tmp_path / "files" / export.name_of_file(MAX_ATTEMPTS)
+    left.parent.mkdir(parents=True)
+    left.write_text("half")
+
+    assert a_worker(tmp_path).wait(100) == 0
+
+    export.refresh_from_db()
+    assert (export.state, export.message, files(tmp_path)) == (
+        "failed",
+        "The export was started 5 times and ended early each time.",
+        [],
+    )
+
+
+def test_what_happens_meanwhile_is_not_in_it(export: Export, tmp_path: Path) -> None:
+    """One instant, however long it takes."""
+    (tmp_path / "half.wait").touch()
+    worker = a_worker(tmp_path)
+    wait_for((tmp_path / "half").exists)
+
+    AgentFactory(login="borys").log_in(ACTOR, BASES[4])
+    (tmp_path / "half.wait").unlink()
+    assert worker.wait(100) == 0
+
+    export.refresh_from_db()
+    assert export.row_count == 168

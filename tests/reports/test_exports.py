@@ -1,0 +1,203 @@
+"""Exports of the report: every figure of a file is what the API says, or what plain Python makes of the ledgers."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+
+from callcentre.api.fields import zone
+from reports.columns import COLUMNS, NAMES
+from reports.models import Export
+from telephony.models import Agent, change_log
+from tests.conftest import ACTOR, ApiClient
+from tests.reports.asking import AGGREGATIONS, refresh
+from tests.reports.exports import an_export, built, cells_of, rows_of
+from tests.reports.reference import Reference, further_of, periods
+from tests.reports.scenes import BASES, Cast, Scene, cast
+from tests.telephony.factories import AgentFactory, PauseFactory
+
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+# Columns that the API does not have.
+FURTHER = ["talk_time", "wrap_up", "handle_time", "average_handle_time", "occupancy", "service_level"]
+EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
+OF_API = [column.name for column in COLUMNS if column.name not in FURTHER]
+
+
+@pytest.fixture
+def people() -> Cast:
+    return cast()
+
+
+def play(scene: Scene) -> None:
+    """With half of it in the rollups, as it is with a service that is at work."""
+    scene.play()
+    change_log.note_everything(*EVER)
+    refresh()
+    change_log.note(scene.cast.agents[0].pk, scene.base, scene.now)
+
+
+def of_api(row: dict[str, Any], name: str) -> str:
+    """The value that the answer of the API has under a column's name, as a text."""
+    first, *rest = name.split(".")
+    value: Any = row[first]
+    if first == "pauses":
+        found = {str(entry["id"]): entry for entry in value}
+        value = found.get(rest[0], {"count": 0, "sum": "00:00:00", "average": "00:00:00"})
+        rest = rest[1:]
+    for key in rest:
+        value = value[key]
+    return f"{value:.2f}" if name == "inbound.calls_per_hour" else str(value)
+
+
+def pages(api: ApiClient, **parameters: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    while found := api.get("/api/agents_work_report", {**parameters, "offset": len(rows)}).json():
+        rows += found
+    return rows
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_every_figure_of_an_export_is_what_the_api_answers(aggregation: str, people: Cast, api: ApiClient) -> None:
+    base = BASES[AGGREGATIONS.index(aggregation) % 2]
+    scene = Scene(people, base, 7)
+    play(scene)
+    begin, end = (
+        base.astimezone(zone()),
+        base.astimezone(zone()) + timedelta(hours=8 if aggregation == "minute" else 72),
+    )
+    queues = [people.queues[0].pk, people.ticket_queues[0].pk] if aggregation == "day" else []
+
+    with time_machine.travel(scene.now, tick=False):
+        answer = pages(
+            api,
+            **{
+                "agent_logins[]": ["anna", "borys"],
+                "date_from": f"{begin:%Y-%m-%d %H:%M:%S}",
+                "date_to": f"{end - timedelta(seconds=1):%Y-%m-%d %H:%M:%S}",
+                "aggregate_by": aggregation,
+                "outbound_threshold": 30,
+                "queues_ids[]": queues,
+            },
+        )
+        export = built(an_export((begin, end), aggregation, threshold=30, queue_ids=queues))
+
+    names = [*["agent.login", "agent.name", "agent.surname", "period"], *OF_API]
+    names += [f"pauses.{pause.pk}.{what}" for pause in people.pauses for what in ("count", "sum", "average")]
+    rows = rows_of(export)
+    assert answer
+    assert [{name: row[name] for name in names} for row in rows] == [
+        {name: of_api(row, name) for name in names} for row in answer
+    ]
+    assert export.row_count == len(answer)
+
+
+@pytest.mark.parametrize(("base", "threshold", "narrowed"), [(0, 0, False), (1, 30, False), (4, 30, True)])
+def test_further_measures_are_what_the_ledgers_say(base: int, threshold: int, narrowed: bool, people: Cast) -> None:
+    scene = Scene(people, BASES[base], 7)
+    play(scene)
+    queues = [people.queues[0].pk] if narrowed else []
+    now = scene.now
+    reference = Reference(zone(), now)
+    agents = {agent.login: agent for agent in people.agents}
+
+    for aggregation in AGGREGATIONS:
+        span = (BASES[base], BASES[base] + timedelta(hours=8 if aggregation == "minute" else 72))
+        with time_machine.travel(now, tick=False):
+            export = built(an_export(span, aggregation, threshold=threshold, answered_within=30, queue_ids=queues))
+
+        cut = periods(*span, aggregation, zone())
+        rows = rows_of(export)
+        assert rows
+        assert [{name: row[name] for name in FURTHER} for row in rows] == [
+            further_of(reference, agents[row["agent.login"]], cut[row["period"]], queues or None, 30) for row in rows
+        ]
+
+
+def test_nothing_is_divided_by_nothing(people: Cast) -> None:
+    people.agents[0].pause(ACTOR, people.pauses[0].pk)
+    now = datetime.now(tz=zone())
+
+    [row] = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
+
+    assert [row[name] for name in FURTHER] == ["00:00:00", "00:00:00", "00:00:00", "", "", ""]
+    assert (row["inbound.average"], row["inbound.calls_per_hour"]) == ("00:00:00", "0.00")
+
+
+def test_a_sheet_has_durations_that_can_be_added_up(people: Cast) -> None:
+    base = BASES[4]
+    play(Scene(people, base, 3))
+    span = (base, base + timedelta(hours=72))
+
+    rows = rows_of(built(an_export(span)))
+    heading, *cells = cells_of(built(an_export(span, format="xlsx")))
+
+    assert len(heading) == len(rows[0])
+    assert len(cells) == len(rows)
+    names = list(rows[0])
+    for name, unit in (("login_sum", 86_400), ("talk_time", 86_400), ("inbound.count", 1), ("occupancy", 100)):
+        place = names.index(name)
+        assert [_number(line, place) * unit for line in cells] == pytest.approx([_seconds(row[name]) for row in rows])
+
+
+def _number(line: list[Any], place: int) -> float:
+    return float(line[place] or 0) if place < len(line) else 0.0
+
+
+def _seconds(text: str) -> float:
+    parts = [float(part or 0) for part in text.split(":")]
+    return float(sum(part * 60**power for power, part in enumerate(reversed(parts))))
+
+
+def test_titles_of_a_sheet_are_in_the_language_of_who_asked() -> None:
+    now = datetime.now(tz=zone())
+    PauseFactory(name="=Lunch")
+
+    [heading] = cells_of(built(an_export((now, now + timedelta(hours=1)), format="xlsx", language="pl")))
+
+    assert heading[3] == "Okres"
+    assert any("=Lunch" in title for title in heading)
+
+
+def test_an_agent_is_no_formula() -> None:
+    agent: Agent = AgentFactory(login="=cmd|' /C calc'!A0", name="@SUM(A1)", surname="+48 22 555")
+    agent.log_in(ACTOR)
+    now = datetime.now(tz=zone())
+
+    [row] = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
+
+    assert row["agent.login"] == "'=cmd|' /C calc'!A0"
+    assert row["agent.name"] == "'@SUM(A1)"
+    assert row["agent.surname"] == "+48 22 555"
+
+
+def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
+    people: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = BASES[4]
+    AgentFactory(login="clara").log_in(ACTOR, base)
+    play(Scene(people, base, 5))
+    span = (base, base + timedelta(hours=2))
+    whole = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
+
+    monkeypatch.setattr("reports.lines.PORTION", 7)
+    parts = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
+
+    assert len(whole) >= 120
+    assert parts == whole
+
+
+def test_old_files_are_removed_and_their_rows_stay() -> None:
+    now = datetime.now(tz=zone())
+    old, young = (built(an_export((now, now + timedelta(hours=1)), columns=NAMES[:2])) for _ in range(2))
+    Export.objects.filter(pk=old.pk).update(finished_at=now - timedelta(days=30, seconds=1))
+    from reports.tasks import prune_exports
+
+    storage, path = old.file.storage, str(old.file.name)
+    prune_exports()
+
+    old.refresh_from_db()
+    young.refresh_from_db()
+    assert (old.file.name, old.state, storage.exists(path)) == ("", "finished", False)
+    assert storage.exists(str(young.file.name))

@@ -1,0 +1,309 @@
+"""The page of the agents work report: the API's figures, the rows behind each of them, and the way to a file."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from callcentre.api.fields import zone
+from reports.admin.links import _ROWS
+from reports.columns import NAMES
+from reports.models import Export
+from telephony.models import change_log
+from tests.backoffice import BackOffice, errors_of, messages_of, staff, superuser
+from tests.conftest import ApiClient
+from tests.reports.asking import AGGREGATIONS, refresh
+from tests.reports.exports import built, rows_of
+from tests.reports.factories import ExportFactory
+from tests.reports.scenes import BASES, Cast, Scene, cast
+from tests.telephony.factories import AgentFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+PAGE = "/admin/reports/export/work-report/"
+DAY = {"date_from": "2026-06-10", "date_to": "2026-06-10"}
+# Figures that count rows; the list behind one that counts replies holds their tickets.
+COUNTS = [
+    *("inbound.count", "inbound.answered_count", "inbound.not_answered_count", "inbound.transferred_count"),
+    *("outbound_above_threshold.count", "outbound_below_threshold.count"),
+    *("chat.closed", "chat.responded", "ticket.closed", "ticket.responded"),
+    *("pauses.all.count", "pauses.free.count"),
+]
+
+
+@pytest.fixture
+def people() -> Cast:
+    return cast()
+
+
+def play(scene: Scene) -> datetime:
+    """What happened, half of it summed; returns a time after all of it."""
+    scene.play()
+    change_log.note_everything(datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
+    refresh()
+    return scene.now
+
+
+def shown(client: BackOffice, **query: Any) -> list[dict[str, Any]]:
+    """The rows of the page: name of a column -> its cell; and `period`, `login`."""
+    context = client.get(PAGE, query).context
+    names = [column.name for column in context["columns"]]
+    return [
+        {**dict(zip(names, cells, strict=True)), "login": line.agent["login"], "period": line.period}
+        for line, cells in context["rows"]
+    ]
+
+
+def listed(client: BackOffice, url: str) -> list[Any]:
+    response = client.get(url)
+    assert response.status_code == 200, url
+    rows: list[Any] = list(response.context["cl"].result_list)
+    return rows
+
+
+def test_the_page_shows_what_the_api_answers(people: Cast, api: ApiClient) -> None:
+    now = play(Scene(people, BASES[4], 4))
+    query: dict[str, Any] = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
+    query["outbound_threshold"] = 30
+
+    with time_machine.travel(now, tick=False):
+        rows = shown(superuser(), **query, columns=NAMES)
+        answer = api.get("/api/agents_work_report", {**query, "agent_logins[]": ["anna", "borys"]}).json()
+
+    assert answer
+    assert [
+        (row["login"], row["period"], row["inbound.count"].text, row["inbound.sum"].text, row["login_sum"].text)
+        for row in rows
+    ] == [
+        (
+            row["agent"]["login"],
+            row["period"],
+            str(row["inbound"]["count"]),
+            row["inbound"]["sum"],
+            row["login_sum"],
+        )
+        for row in answer
+    ]
+
+
+@pytest.mark.parametrize(("aggregation", "seed"), [("hour", 2), ("day", 2), ("hour_of_day", 3), ("month", 3)])
+@pytest.mark.parametrize("narrowed", [False, True])
+def test_the_list_behind_a_figure_holds_as_many_rows(aggregation: str, seed: int, narrowed: bool, people: Cast) -> None:
+    """In autumn, with an hour that comes twice."""
+    now, client = play(Scene(people, BASES[1], seed)), superuser()
+    queues = [people.queues[0].pk, people.queues[1].pk, people.ticket_queues[0].pk] if narrowed else []
+    query = {"date_from": "2026-10-24", "date_to": "2026-10-27", "aggregate_by": aggregation, "queues_ids": queues}
+    seen = set()
+
+    with time_machine.travel(now, tick=False):
+        for row in shown(client, **query, outbound_threshold=30, columns=NAMES):
+            for name in COUNTS:
+                if row[name].text != "0":
+                    seen.add(name)
+                    assert len(listed(client, row[name].url)) == int(row[name].text), (name, row["period"])
+
+    assert len(seen) > 5
+
+
+def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people: Cast) -> None:
+    now, client = play(Scene(people, BASES[1], 5)), superuser()
+    query = {"date_from": "2026-10-24", "date_to": "2026-10-26", "aggregate_by": "hour"}
+    hour = timedelta(hours=1)
+    added = 0
+
+    with time_machine.travel(now, tick=False):
+        for row in shown(client, **query, columns=["login_sum", "pauses.all.sum", "wrap_up", "pauses.free.sum"]):
+            begin = datetime.strptime(f"{row['period']}:00", "%Y-%m-%d %H:%M").replace(tzinfo=zone())
+            end = begin.astimezone(zone()).timestamp() + (7200 if row["period"] == "2026-10-25 02" else hour.seconds)
+            for name in ("login_sum", "pauses.all.sum", "wrap_up", "pauses.free.sum"):
+                if not row[name].url:
+                    continue
+                total = sum(
+                    max(min((one.ended_at or now).timestamp(), end) - max(one.started_at, begin).timestamp(), 0)
+                    for one in listed(client, row[name].url)
+                )
+                hours, minutes, seconds = map(int, row[name].text.split(":"))
+                assert total == hours * 3600 + minutes * 60 + seconds, (name, row["period"])
+                added += 1
+
+    assert added > 5
+
+
+def test_every_figure_with_rows_behind_it_has_a_link() -> None:
+    assert set(NAMES) - set(_ROWS) == {"pauses.reasons"}
+
+
+def test_nobody_is_led_to_lists_that_he_may_not_see(people: Cast) -> None:
+    now = play(Scene(people, BASES[4], 4))
+    client = staff("view_export", "view_agentsession")
+
+    with time_machine.travel(now, tick=False):
+        rows = shown(client, date_from="2026-06-01", date_to="2026-06-30", aggregate_by="year", columns=NAMES)
+
+    assert {cell.url.partition("?")[0] for row in rows for cell in row.values() if getattr(cell, "url", "")} == {
+        reverse("admin:telephony_agentsession_changelist")
+    }
+
+
+def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_api(api: ApiClient) -> None:
+    AgentFactory(login="anna")
+    query = {
+        "date_from": "yesterday",
+        "date_to": "",
+        "aggregate_by": "decade",
+        "outbound_threshold": "-1",
+        "queues_ids": "x",
+        "agent_logins": "nobody",
+    }
+    wrong = superuser().get(PAGE, {**query, "answered_within": "4000", "columns": "profit"})
+    answer = api.get("/api/agents_work_report", query).json()
+
+    errors = errors_of(wrong)
+    assert {name: said for name, said in errors.items() if name not in ("answered_within", "columns")} == {
+        error["field"]: [error["message"]] for error in answer["errors"]
+    }
+    assert errors["answered_within"] == ['Field "answered_within" must be between 0 and 3600.']
+    assert errors["columns"][0].startswith('Field "columns" must be one of: inbound.count, ')
+    assert not wrong.context.get("rows")
+
+
+def test_the_number_of_queries_does_not_depend_on_the_agents(people: Cast) -> None:
+    client, counts = superuser(), []
+    for _ in range(2):
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            client.page(PAGE, **DAY, columns=NAMES)
+        counts.append(len(queries))
+        AgentFactory.create_batch(5, grouped=True)
+
+    assert counts[0] == counts[1]
+
+
+def test_pages_follow_one_another(monkeypatch: pytest.MonkeyPatch, people: Cast) -> None:
+    now, client = play(Scene(people, BASES[4], 4)), superuser()
+    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
+    with time_machine.travel(now, tick=False):
+        whole = shown(client, **query)
+        monkeypatch.setattr("reports.admin.report.PER_PAGE", 4)
+        parts = [row for page in range(1, 30) for row in shown(client, **query, p=page)]
+
+    assert len(whole) > 8
+    assert parts == whole
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_the_chart_adds_up_what_agents_did(aggregation: str, people: Cast) -> None:
+    now, client = play(Scene(people, BASES[4], 4)), superuser()
+    query = {"date_from": "2026-06-10 12:00", "date_to": "2026-06-10 20:00", "aggregate_by": aggregation}
+    with time_machine.travel(now, tick=False):
+        chart = client.get(f"{PAGE}chart/", query).json()
+        rows = shown(client, **query, columns=NAMES)
+        more = shown(client, **query, columns=NAMES, p=2)
+
+    calls = ("inbound.count", "outbound_above_threshold.count", "outbound_below_threshold.count")
+    assert chart["labels"] == sorted({row["period"] for row in [*rows, *more]}) or len(more) == 100
+    if len(more) < 100:
+        assert sum(chart["calls"]["data"]) == sum(int(row[name].text) for row in [*rows, *more] for name in calls)
+
+
+def test_too_much_is_not_drawn() -> None:
+    AgentFactory()
+
+    answer = superuser().get(
+        f"{PAGE}chart/", {"date_from": "2026-06-01", "date_to": "2026-06-07", "aggregate_by": "minute"}
+    )
+
+    assert answer.json() == {"reason": "No chart of more than 800 periods: choose longer ones."}
+
+
+# Files
+
+
+def test_the_question_of_the_page_becomes_a_file(committed_db: None) -> None:
+    people = cast()
+    now, client = play(Scene(people, BASES[4], 4)), superuser()
+    query = "date_from=2026-06-01&date_to=2026-06-30&aggregate_by=day&agent_logins=anna&outbound_threshold=30"
+
+    asked: Any = client.post(f"{PAGE}?{query}&columns=inbound.count&columns=login_sum", {"format": "csv"})
+    export = Export.objects.get()
+    waiting = client.get(asked.url)
+    progress = client.get(f"/admin/reports/export/{export.pk}/progress/").json()
+    with time_machine.travel(now, tick=False):
+        built(export)
+        rows = shown(client, date_from="2026-06-01", date_to="2026-06-30", aggregate_by="day", agent_logins="anna")
+    done = client.page(asked.url)
+    file = client.get(f"/admin/reports/export/{export.pk}/download/")
+
+    assert asked.url == f"/admin/reports/export/{export.pk}/change/"
+    assert "export-progress" in waiting.content.decode()
+    assert progress == {"label": "queued", "percent": 0, "rows": 0, "has_ended": False}
+    assert (export.agent_logins, export.threshold, export.columns) == (["anna"], 30, ["inbound.count", "login_sum"])
+    assert "Download" in done
+    assert (file["X-Content-Type-Options"], file["Content-Type"]) == ("nosniff", "text/csv; charset=utf-8")
+    assert file["Content-Disposition"] == 'attachment; filename="agents-2026-06-01-2026-06-30-by-day.csv"'
+    assert [(row["period"], row["login_sum"]) for row in rows_of(export)] == [
+        (row["period"], row["login_sum"].text) for row in rows
+    ]
+
+
+def test_who_may_only_look_asks_for_no_file() -> None:
+    AgentFactory()
+    client = staff("view_export")
+
+    page = client.page(PAGE, **DAY)
+
+    assert 'value="csv"' not in page
+    assert client.post(f"{PAGE}?date_from=2026-06-10&date_to=2026-06-10", {"format": "csv"}).status_code == 403
+    assert not Export.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["work-report/", "work-report/chart/", "{pk}/change/", "{pk}/download/", "{pk}/progress/"]
+)
+def test_who_has_no_right_to_reports_sees_nothing(path: str) -> None:
+    export = ExportFactory(finished=True)
+
+    assert staff("view_agent").get(f"/admin/reports/export/{path.format(pk=export.pk)}").status_code in (302, 403)
+
+
+def test_a_file_that_is_not_there_is_no_download() -> None:
+    client = superuser()
+
+    for export in (
+        ExportFactory(),
+        ExportFactory(finished=True),
+        ExportFactory(finished=True, file="exports/gone.csv"),
+    ):
+        assert client.get(f"/admin/reports/export/{export.pk}/download/").status_code == 404
+
+
+def test_an_export_is_asked_for_once_more() -> None:
+    export, client = ExportFactory(state="failed", message="Broken."), superuser()
+
+    page = client.page(f"/admin/reports/export/{export.pk}/change/")
+    again: Any = client.post(f"/admin/reports/export/{export.pk}/again/")
+
+    newest = Export.objects.first()
+    assert "Broken." in page
+    assert newest is not None
+    assert again.url == f"/admin/reports/export/{newest.pk}/change/"
+    assert (newest.state, newest.terms, newest.begins_at) == ("queued", export.terms, export.begins_at)
+    assert not messages_of(again)
+
+
+def test_the_list_of_exports_says_how_each_stands(django_assert_num_queries: Any) -> None:
+    client = superuser()
+    ExportFactory(finished=True)
+    ExportFactory(state="running", percent=40)
+    client.page("/admin/reports/export/")
+
+    with django_assert_num_queries(5):
+        page = client.page("/admin/reports/export/")
+
+    assert "running 40 %" in page
+    assert len(listed(client, "/admin/reports/export/?asked=me")) == 0

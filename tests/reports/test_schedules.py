@@ -1,0 +1,305 @@
+"""Scheduled reports: when each has its turn, once; of what span; and what becomes of its mails."""
+
+import smtplib
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.core import mail
+from django.core.files.base import ContentFile
+from django.db import connection
+
+from callcentre.api.fields import zone
+from callcentre.errors import Conflict, Invalid
+from reports import mailing
+from reports.columns import USUAL
+from reports.models import Export, ExportMail, Schedule
+from reports.tasks import run_schedules
+from tests.backoffice import errors_of, messages_of, superuser
+from tests.conftest import ACTOR
+from tests.reports.exports import built
+from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory
+from tests.serving import at_once
+from tests.telephony.factories import AgentFactory
+
+PAGE = "/admin/reports/schedule/"
+TERMS = {"aggregation": "day", "columns": ["login_sum"], "recipients": ["boss@example.com", "deputy@example.com"]}
+
+
+def wall(*parts: int, fold: int = 0) -> datetime:
+    return datetime(*parts, tzinfo=zone(), fold=fold)  # type: ignore[arg-type,misc]
+
+
+@pytest.fixture(autouse=True)
+def _mails(settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+
+# When
+
+
+@pytest.mark.parametrize(
+    ("repeats", "hour", "now", "before", "after"),
+    [
+        ("daily", 6, wall(2026, 6, 10, 6), wall(2026, 6, 10, 6), wall(2026, 6, 11, 6)),
+        ("daily", 6, wall(2026, 6, 10, 5, 59, 59), wall(2026, 6, 9, 6), wall(2026, 6, 10, 6)),
+        ("weekly", 6, wall(2026, 6, 10, 6), wall(2026, 6, 8, 6), wall(2026, 6, 15, 6)),
+        ("weekly", 6, wall(2026, 6, 8, 5), wall(2026, 6, 1, 6), wall(2026, 6, 8, 6)),
+        ("monthly", 0, wall(2026, 12, 31, 23), wall(2026, 12, 1), wall(2027, 1, 1)),
+        ("monthly", 6, wall(2026, 3, 1, 5), wall(2026, 2, 1, 6), wall(2026, 3, 1, 6)),
+        # In spring the clock goes from 2 to 3, in autumn from 3 to 2.
+        ("daily", 2, wall(2026, 3, 29, 1), wall(2026, 3, 28, 2), wall(2026, 3, 29, 3)),
+        ("daily", 2, wall(2026, 3, 29, 3), wall(2026, 3, 29, 3), wall(2026, 3, 30, 2)),
+        ("daily", 2, wall(2026, 10, 25, 2), wall(2026, 10, 25, 2), wall(2026, 10, 26, 2)),
+        ("daily", 2, wall(2026, 10, 25, 2, fold=1), wall(2026, 10, 25, 2), wall(2026, 10, 26, 2)),
+    ],
+)
+def test_turns_are_by_the_clock_of_the_service(
+    repeats: str, hour: int, now: datetime, before: datetime, after: datetime
+) -> None:
+    schedule = Schedule(repeats=repeats, hour=hour)
+
+    assert schedule.due_before(now).timestamp() == before.timestamp()
+    assert schedule.due_after(now).timestamp() == after.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("span", "due_at", "begin", "end"),
+    [
+        ("yesterday", wall(2026, 3, 30, 6), wall(2026, 3, 29), wall(2026, 3, 30)),
+        ("last_week", wall(2026, 6, 10, 6), wall(2026, 6, 1), wall(2026, 6, 8)),
+        ("last_month", wall(2027, 1, 1), wall(2026, 12, 1), wall(2027, 1, 1)),
+    ],
+)
+def test_a_span_is_of_the_calendar(span: str, due_at: datetime, begin: datetime, end: datetime) -> None:
+    assert Schedule(span=span).span_of(due_at) == (begin, end)
+
+
+@pytest.mark.django_db
+def test_a_turn_is_taken_once_and_of_missed_ones_the_last() -> None:
+    schedule = ScheduleFactory(next_due_at=wall(2026, 6, 7, 6))
+
+    with time_machine.travel(wall(2026, 6, 10, 9), tick=False):
+        run_schedules()
+        run_schedules()
+
+    export = Export.objects.get()
+    schedule.refresh_from_db()
+    assert (export.schedule, export.due_at) == (schedule, wall(2026, 6, 10, 6))
+    assert (export.begins_at, export.ends_at) == (wall(2026, 6, 9), wall(2026, 6, 10))
+    assert schedule.next_due_at == wall(2026, 6, 11, 6)
+
+
+@pytest.mark.django_db
+def test_one_that_is_not_active_has_no_turn() -> None:
+    ScheduleFactory(is_active=False)
+
+    run_schedules()
+
+    assert not Export.objects.exists()
+
+
+@pytest.mark.django_db
+def test_an_edit_makes_up_for_nothing_and_repeats_nothing() -> None:
+    with time_machine.travel(wall(2026, 6, 10, 9), tick=False):
+        schedule = Schedule.create(ACTOR, name="Daily", hour=10, **TERMS)
+    with time_machine.travel(wall(2026, 6, 10, 11), tick=False):
+        run_schedules()
+        schedule.refresh_from_db()
+        schedule.edit(ACTOR, hour=11)
+        run_schedules()
+        schedule.edit(ACTOR, hour=10)
+        run_schedules()
+
+    assert [export.due_at for export in Export.objects.all()] == [wall(2026, 6, 10, 10)]
+    assert [change.action for change in schedule.changes.all()] == ["edit", "edit", "create"]
+
+
+def test_of_many_that_try_at_once_one_asks(committed_db: None) -> None:
+    schedule = ScheduleFactory(next_due_at=wall(2026, 6, 10, 6))
+    now = wall(2026, 6, 10, 7)
+
+    exports = at_once([lambda: Schedule.objects.get(pk=schedule.pk).run(now)] * 6)
+
+    assert len([export for export in exports if export]) == 1
+    assert Export.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_wrong_ones_are_refused_with_all_that_is_wrong() -> None:
+    values = {**TERMS, "aggregation": "minute", "span": "last_month", "recipients": ["boss", "a@example.com", "x@"]}
+
+    with pytest.raises(Invalid) as refused:
+        Schedule.create(ACTOR, name="Daily", **values)
+
+    assert [(fault.code.number, fault.field) for fault in refused.value.faults] == [
+        (170005, "recipients"),
+        (170005, "recipients"),
+        (170004, "aggregation"),
+    ]
+    assert not Schedule.objects.exists()
+
+
+# Mails
+
+
+def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: None) -> None:
+    AgentFactory(login="anna").log_in(ACTOR, wall(2026, 6, 9, 8))
+    schedule = Schedule.create(ACTOR, name="Daily", language="pl", format="xlsx", **TERMS)
+    Schedule.objects.update(next_due_at=wall(2026, 6, 10, 6))
+    export = schedule.run(wall(2026, 6, 10, 7))
+    assert export
+
+    built(export)
+    for pk in mailing.due_now():
+        mailing.send(pk)
+
+    assert [(row.recipient, row.state, row.attempt_count) for row in export.mails.all()] == [
+        ("boss@example.com", "sent", 1),
+        ("deputy@example.com", "sent", 1),
+    ]
+    assert [sent.to for sent in mail.outbox] == [["boss@example.com"], ["deputy@example.com"]]
+    name, content, kind = mail.outbox[0].attachments[0]
+    assert (name, kind) == (
+        "agents-2026-06-09-2026-06-09-by-day.xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    )
+    assert len(content) == export.file_size
+    assert mail.outbox[0].subject == "Daily: 2026-06-09 – 2026-06-09"
+    assert mailing.due_now() == []
+
+
+@pytest.fixture
+def owed(db: None) -> ExportMail:
+    """Of an export with a file."""
+    export = ExportFactory(finished=True, file_size=3, schedule=ScheduleFactory())
+    name = export.file.storage.save("exports/mail-test.csv", ContentFile(b"a,b"))
+    Export.objects.filter(pk=export.pk).update(file=name)
+    row: ExportMail = ExportMailFactory(export=export)
+    return row
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_: Any, **__: Any) -> int:
+        raise error
+
+    monkeypatch.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", fail)
+
+
+def tried(row: ExportMail) -> tuple[str, int, str]:
+    mailing.send(row.pk)
+    row.refresh_from_db()
+    return row.state, row.attempt_count, row.error
+
+
+def test_a_server_that_is_down_is_tried_again_until_it_is_enough(
+    owed: ExportMail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(monkeypatch, OSError("connection refused"))
+    states = []
+    for _ in range(len(mailing.DELAYS) + 1):
+        ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=wall(2026, 6, 10))
+        states.append(tried(owed))
+
+    assert [state for state, _, _ in states] == ["queued"] * len(mailing.DELAYS) + ["failed"]
+    assert states[-1] == ("failed", len(mailing.DELAYS) + 1, "connection refused")
+    assert mailing.due_now() == []
+
+
+def test_an_address_that_does_not_exist_is_not_tried_again(owed: ExportMail, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse(monkeypatch, smtplib.SMTPRecipientsRefused({owed.recipient: (550, b"no such user")}))
+
+    assert tried(owed)[:2] == ("failed", 1)
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_a_failed_one_is_sent_again_when_somebody_wants_it(owed: ExportMail) -> None:
+    ExportMail.objects.filter(pk=owed.pk).update(state="failed", next_attempt_at=None, error="full")
+    client, page = superuser(), f"/admin/reports/export/{owed.export_id}/change/"
+
+    before = client.page(page)
+    client.post(f"/admin/reports/export/{owed.export_id}/mails/{owed.pk}/resend/")
+    again = client.post(f"/admin/reports/export/{owed.export_id}/mails/{owed.pk}/resend/")
+
+    assert "Send again" in before
+    assert messages_of(again) == ["The message was sent, or may just be being sent: it cannot be sent again."]
+    assert tried(owed) == ("sent", 1, "")
+    with pytest.raises(Conflict):
+        owed.resend(ACTOR)
+
+
+def test_a_worker_that_died_is_followed_by_another(owed: ExportMail) -> None:
+    now = datetime.now(tz=zone())
+    ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=now + mailing.LEASE, attempt_count=1)
+
+    assert mailing.due_now() == []
+    with time_machine.travel(now + mailing.LEASE + timedelta(seconds=1), tick=False):
+        assert mailing.due_now() == [owed.pk]
+        assert tried(owed) == ("sent", 2, "")
+
+
+def test_a_file_that_is_gone_is_not_mailed(owed: ExportMail) -> None:
+    owed.export.refresh_from_db()
+    owed.export.remove_file()
+
+    assert tried(owed) == ("failed", 1, "the file is not there any more")
+
+
+def test_a_file_too_large_for_a_mail_is_linked(owed: ExportMail, settings: Any) -> None:
+    settings.PUBLIC_URL = "https://callcentre.example"
+    Export.objects.filter(pk=owed.export_id).update(file_size=10**9)
+
+    assert tried(owed)[0] == "sent"
+
+    assert not mail.outbox[0].attachments
+    assert f"https://callcentre.example/admin/reports/export/{owed.export_id}/change/" in mail.outbox[0].body
+
+
+# The back office
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("plain_static")
+def test_a_schedule_is_made_edited_and_looked_at(django_assert_max_num_queries: Any) -> None:
+    client = superuser()
+    AgentFactory(login="anna")
+    values = {"name": "Weekly", "repeats": "weekly", "recipients": "boss@example.com\nboss@example.com, a@example.com"}
+
+    client.submit(f"{PAGE}add/", **values, agent_logins=["anna"], language="en")
+    schedule = Schedule.objects.get()
+    client.submit(f"{PAGE}{schedule.pk}/change/", hour="7", is_active=None, language="en")
+    schedule.refresh_from_db()
+    page = client.page(f"{PAGE}{schedule.pk}/change/")
+    ExportMailFactory(export=ExportFactory(finished=True, schedule=schedule, due_at=wall(2026, 6, 8)), state="failed")
+
+    assert (schedule.recipients, schedule.agent_logins) == (["boss@example.com", "a@example.com"], ["anna"])
+    assert (schedule.columns, schedule.hour, schedule.is_active, schedule.repeats) == (USUAL, 7, False, "weekly")
+    assert sorted(schedule.changes.all()[0].changes) == ["hour", "is_active"]
+    assert "tester" not in page
+    with django_assert_max_num_queries(8):
+        assert "mail failed 1/1" in client.page(PAGE)
+    assert "mail failed 1/1" in client.page(f"{PAGE}{schedule.pk}/change/")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("plain_static")
+def test_what_is_wrong_with_a_schedule_stands_at_its_field() -> None:
+    client = superuser()
+
+    refused = client.submit(
+        f"{PAGE}add/",
+        expected=200,
+        name="Minutes",
+        span="last_month",
+        aggregation="minute",
+        recipients="boss",
+        language="en",
+    )
+
+    assert errors_of(refused) == {
+        "recipients": ["This is no e-mail address: boss."],
+        "aggregation": ["The span has more than 20000 periods: shorten it, or aggregate by longer ones."],
+    }
+    assert not Schedule.objects.exists()
+    assert connection.is_usable()
