@@ -15,9 +15,9 @@ from django.db import connection
 from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
 from tests.conftest import ACTOR
+from tests.processes import ROOT
 from tests.reports.exports import an_export
 from tests.reports.scenes import BASES
-from tests.serving import ROOT
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.usefixtures("committed_db")

@@ -13,7 +13,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reports', '0002_note_history'),
+        ('reports', '0003_ready_rows'),
     ]
 
     operations = [

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tickets", "0007_open_tickets_and_senders")]
+    dependencies = [("tickets", "0008_partly_sent")]
 
     operations = [
         migrations.AlterModelOptions(
