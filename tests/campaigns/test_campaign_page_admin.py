@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import IntegrityError
 from django.urls import reverse
 
@@ -22,6 +23,11 @@ from tests.telephony.factories import AgentFactory
 ADD = reverse("admin:campaigns_campaign_add")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+@pytest.fixture(autouse=True)
+def _count_again():
+    cache.clear()
 
 
 # The page
