@@ -172,13 +172,13 @@ def rows(level: Level, wanted: Sequence[Key], threshold: int, queues: Sequence[i
 
 def _measures(values: Sequence[Any], threshold: int) -> Measures:
     """Of the columns and times of a row."""
-    below, below_seconds, calls, seconds, first, last, has_time, *pauses = values[len(COUNTS) :]
+    below, below_seconds, calls, seconds, first, last, has_time, ids, begun, lasted = values[len(COUNTS) :]
     fields: list[Any] = [
         *values[: len(COUNTS)],
         instant(first),
         instant(last),
         False,
-        {pause: (count, paused) for pause, count, paused in zip(*pauses, strict=True)},
+        dict(zip(ids, zip(begun, lasted, strict=True), strict=True)),
         {0: (below, below_seconds), threshold + 1: (calls - below, seconds - below_seconds)},
         has_time,
     ]

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from callcentre.api.fields import zone
+from callcentre.models import ApiUser
 from telephony.models import Agent
 from tests.conftest import ACTOR, ApiClient
-from tests.reports.asking import refresh
+from tests.reports.asking import refresh, settle
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, PauseFactory, QueueFactory
 
 pytestmark = pytest.mark.django_db
@@ -240,3 +244,16 @@ def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callabl
         (row,) = ask(api).json()
 
     assert (row["login_date"], row["logout_date"], row["login_sum"]) == ("2026-06-10 08:00:00", "", "02:30:00")
+
+
+def test_a_page_of_what_is_over_is_one_statement_after_those_for_user_and_agents(api: ApiClient, anna: Agent) -> None:
+    refresh()
+    settle(at(16) + timedelta(days=1))
+    ApiUser.objects.update(last_used_at=timezone.now())
+
+    with CaptureQueriesContext(connection) as captured:
+        (row,) = ask(api, aggregate_by="day").json()
+
+    assert (row["period"], row["login_sum"]) == ("2026-06-10", "08:00:00")
+    assert len(captured) == 3
+    assert "reports_ready" in captured[2]["sql"]
