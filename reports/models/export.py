@@ -131,6 +131,7 @@ class Export(Asked):
         constraints = [models.UniqueConstraint(fields=["schedule", "due_at"], name="export_once_a_turn")]
         indexes = [
             models.Index(fields=["id"], condition=Q(state__in=["queued", "running"]), name="export_waiting"),
+            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="export_scheduled"),
             models.Index(fields=["actor_id", "-id"], condition=Q(actor_kind="user"), name="export_of_user"),
         ]
 

@@ -16,7 +16,7 @@ from reports import mailing
 from reports.columns import USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.tasks import run_schedules
-from tests.backoffice import errors_of, messages_of, superuser
+from tests.backoffice import errors_of, messages_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.exports import built
 from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory
@@ -303,3 +303,21 @@ def test_what_is_wrong_with_a_schedule_stands_at_its_field() -> None:
     }
     assert not Schedule.objects.exists()
     assert connection.is_usable()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("plain_static")
+def test_the_front_page_says_what_somebody_waits_for_in_vain() -> None:
+    now, schedule, client = datetime.now(tz=zone()), ScheduleFactory(), superuser()
+    for days, state in ((1, "failed"), (2, "sent"), (8, "failed")):
+        due = {"due_at": now - timedelta(days=days), "actor_name": f"{days} days ago"}
+        ExportMailFactory(export=ExportFactory(finished=True, schedule=schedule, **due), state=state)
+    ExportFactory(state="failed", schedule=schedule, due_at=now, actor_name="Today")
+
+    page = client.page("/admin/")
+
+    assert [name for name in ("Today", "1 days ago", "2 days ago", "8 days ago") if name in page] == [
+        "Today",
+        "1 days ago",
+    ]
+    assert "Scheduled reports that failed" not in staff("view_schedule").page("/admin/")

@@ -1,0 +1,32 @@
+"""The report's part of the front page: scheduled ones that somebody waits for in vain."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+from django.http import HttpRequest
+from django.utils import timezone
+
+from reports.admin.schedules import condition_of
+from reports.models import Export, ExportMail
+
+SHOWN = 5
+# Whoever has not mended it by then knows of it.
+RECENT = timedelta(days=7)
+
+
+def reports_panel(request: HttpRequest) -> dict[str, Any] | None:
+    """Nothing where nothing has failed."""
+    if not request.user.has_perm("reports.view_export"):
+        return None
+    failed_mail = ExportMail.objects.filter(export=OuterRef("pk"), state=ExportMail.State.FAILED)
+    recent = Export.objects.filter(due_at__gte=timezone.now() - RECENT)
+    failed = recent.filter(Q(state=Export.State.FAILED) | Exists(failed_mail))
+    exports = list(failed.select_related("schedule").prefetch_related("mails")[:SHOWN])
+    if not exports:
+        return None
+    return {
+        "template": "admin/reports/dashboard.html",
+        "is_troubled": True,
+        "lines": [(export, condition_of(export)[1]) for export in exports],
+    }
