@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.api.fields import second
-from reports.figures import Line, mean, per_hour
+from reports.figures import Line, clock, mean, per_hour
 from telephony.models import Pause
 
 
@@ -52,7 +52,7 @@ def text_of(kind: Kind, value: Any) -> str:
         return ""
     match kind:
         case Kind.DURATION:
-            return f"{value // 3600:02}:{value // 60 % 60:02}:{value % 60:02}"
+            return clock(value)
         case Kind.MOMENT:
             return second(value)
         case Kind.NUMBER | Kind.PERCENT:

@@ -6,8 +6,21 @@ Seconds and counts are whole numbers; what would be divided by nothing is None. 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from reports.measures import Measures
+
+_SECONDS = [f"{number:02}" for number in range(60)]
+
+
+@lru_cache(maxsize=20_000)
+def _minutes(number: int) -> str:
+    return f"{number // 60:02}:{number % 60:02}:"
+
+
+def clock(seconds: int) -> str:
+    """`hh:mm:ss`; hours grow past 99."""
+    return _minutes(seconds // 60) + _SECONDS[seconds % 60]
 
 
 def mean(seconds: int, count: int) -> int:
@@ -57,11 +70,11 @@ class Line:
     @property
     def calls_above(self) -> tuple[int, int]:
         """Outbound calls that were talked for longer than the threshold: how many began, seconds."""
-        return _sum(call for length, call in self.row.calls.items() if length > self.threshold)
+        return self.row.calls_by(self.threshold)[:2]
 
     @property
     def calls_below(self) -> tuple[int, int]:
-        return _sum(call for length, call in self.row.calls.items() if length <= self.threshold)
+        return self.row.calls_by(self.threshold)[2:]
 
     @property
     def pauses(self) -> tuple[int, int]:

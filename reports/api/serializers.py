@@ -1,30 +1,13 @@
-from functools import lru_cache
 from typing import Any
 
 from callcentre.api.fields import second
+from reports.figures import clock, mean, per_hour
 from reports.measures import Measures
-
-_SECONDS = [f"{number:02}" for number in range(60)]
-
-
-@lru_cache(maxsize=20_000)
-def _minutes(number: int) -> str:
-    return f"{number // 60:02}:{number % 60:02}:"
-
-
-def clock(seconds: int) -> str:
-    """`hh:mm:ss`; hours grow past 99."""
-    return _minutes(seconds // 60) + _SECONDS[seconds % 60]
 
 
 def average(seconds: int, count: int) -> str:
     """To the whole second, halves up; of none 00:00:00."""
-    return clock((2 * seconds + count) // (2 * count) if count else 0)
-
-
-def _per_hour(count: int, seconds: int) -> float:
-    """To two decimals, halves up; 0 in no time."""
-    return (2 * count * 360_000 + seconds) // (2 * seconds) / 100 if seconds else 0
+    return clock(mean(seconds, count))
 
 
 def row_data(agent: dict[str, str], period: str, row: Measures, threshold: int) -> dict[str, Any]:
@@ -41,7 +24,7 @@ def row_data(agent: dict[str, str], period: str, row: Measures, threshold: int) 
             "average": average(row.talk_seconds, row.answered),
             "wait_sum": row.wait_seconds,
             "wait_average": average(row.wait_seconds, row.offered),
-            "calls_per_hour": _per_hour(row.answered, row.login_seconds),
+            "calls_per_hour": per_hour(row.answered, row.login_seconds),
         },
         "chat": {"closed": row.chats_closed, "responded": row.chats_answered},
         "ticket": {
