@@ -119,7 +119,7 @@ def ready(
 ) -> list[tuple[int, datetime, Measures]] | None:
     """(agent, start, measures) of a page, agents in this order; None where not every row of the span is kept ready.
 
-    One statement, so it is of one instant. See migration 0003.
+    One statement, so it is of one instant: the function comes with the migration `ready_rows`.
     """
     statement = f"""
     SELECT r.agent_id, date_part('epoch', r.started_at), {", ".join(_columns(threshold))}, {_TIMES}
