@@ -110,7 +110,8 @@ def test_a_token_is_used_by_one_of_many() -> None:
     assert (message.attachments, file.message) == ([file.token], message)
 
 
-def test_merges_in_a_circle_leave_every_message_in_a_ticket_that_goes_on() -> None:
+@pytest.mark.parametrize("turn", range(5))
+def test_merges_in_a_circle_leave_every_message_in_a_ticket_that_goes_on(turn: int) -> None:
     agent = AgentFactory()
     one, other, third = TicketFactory.create_batch(3, queue=TicketQueueFactory())
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Min
+from django.db import connection, transaction
+from django.db.models import Min, Q
 from django.utils import timezone
 
 from callcentre.actor import Actor
@@ -20,6 +20,8 @@ from tickets.models.moving import Kind, changed, full_name, move, status_of_kind
 from tickets.models.noting import note_end, note_replies
 from tickets.models.rules import Choice, check_subject, choose
 from tickets.models.ticket import Ticket, TicketChange
+
+_MERGES = 7_311
 
 
 def edit(
@@ -88,9 +90,8 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
     if source.pk == target.pk:
         raise Invalid([Fault(ErrorCode.MERGE_WITH_ITSELF)])
     with transaction.atomic():
-        now = timezone.now()
-        locked = {ticket.pk: lock(ticket) for ticket in sorted((source, target), key=lambda ticket: ticket.pk)}
-        source, target = locked[source.pk], locked[target.pk]
+        _lock_for_merge(source, target)
+        now, source, target = timezone.now(), lock(source), lock(target)
         for ticket in (source, target):
             if ticket.merged_into_id is not None:
                 raise Invalid([Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})])
@@ -110,6 +111,15 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
         _log(actor, target, "merge", {"merged": [None, source.pk]})
         _tell(source)
         _tell(target)
+
+
+def _lock_for_merge(source: Ticket, target: Ticket) -> None:
+    """Both, and those that lead to the source, by their ids as everybody locks several. One merge at a time, so that
+    none comes to lead there meanwhile."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_MERGES])
+    together = Q(pk__in=[source.pk, target.pk]) | Q(merged_into=source)
+    list(Ticket.objects.filter(together).select_for_update(no_key=True).order_by("id").values_list("pk"))
 
 
 def split(actor: Actor, ticket: Ticket, messages: Sequence[int], subject: str) -> Ticket:
