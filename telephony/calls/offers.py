@@ -2,7 +2,9 @@
 
 from datetime import datetime
 
-from telephony.models import Agent, Connection, Leg, Offer, change_log
+from django.db import connection as database
+
+from telephony.models import Agent, Connection, Leg, Offer
 
 Outcome = Offer.Outcome
 
@@ -13,6 +15,14 @@ _OUTCOMES = {
     NO_USER_RESPONDING: Outcome.NOT_ANSWERED,
     NO_ANSWER: Outcome.NOT_ANSWERED,
 }
+# With its entry in the change log (telephony.models.change_log): what has ended counts in the report.
+_CLOSE = """
+WITH ended AS (
+  UPDATE telephony_offer SET ended_at = %s, transferred_at = %s, outcome = %s WHERE id = %s
+  RETURNING agent_id, offered_at, ended_at
+)
+INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, offered_at, ended_at FROM ended
+"""
 
 
 def outcome_of(leg: Leg, cause: int | None) -> str:
@@ -48,8 +58,8 @@ def close(offer: Offer, at: datetime, outcome: str = "", *, is_transferred: bool
     offer.ended_at = max(at, offer.answered_at or offer.offered_at)
     offer.transferred_at = offer.ended_at if is_transferred else None
     offer.outcome = offer.outcome if offer.answered_at else outcome
-    offer.save(update_fields=["ended_at", "transferred_at", "outcome"])
-    change_log.note(offer.agent_id, offer.offered_at, offer.ended_at)
+    with database.cursor() as cursor:
+        cursor.execute(_CLOSE, [offer.ended_at, offer.transferred_at, offer.outcome, offer.pk])
 
 
 def count_wait(connection: Connection, at: datetime) -> None:

@@ -39,7 +39,8 @@ class TicketPages(LimitOffset):
             self.count = 0
             return []
         keys = self.keys_of_page(queryset, request) if offset else queryset.values("pk")[:limit]
-        result = [] if keys is None else read_tickets(keys, with_custom_fields=with_custom_fields)
+        ids = [] if keys is None else list(keys.values_list("pk", flat=True))
+        result = read_tickets(ids, with_custom_fields=with_custom_fields)
         if not offset:
             self.count = len(result) if len(result) < limit else self.count_of(queryset)
         return result
@@ -71,8 +72,7 @@ class TicketViewSet(ApiViewSet):
         return Response({"ticket_id": str(open_ticket(self.actor, faults, **values).pk)}, status=201)
 
     def retrieve(self, request: Request, ticket_id: str) -> Response:
-        key = Ticket.objects.filter(pk=ticket_or_404(ticket_id).pk).values("pk")
-        return Response(read_tickets(key, with_custom_fields=True)[0])
+        return Response(read_tickets([ticket_or_404(ticket_id).pk], with_custom_fields=True)[0])
 
     def update(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
