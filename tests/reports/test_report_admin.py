@@ -203,7 +203,7 @@ def test_a_page_after_the_last_one_says_so_and_leads_to_the_first(people: Cast) 
     query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
 
     with time_machine.travel(now, tick=False):
-        response = client.get(PAGE, {**query, "p": 500})
+        response = client.get(PAGE, {**query, "p": "500"})
     page = response.content.decode()
 
     assert "There is no such page." in page
