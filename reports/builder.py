@@ -134,16 +134,32 @@ class _Report:
     def level(self) -> Level | None:
         return self.question.aggregation.level
 
+    @property
+    def by_hour(self) -> bool:
+        return self.question.aggregation is Aggregation.HOUR_OF_DAY
+
+    @cached_property
+    def parts(self) -> Parts:
+        """Of what all that is composed consists."""
+        return self._parts([(agent_id, a, b) for agent_id, spans in self.composed.items() for a, b in spans])
+
     @cached_property
     def slots(self) -> Slots:
-        """Of all that is composed; the number of a period is its place among `keys`."""
-        spans = union(span for spans in self.composed.values() for span in spans)
-        borders = sorted({border for a, b in spans for border in self.question.aggregation.slots(a, b)})
-        places: dict[Key, int] = {}
-        return Slots(borders, [places.setdefault(self.question.aggregation.key(one), len(places)) for one in borders])
+        """Of all that is composed; the number of a period is its place among `keys`.
+
+        Of hours of the day only what the ledgers are asked has borders: an hour each, the span would have too many.
+        """
+        aggregation = self.question.aggregation
+        cut = self.parts.ledgers if self.by_hour else [(0, a, b) for spans in self.composed.values() for a, b in spans]
+        borders = sorted({border for a, b in union((a, b) for _, a, b in cut) for border in aggregation.slots(a, b)})
+        places: dict[Key, int] = {hour: hour for hour in range(24)} if self.by_hour else {}
+        periods = [places.setdefault(aggregation.key(border), len(places)) for border in borders]
+        return Slots(borders, periods, self.by_hour)
 
     @cached_property
     def keys(self) -> list[Key]:
+        if self.by_hour:
+            return list(range(24))
         return list(dict.fromkeys(self.question.aggregation.key(border) for border in self.slots.borders))
 
     def page(self, limit: int, offset: int) -> list[Row]:
@@ -161,11 +177,10 @@ class _Report:
     @cached_property
     def present(self) -> dict[int, set[Key]]:
         """By agent, composed periods in which he did something that is over."""
-        parts = self._parts([(agent_id, a, b) for agent_id, spans in self.composed.items() for a, b in spans])
         found: dict[int, set[Key]] = defaultdict(set)
         for agent_id, place in (
-            *stored.present(parts.rows, self.slots, self.question.queues),
-            *ledgers.present(parts.ledgers, self.slots, self.question.queues),
+            *stored.present(self.parts.rows, self.slots, self.question.queues),
+            *ledgers.present(self.parts.ledgers, self.slots, self.question.queues),
         ):
             found[agent_id].add(self.keys[place])
         return found
@@ -261,7 +276,7 @@ class _Report:
     def _stretches(self, wanted: Sequence[tuple[int, Key]]) -> list[Stretch]:
         """The time of these periods, by agent; an hour of the day is in every day, so it comes with the others."""
         asked = self.question
-        if asked.aggregation is Aggregation.HOUR_OF_DAY:
+        if self.by_hour:
             return [(agent_id, asked.begin, asked.end) for agent_id in dict.fromkeys(one for one, _ in wanted)]
         pieces: dict[Key, list[Span]] = defaultdict(list)
         for (start, end), place in zip(pairwise(self.slots.borders), self.slots.periods, strict=False):

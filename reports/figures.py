@@ -25,7 +25,7 @@ def mean(seconds: int, count: int) -> int:
 
 def per_hour(count: int, seconds: int) -> float:
     """To two decimals, halves up; 0 in no time."""
-    return (2 * count * 360_000 + seconds) // (2 * seconds) / 100 if seconds else 0
+    return (2 * count * 360_000 + seconds) // (2 * seconds) / 100 if seconds else 0.0
 
 
 def percent(part: int, whole: int) -> float | None:

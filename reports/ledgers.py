@@ -11,7 +11,9 @@ from typing import Any
 
 from django.db import connection
 
+from callcentre.api.fields import zone
 from reports.measures import Grain
+from reports.periods import HOUR_OF
 
 # A stretch of an agent's time: agent, begin, end.
 Stretch = tuple[int, datetime, datetime]
@@ -23,10 +25,12 @@ class Slots:
 
     borders: Sequence[datetime]
     periods: Sequence[int]
+    # Periods are hours of the day, 0 to 23. Rows know theirs: borders are only of what is cut.
+    by_hour: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"borders": list(self.borders), "periods": list(self.periods)}
+        return {"borders": list(self.borders), "periods": list(self.periods), "zone": zone().key}
 
 
 _STRETCHES = """
@@ -128,18 +132,18 @@ SELECT agent_id, {_PERIOD} AS period, queue_id, kind, detail, count(*) FILTER (W
   min(since) FILTER (WHERE kind = 'session'), max(until) FILTER (WHERE kind = 'session')
 FROM cut GROUP BY agent_id, period, queue_id, kind, detail
 """  # noqa: S608
+_SLOT_OF_LINE = "(%(periods)s::int[])[width_bucket(x.created_at, %(borders)s::timestamptz[])]"
 # Each chat and each ticket once in a period, however often somebody wrote in it. It is in one queue.
 _WRITTEN = f"""
 written AS (
   SELECT DISTINCT 'chats_answered' AS kind, stretch.agent_id, queue_id, x.chat_id::text AS subject,
-    (%(periods)s::int[])[width_bucket(x.created_at, %(borders)s::timestamptz[])] AS period
+    {{period}} AS period
   FROM stretch
   JOIN tickets_chatmessage x ON x.agent_id = stretch.agent_id AND x.created_at >= a AND x.created_at < b
   {_OF_CHAT}
   WHERE %(queues)s::bigint[] IS NULL OR queue_id = ANY(%(queues)s::bigint[])
   UNION ALL
-  SELECT DISTINCT 'tickets_answered', stretch.agent_id, queue_id, x.ticket_id::text,
-    (%(periods)s::int[])[width_bucket(x.created_at, %(borders)s::timestamptz[])]
+  SELECT DISTINCT 'tickets_answered', stretch.agent_id, queue_id, x.ticket_id::text, {{period}}
   FROM stretch
   JOIN tickets_message x
     ON x.agent_id = stretch.agent_id AND x.type = 'REPLY' AND x.created_at >= a AND x.created_at < b
@@ -153,7 +157,7 @@ GROUP BY agent_id, period, queue_id, kind
 """  # noqa: S608
 # Who replied or closed is in a cut; who only wrote in a chat is not.
 _PRESENT = f"""
-WITH {_STRETCHES}, {_SPANS}, {_CUT}, {_WRITTEN}
+WITH {_STRETCHES}, {_SPANS}, {_CUT}, {_WRITTEN.format(period=_SLOT_OF_LINE)}
 SELECT agent_id, {_PERIOD} FROM cut UNION SELECT agent_id, period FROM written
 """  # noqa: S608
 _BOUNDS = """
@@ -191,7 +195,9 @@ def grains(stretches: Sequence[Stretch], slots: Slots, queues: Sequence[int] | N
 
 def written(stretches: Sequence[Stretch], slots: Slots, queues: Sequence[int] | None = None) -> list[Grain]:
     """In how many chats they wrote, and to how many tickets they replied: of stretches that are whole periods."""
-    return [Grain(*row) for row in _run(_WRITTEN_GRAINS, stretches, slots, queues)] if stretches else []
+    period = HOUR_OF.format(column="x.created_at") if slots.by_hour else _SLOT_OF_LINE
+    statement = _WRITTEN_GRAINS.format(period=period)
+    return [Grain(*row) for row in _run(statement, stretches, slots, queues)] if stretches else []
 
 
 def present(stretches: Sequence[Stretch], slots: Slots, queues: Sequence[int] | None = None) -> list[tuple[int, int]]:

@@ -10,17 +10,22 @@ from typing import Any
 
 from django.db import connection
 
+from callcentre.api.fields import zone
 from reports import builder
 from reports.builder import Question, Row
 from reports.columns import AVERAGE_HANDLE_TIME, SERVICE_LEVEL, Column
 from reports.figures import Line
+from reports.periods import DAY, HOUR_OF, Aggregation
 from telephony.models import Agent
 
+# Of an hour of the day, that are listed: more than links can name (reports.admin.links.MOST_STRETCHES).
+MOST_DAYS = 200
 # Rows that are in memory at one time.
 PORTION = 2_000
 
+_PLACE, _HOUR = "width_bucket(o.offered_at, %(borders)s::timestamptz[]) - 1", HOUR_OF.format(column="o.offered_at")
 _IN_TIME = """
-SELECT o.agent_id, width_bucket(o.offered_at, %(borders)s::timestamptz[]), count(*)
+SELECT o.agent_id, {place}, count(*)
 FROM telephony_offer o JOIN telephony_connection c ON c.id = o.connection_id AND c.direction = 'INBOUND'
 WHERE o.agent_id = ANY(%(agents)s) AND o.offered_at >= %(begin)s AND o.offered_at < %(end)s
   AND o.answered_at <= o.offered_at + make_interval(secs => %(within)s)
@@ -41,8 +46,13 @@ class Table:
 
     @cached_property
     def _slots(self) -> tuple[list[datetime], list[str]]:
-        """Borders of the span's periods, and for each the label of the period that begins there, or goes on."""
+        """Borders of the span's periods, and for each the label of the period that begins there, or goes on.
+
+        Hours of the day need none, but have their labels.
+        """
         asked = self.question
+        if asked.aggregation is Aggregation.HOUR_OF_DAY:
+            return [], [asked.aggregation.label(hour) for hour in range(24)]
         borders = asked.aggregation.slots(asked.begin, asked.end)
         return borders, [asked.aggregation.label(asked.aggregation.key(border)) for border in borders]
 
@@ -109,22 +119,26 @@ class Table:
             "begin": asked.begin,
             "end": asked.end,
             "borders": borders,
+            "zone": zone().key,
             "within": self.within,
             "queues": None if asked.queues is None else list(asked.queues),
         }
         found: dict[tuple[int, str], int] = defaultdict(int)
         with connection.cursor() as cursor:
-            cursor.execute(_IN_TIME, parameters)
+            cursor.execute(_IN_TIME.format(place=_PLACE if borders else _HOUR), parameters)
             for agent_id, place, count in cursor:
-                found[agent_id, labels[place - 1]] += count
+                found[agent_id, labels[place]] += count
         return found
 
 
 def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[tuple[datetime, datetime]]]:
     """Of periods by their labels, the stretches of the span that they are: one; more of a minute that comes twice and
-    of an hour of the day."""
+    of an hour of the day, of which those of its first days will do: no address names more."""
     found: dict[str, list[tuple[datetime, datetime]]] = defaultdict(list)
-    for start, end in pairwise(asked.aggregation.slots(asked.begin, asked.end)):
+    until = asked.end
+    if asked.aggregation is Aggregation.HOUR_OF_DAY:
+        until = min(until, asked.begin + MOST_DAYS * DAY)
+    for start, end in pairwise(asked.aggregation.slots(asked.begin, until)):
         if (label := asked.aggregation.label(asked.aggregation.key(start))) in periods:
             found[label].append((max(start, asked.begin), min(end, asked.end)))
     return found

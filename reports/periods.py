@@ -16,7 +16,8 @@ from callcentre.api.fields import zone
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 # Of instants as the database keeps them.
 RESOLUTION = timedelta(microseconds=1)
-
+# The hour of the day of a column, in SQL, where no borders are: parameter `zone`.
+HOUR_OF = "extract(hour FROM {column} AT TIME ZONE %(zone)s)::int"
 
 Key = datetime | int
 

@@ -11,7 +11,7 @@ from reports import ledgers
 from reports.builder import snapshot
 from reports.ledgers import Slots, Stretch
 from reports.measures import COUNTS, Measures
-from reports.periods import Level, end_of
+from reports.periods import Level, end_of, start_of
 from reports.rollup import EVERY_QUEUE, FINER, MOST_MARKS, REST, Sums, replace
 from reports.stored import COLUMNS, instant
 
@@ -39,6 +39,10 @@ CROSS JOIN {EVERY_QUEUE}
 JOIN reports_rollup r ON r.level = %s AND r.queue_id = queue.id AND r.agent_id = t.agent_id
   AND r.started_at >= t.a AND r.started_at < t.b
 """  # noqa: S608  (names of columns)
+_LEFT = """
+SELECT count(*) FROM unnest(%s::int[], %s::timestamptz[]) AS current(level, started_at)
+JOIN reports_stalerollup s ON s.level = current.level AND s.started_at < current.started_at
+"""
 _DONE = """
 DELETE FROM reports_stalerollup s USING unnest(%s::bigint[], %s::timestamptz[]) AS t(agent_id, a)
 WHERE s.level = %s AND s.agent_id = t.agent_id AND s.started_at = t.a
@@ -106,8 +110,9 @@ def settle_all(now: datetime, most: int | None = None) -> int:
 
 
 def left(now: datetime) -> int:
-    """How many stale periods there are that began."""
+    """How many stale periods there are that are over."""
+    levels = list(FINER)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM reports_stalerollup WHERE started_at < %s", [now])
+        cursor.execute(_LEFT, [[one.value for one in levels], [start_of(one, now - REST) for one in levels]])
         count: int = cursor.fetchone()[0]
     return count

@@ -43,7 +43,14 @@ FROM unnest(%(levels)s::int[], %(agents)s::bigint[], %(begins)s::timestamptz[], 
 JOIN reports_rollup r
   ON r.level = part.level AND r.agent_id = part.agent_id AND r.started_at >= part.a AND r.started_at < part.b
 """
-_PERIOD = "(%(periods)s::int[])[width_bucket(r.started_at, %(borders)s::timestamptz[])]"
+
+
+def _period(slots: Slots) -> str:
+    return (
+        "r.hour::int"
+        if slots.by_hour
+        else "(%(periods)s::int[])[width_bucket(r.started_at, %(borders)s::timestamptz[])]"
+    )
 
 
 def _of_queues(queues: Sequence[int] | None) -> str:
@@ -209,8 +216,8 @@ def sums(
     of_queues = "WHERE r.queue_id = ANY(%(queues)s::bigint[])"
     columns = ", ".join(f"sum({column})::bigint" for column in _columns(threshold))
     statement = f"""
-    SELECT r.agent_id, {_PERIOD}, r.queue_id = 0 AS is_all, {columns}, {_MOMENTS.format(first="min", last="max")},
-      bool_or(r.has_time), '{{}}'::int[], '{{}}'::int[], '{{}}'::int[]
+    SELECT r.agent_id, {_period(slots)}, r.queue_id = 0 AS is_all, {columns},
+      {_MOMENTS.format(first="min", last="max")}, bool_or(r.has_time), '{{}}'::int[], '{{}}'::int[], '{{}}'::int[]
     {_PARTS} {of_queues} GROUP BY 1, 2, 3
     """
     found = []
@@ -218,7 +225,7 @@ def sums(
         measures = _measures(values, threshold)
         found.append((agent_id, period, measures.own_time() if is_all and queues is not None else measures))
     pauses = f"""
-    SELECT r.agent_id, {_PERIOD}, pause.id, sum(pause.begun)::bigint, sum(pause.seconds)::bigint
+    SELECT r.agent_id, {_period(slots)}, pause.id, sum(pause.begun)::bigint, sum(pause.seconds)::bigint
     {_PARTS} CROSS JOIN LATERAL unnest(r.pause_ids, r.pause_counts, r.pause_seconds) AS pause(id, begun, seconds)
     WHERE r.queue_id = 0 GROUP BY 1, 2, 3
     """
@@ -233,7 +240,7 @@ def present(
     """(agent, period) of which there is any row."""
     if not parts:
         return []
-    statement = f"SELECT DISTINCT r.agent_id, {_PERIOD} {_PARTS} WHERE {_of_queues(queues)}"
+    statement = f"SELECT DISTINCT r.agent_id, {_period(slots)} {_PARTS} WHERE {_of_queues(queues)}"
     parameters = _of_parts(parts, slots, 0, queues)
     if queues is not None:
         parameters["queues"] = list(queues)

@@ -90,7 +90,9 @@ class ReportPage:
             "rows": [(line, _cells(table, line, links)) for line in shown],
             "first": (number - 1) * PER_PAGE + 1,
             "last": (number - 1) * PER_PAGE + len(shown),
-            "previous_url": _with(request.GET, p=number - 1) if number > 1 else "",
+            "previous_url": _with(request.GET, p=number - 1) if number > 1 and shown else "",
+            # There is no such page.
+            "first_url": _with(request.GET, p=None) if number > 1 and not shown else "",
             "next_url": _with(request.GET, p=number + 1) if len(lines) > PER_PAGE else "",
             "chart_url": f"{self.url_of('chart')}{_with(request.GET)}",  # type: ignore[attr-defined]
             "is_narrowed": table.question.queues is not None,

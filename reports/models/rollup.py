@@ -61,7 +61,9 @@ class Rollup(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["level", "queue_id", "agent", "started_at"], name="rollup_is_unique", include=["has_time"]
+                fields=["level", "queue_id", "agent", "started_at"],
+                name="rollup_is_unique",
+                include=["has_time", "hour"],
             )
         ]
 

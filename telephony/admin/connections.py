@@ -16,7 +16,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilte
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.periods import Spans, near, touching, within
-from callcentre.api.fields import second
+from callcentre.api.fields import INT32, second
 from telephony.admin import connection_search
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
@@ -103,7 +103,8 @@ class Counted(PeriodFilter):
     }
 
     def of(self, way: str, argument: int, spans: Spans) -> Q:
-        length, now = timedelta(seconds=argument), timezone.now()
+        # As long as the report's threshold can be; longer than any call.
+        length, now = timedelta(seconds=min(argument, INT32)), timezone.now()
         if way.startswith("above"):
             wanted = Q(ended_at__gt=F("answered_at") + length) | Q(ended_at=None, answered_at__lt=now - length)
         else:

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from callcentre.api.fields import zone
 from callcentre.models import ApiUser
-from telephony.models import Agent
+from telephony.models import Agent, change_log
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import refresh, settle
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tests.tickets.factories import ChatMessageFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -225,8 +226,6 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
         return tuple(row[f"outbound_{side}_threshold"]["count"] for side in ("above", "below"))
 
     # Filled in without a verb: nobody has noted it, so it is looked for where nothing is rolled up.
-    from telephony.models import change_log
-
     change_log.note_everything(at(0), at(24))
     assert parts() == (3, 0)
     assert parts(outbound_threshold="20") == (1, 2)
@@ -257,3 +256,36 @@ def test_a_page_of_what_is_over_is_one_statement_after_those_for_user_and_agents
     assert (row["period"], row["login_sum"]) == ("2026-06-10", "08:00:00")
     assert len(captured) == 3
     assert "reports_ready" in captured[2]["sql"]
+
+
+@pytest.mark.parametrize("is_summed", [True, False])
+def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_of_a_day(
+    is_summed: bool, api: ApiClient, anna: Agent
+) -> None:
+    ChatMessageFactory(agent=anna, created_at=at(9.5))
+    change_log.note(anna.pk, at(9.5), at(9.5))
+    if is_summed:
+        refresh()
+
+    def asked(**span: str) -> tuple[list[Any], int]:
+        with CaptureQueriesContext(connection) as captured:
+            rows = ask(api, aggregate_by="hour_of_day", **span).json()
+        return rows, sum(len(query["sql"]) for query in captured)
+
+    day, words = asked()
+    always, words_of_always = asked(date_from="1902-01-01", date_to="9998-12-31")
+
+    assert [row["period"] for row in day] == [f"{hour:02}" for hour in range(8, 16)]
+    assert [row["chat"]["responded"] for row in day] == [0, 1, 0, 0, 0, 0, 0, 0]
+    assert always == day
+    # Not one for each hour since 1970.
+    assert words_of_always < 2 * words
+
+
+def test_calls_per_hour_are_a_number_of_one_kind(api: ApiClient, anna: Agent) -> None:
+    rows = ask(api, aggregate_by="hour").json()
+    ConnectionFactory(agent=anna, created_at=at(20))
+    change_log.note(anna.pk, at(20), at(20))
+    rows += ask(api, aggregate_by="hour").json()
+
+    assert {repr(row["inbound"]["calls_per_hour"]) for row in rows} == {"0.0"}

@@ -3,11 +3,13 @@
 from datetime import UTC, datetime
 
 import pytest
+import time_machine
 from django.core.management import call_command
 
 from callcentre.api.fields import zone
 from reports import rollup
 from reports.models import Rollup, StaleRollup
+from reports.periods import Level
 from telephony.models import LedgerChange
 from tests.reports.asking import AGGREGATIONS, ask
 from tests.reports.reference import Reference
@@ -89,6 +91,20 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
     assert rollup.hours_left() == 0
     assert not StaleRollup.objects.filter(level__in=[2, 3, 4]).exists()
     assert_right(scene)
+
+
+def test_its_bars_end_full_while_the_year_goes_on(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    with time_machine.travel(scene.now, tick=False):
+        call_command("rebuild_rollups")
+
+    bars = {
+        bar.partition(":")[0]: bar
+        for bar in capsys.readouterr().err.replace("\r", "\n").splitlines()  # the last state of each
+        if "%" in bar
+    }
+    assert set(bars) == {"hours of agents", "longer periods"}
+    assert all(": 100%" in bar for bar in bars.values()), bars
+    assert StaleRollup.objects.filter(level=Level.YEAR).exists()
 
 
 def test_an_empty_service_has_nothing_to_sum(db: None, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import time_machine
@@ -11,6 +12,7 @@ from django.urls import reverse
 
 from callcentre.api.fields import zone
 from reports.admin.links import _ROWS
+from reports.admin.report import Cell
 from reports.columns import NAMES
 from reports.models import Export
 from telephony.models import change_log
@@ -194,6 +196,36 @@ def test_pages_follow_one_another(monkeypatch: pytest.MonkeyPatch, people: Cast)
 
     assert len(whole) > 8
     assert parts == whole
+
+
+def test_a_page_after_the_last_one_says_so_and_leads_to_the_first(people: Cast) -> None:
+    now, client = play(Scene(people, BASES[4], 4)), superuser()
+    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
+
+    with time_machine.travel(now, tick=False):
+        response = client.get(PAGE, {**query, "p": "500"})
+    page = response.content.decode()
+
+    assert "There is no such page." in page
+    assert "Nothing was done." not in page
+    assert "Previous page" not in page
+    assert response.context["first_url"] == f"?{urlencode(query)}"
+
+
+def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_anything(people: Cast) -> None:
+    now, client = play(Scene(people, BASES[1], 3)), superuser()
+
+    with time_machine.travel(now, tick=False):
+        year = shown(client, date_from="2026-01-01", date_to="2026-12-31", aggregate_by="hour_of_day", columns=NAMES)
+        always = shown(client, date_from="1902-01-01", date_to="9998-12-31", aggregate_by="hour_of_day", columns=NAMES)
+        query = {"date_from": "1902-01-01", "date_to": "9998-12-31", "aggregate_by": "hour_of_day"}
+        chart = client.get(f"{PAGE}chart/", query).json()
+
+    assert year
+    assert always == year
+    # Of a day a stretch each: no address is that long.
+    assert not any(cell.url for row in always for cell in row.values() if isinstance(cell, Cell))
+    assert chart["labels"] == sorted({row["period"] for row in year})
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)

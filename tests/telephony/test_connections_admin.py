@@ -22,6 +22,7 @@ from tests.telephony.factories import (
 
 LIST = reverse("admin:telephony_connection_changelist")
 START = datetime(2026, 7, 1, 8, 0, 5, tzinfo=UTC)  # 10:00:05 in Warsaw
+MINUTE = timedelta(minutes=1)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -163,3 +164,23 @@ def test_a_search_finds_no_more_than_people_look_through(monkeypatch: pytest.Mon
 
     newest = list(Connection.objects.values_list("pk", flat=True)[:2])
     assert sorted(connection_search.ids_found("22 555 01 07")) == sorted(newest)
+
+
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [
+        ("above:99999999999", []),
+        ("below:99999999999", ["1"]),
+        ("above:999999999999999999", []),
+        ("above_talked:999999999999999999", []),
+        ("below_talked:2147483647", ["1"]),
+        # No such figure, and a number that is none: as if nothing were asked.
+        ("profit:1", ["1"]),
+        ("above:9999999999999999999", ["1"]),
+    ],
+)
+def test_no_threshold_in_an_address_is_too_long(counted: str, expected: list[str]) -> None:
+    ConnectionFactory(dst="1", direction="OUTBOUND", created_at=START, answered_at=START, ended_at=START + MINUTE)
+    day = f"{START.timestamp():.0f}-{(START + timedelta(days=1)).timestamp():.0f}"
+
+    assert found(counted=f"{counted}@{day}") == expected

@@ -47,6 +47,8 @@ class Command(BaseCommand):
                 bar.n = total - remaining
                 bar.refresh()
                 if is_done:
+                    # What changed just now is the worker's.
+                    bar.total = bar.n
                     return
                 if not is_alone:
                     time.sleep(PATIENCE_SECONDS)
