@@ -10,7 +10,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.errors import Invalid
-from reports.admin.links import Links, parts_of
+from reports.admin.links import MOST_STRETCHES, Links, parts_of
 from reports.asking import read_table
 from reports.columns import NAMES, Column, Kind, columns_of
 from reports.figures import Line
@@ -64,9 +64,9 @@ class PartsPage:
 
 
 def _line_of(table: Table, period: str) -> Line | None:
-    """The line of the only agent in this period of the question, if it has one."""
+    """The line of the only agent in this period of the question, if it has one that leads anywhere."""
     stretches = stretches_of(table.question, {period}).get(period)
-    if not stretches or len(table.question.agents) != 1:
+    if not stretches or len(stretches) > MOST_STRETCHES or len(table.question.agents) != 1:
         return None
     asked = replace(table.question, begin=stretches[0][0], end=stretches[-1][1])
     lines = replace(table, question=asked).page(_MOST_LINES, 0)

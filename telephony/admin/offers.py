@@ -13,7 +13,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdo
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.periods import Spans, near, touching, within
-from callcentre.api.fields import second
+from callcentre.api.fields import INT32, second
 from telephony.models import Connection, Offer
 
 COLOURS: dict[str, str] = {
@@ -60,7 +60,7 @@ class Counted(PeriodFilter):
             case "answered":
                 wanted &= Q(answered_at__isnull=False)
             case "in_time":
-                wanted &= Q(answered_at__lte=F("offered_at") + timedelta(seconds=argument))
+                wanted &= Q(answered_at__lte=F("offered_at") + timedelta(seconds=min(argument, INT32)))
             case "missed":
                 wanted &= Q(answered_at=None, ended_at__isnull=False)
             case "handed_on":
