@@ -1,8 +1,6 @@
 """Records with their results as CSV, for spreadsheets and for import_records, streamed by COPY.
 
-A spreadsheet takes a cell that starts with = + - or @ for a formula, and what an agent noted or a customer entered is
-not ours to execute. Such a cell gets an apostrophe in front, which an import takes away again. Cells of digits and the
-separators of phone numbers stay as they are: +48 22 555 01 01 is harmless, and useless with an apostrophe.
+What an agent noted or a customer entered is not ours to execute: see callcentre.spreadsheets.
 """
 
 import csv
@@ -13,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
+from callcentre.spreadsheets import FORMULA, NUMBER
 from campaigns.importing.columns import TARGETS, simple_name
 from campaigns.models import Campaign
 
@@ -21,10 +20,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 _BLOCK_BYTES = 64 * 1024
 
 _PLAIN = "{value}"
-_TEXT = (
-    r"CASE WHEN {value} ~ E'^\'*[-=+@\t\r＝＋－＠]' AND {value} !~ '^[-+]?[0-9 ()./-]+$'"
-    r" THEN '''' || {value} ELSE {value} END"
-)
+_TEXT = "CASE WHEN {value} ~ {formula} AND {value} !~ {number} THEN '''' || {value} ELSE {value} END"
 _MINUTE = "to_char({value} AT TIME ZONE {zone}, 'YYYY-MM-DD HH24:MI')"
 _ADDITIONAL = (
     "(SELECT string_agg(n.phone_number, ', ' ORDER BY n.id) FROM campaigns_additionalnumber n WHERE n.record_id = r.id)"
@@ -81,7 +77,8 @@ def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
 
 
 def _written(value: sql.Composable, form: str) -> sql.Composable:
-    return sql.SQL(form).format(value=value, zone=sql.Literal(settings.TIME_ZONE))
+    literals = {"zone": settings.TIME_ZONE, "formula": FORMULA, "number": NUMBER}
+    return sql.SQL(form).format(value=value, **{name: sql.Literal(text) for name, text in literals.items()})
 
 
 def _header(fields: Sequence[str], delimiter: str) -> bytes:

@@ -10,11 +10,13 @@ from callcentre.errors import ErrorCode, Fault
 from reports.columns import NAMES, USUAL, columns_of
 from reports.limits import MOST_SECONDS
 from reports.lines import Table
+from reports.periods import Aggregation
 from reports.reading import read_question
 from telephony.models import Agent
 
-# Of the service level, where nothing else is said.
+# Where nothing else is said: seconds of the service level, and the period of a row. The API's is the month.
 USUAL_WITHIN = 20
+USUAL_AGGREGATION = Aggregation.DAY
 
 
 def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
@@ -29,11 +31,14 @@ def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
         faults.append(Fault(ErrorCode.NOT_CHOICE, "columns", {"choices": ", ".join(NAMES)}))
     logins, groups = query_list(params, "agent_logins"), query_list(params, "agent_group_ids")
     asked = params.copy()
+    if not asked.get("aggregate_by", "").strip():
+        asked["aggregate_by"] = USUAL_AGGREGATION.value
     if not logins and not groups:
         asked.setlist("agent_logins", Agent.objects.order_by("login").values_list("login", flat=True))
     question, agents = read_question(asked, faults)
+    named = {login.strip() for login in logins}
     terms = {
-        "agent_logins": list(dict.fromkeys(login.strip() for login in logins)),
+        "agent_ids": [pk for pk, agent in agents.items() if agent["login"] in named],
         "agent_group_ids": list(dict.fromkeys(map(int, groups))),
         "aggregation": question.aggregation.value,
         "threshold": question.threshold,

@@ -144,10 +144,10 @@ def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[tuple[dat
     return found
 
 
-def agents_of(logins: Sequence[str], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Those who are named and those of the groups; all where neither is given. By login."""
+def agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Those of these ids and those of the groups; all where neither is given. By login."""
     agents = Agent.objects.order_by("login")
-    if logins or group_ids:
-        agents = agents.filter(login__in=logins) | agents.filter(group__in=group_ids)
+    if ids or group_ids:
+        agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
     rows = agents.values_list("pk", "login", "name", "surname")
     return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}

@@ -50,27 +50,36 @@ def send(pk: int) -> None:
         return
     mail = ExportMail.objects.select_related("export__schedule").get(pk=pk)
     values: dict[str, Any]
+    unexpected = None
     try:
         state = _send(mail)
     except FileNotFoundError:
         values = {"state": State.FAILED, "error": "the file is not there any more"}
     except (smtplib.SMTPException, OSError) as error:
         values = _after_refusal(mail, error)
+    except Exception as error:  # noqa: BLE001  # logged below
+        # Of what we have written ourselves: another attempt would end the same way.
+        values = {"state": State.FAILED, "error": _said(error)}
+        unexpected = error
     else:
         values = {"state": state, "sent_at": timezone.now(), "error": ""}
     if values["state"] == State.FAILED:
-        logger.error("export not mailed", extra={"export": mail.export_id, "mail": mail.pk, "error": values["error"]})
+        details = {"export": mail.export_id, "mail": mail.pk, "error": values["error"]}
+        logger.error("export not mailed", extra=details, exc_info=unexpected)
     ours = ExportMail.objects.filter(pk=pk, state=State.QUEUED, next_attempt_at=until)
     ours.update(**{"next_attempt_at": None, **values})
 
 
 def _after_refusal(mail: ExportMail, error: Exception) -> dict[str, Any]:
     """Try again later; or leave it to a person, where that would not help or has been tried often enough."""
-    said = str(error).replace("\0", "")[:500] or type(error).__name__
     if _is_final(error) or mail.attempt_count > len(DELAYS):
-        return {"state": State.FAILED, "error": said}
+        return {"state": State.FAILED, "error": _said(error)}
     next_attempt_at: datetime = timezone.now() + DELAYS[mail.attempt_count - 1]
-    return {"state": State.QUEUED, "next_attempt_at": next_attempt_at, "error": said}
+    return {"state": State.QUEUED, "next_attempt_at": next_attempt_at, "error": _said(error)}
+
+
+def _said(error: Exception) -> str:
+    return str(error).replace("\0", "")[:500] or type(error).__name__
 
 
 def _is_final(error: Exception) -> bool:

@@ -62,7 +62,9 @@ def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]
         return {}
     with connection.cursor() as cursor:
         cursor.execute(_AGENTS, [json.dumps(logins), groups])
-        found = {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor}
+        found = {
+            pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor.fetchall()
+        }
     known = {agent["login"] for agent in found.values()}
     if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
         faults.append(Fault(ErrorCode.AGENTS_NOT_FOUND, "agent_logins", {"logins": ", ".join(unknown)}))

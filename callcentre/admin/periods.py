@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, ClassVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _now
@@ -37,7 +37,10 @@ def within(column: str, spans: Spans) -> Q:
 
 def touching(start: str, end: str, spans: Spans) -> Q:
     """Who lasts for some time of one of them; without an end, until now."""
-    return reduce(or_, (Q(**{f"{start}__lt": b}) & (Q(**{f"{end}__gt": a}) | Q(**{end: None})) for a, b in spans))
+    lasts = Q(**{end: None}) | Q(**{f"{end}__gt": F(start)})
+    return lasts & reduce(
+        or_, (Q(**{f"{start}__lt": b}) & (Q(**{f"{end}__gt": a}) | Q(**{end: None})) for a, b in spans)
+    )
 
 
 def near(column: str, spans: Spans) -> Q:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.phone import PhoneError, is_region, normalise
+from callcentre.spreadsheets import as_entered
 from campaigns.importing.formats import ENCODINGS
 from campaigns.importing.reading import Rows, Torn
 from campaigns.models import DictionaryStatus
@@ -64,8 +65,6 @@ _SYNONYMS: Mapping[str, str] = {
 MAX_ADDITIONAL = 20
 # A semicolon before these belongs to the number: tel:+48…;ext=12.
 _BETWEEN_NUMBERS = re.compile(r"[,|\r\n]|;(?!\s*(?:ext|isub|phone-context)=)", re.IGNORECASE)
-# An apostrophe before what a spreadsheet would take for a formula: our own export writes it.
-_ESCAPED = re.compile(r"'+[=+\-@\t\r＝＋－＠]")
 # What data tools make of a column of numbers with a gap in it.
 _FLOAT = re.compile(r"\s*\+?\d{6,}\.0\s*\Z", re.ASCII)
 _HALF_SURROGATES = re.compile("[\ud800-\udfff]")
@@ -276,7 +275,7 @@ class RowReader:
             raise Reject(ErrorCode.NUL)
         if _HALF_SURROGATES.search(cell):
             raise Reject(ErrorCode.BYTES_UNREADABLE, encoding=self._encoding)
-        return cell[1:] if cell[:1] == "'" and _ESCAPED.match(cell) else cell
+        return as_entered(cell)
 
     # One for each target, given the trimmed cell.
 

@@ -16,11 +16,11 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
 from callcentre.errors import Conflict
+from reports.admin.naming import AGENTS, GROUPS, QUEUES
+from reports.admin.parts import PartsPage
 from reports.admin.report import ReportPage
 from reports.columns import columns_of
 from reports.models import Export
-from telephony.models import AgentGroup, Queue
-from tickets.models import TicketQueue
 
 State = Export.State
 COLOURS: dict[str, str] = {
@@ -52,7 +52,7 @@ class MineFilter(DropdownFilter):
 
 
 @admin.register(Export)
-class ExportAdmin(ReportPage, ReadOnlyAdmin):
+class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
     """Which tables of the report were asked for, and where are they?"""
 
     list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
@@ -76,6 +76,7 @@ class ExportAdmin(ReportPage, ReadOnlyAdmin):
         return [
             page("work-report/", self.report_view, "report"),
             page("work-report/chart/", self.chart_view, "chart"),
+            page("work-report/parts/", self.parts_view, "parts"),
             page("add/", self.add_redirect, "add"),
             page("<int:pk>/progress/", self.progress_view, "progress"),
             page("<int:pk>/download/", self.download_view, "download"),
@@ -178,16 +179,11 @@ class ExportAdmin(ReportPage, ReadOnlyAdmin):
 
 def _asked(export: Export) -> list[tuple[Any, str]]:
     """What was asked, in words."""
-    groups = AgentGroup.objects.filter(pk__in=export.agent_group_ids).values_list("name", flat=True)
-    who = [*export.agent_logins, *groups] or [pgettext("agents", "all")]
-    queues = [
-        *Queue.objects.filter(pk__in=export.queue_ids).values_list("name", flat=True),
-        *TicketQueue.objects.filter(pk__in=export.queue_ids).values_list("name", flat=True),
-    ]
+    who = [AGENTS.names(export.agent_ids), GROUPS.names(export.agent_group_ids)]
     said = [
-        (_("Agents"), ", ".join(who)),
+        (_("Agents"), ", ".join(filter(None, who)) or pgettext("agents", "all")),
         (_("Period of a row"), str(export.get_aggregation_display())),
-        (_("Queues"), ", ".join(queues) or _now("all")),
+        (_("Queues"), QUEUES.names(export.queue_ids) or _now("all")),
         (_("Threshold of outbound calls in s"), str(export.threshold)),
         (_("Columns"), ", ".join(column.title for column in columns_of(export.columns)[4:])),
     ]

@@ -1,6 +1,7 @@
 """What the report is asked: a form whose inputs have the API's names, so that its address is the API's question."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,13 +17,18 @@ from unfold.widgets import (
 )
 
 from callcentre.api.filters import query_list
-from callcentre.errors import Invalid
-from reports.asking import USUAL_WITHIN
+from callcentre.errors import ErrorCode, Fault, Invalid
+from reports.admin.naming import GROUPS, QUEUES
+from reports.asking import USUAL_AGGREGATION, USUAL_WITHIN
 from reports.columns import COLUMNS, REASONS, USUAL
 from reports.models.export import AGGREGATIONS
-from telephony.models import Agent, AgentGroup, Queue
-from tickets.models import TicketQueue
+from telephony.models import Agent
 
+# Where a fault's own sentence names parameters, or their values.
+_SENTENCES = {
+    ErrorCode.REPORT_ENDS_BEFORE_START: _("The last day cannot be before the first."),
+    ErrorCode.NOT_CHOICE: _("This is none of the choices: choose another."),
+}
 LISTS = ("agent_logins", "agent_group_ids", "queues_ids", "columns")
 
 
@@ -56,15 +62,21 @@ class AskingForm(forms.Form):
         required=False,
         widget=UnfoldAdminIntegerFieldWidget(attrs={"min": 0}),
     )
-    columns = _Anything(required=False)
+    columns = _Anything(label=_("Columns"), required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        fields: dict[str, Any] = self.fields
-        fields["agent_logins"].choices = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
-        fields["agent_group_ids"].choices = AgentGroup.objects.values_list("pk", "name")
-        queues = [*Queue.objects.values_list("pk", "name"), *TicketQueue.objects.values_list("pk", "name")]
-        fields["queues_ids"].choices = queues
+        agents = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
+        self._offer("agent_logins", agents)
+        for name, kind in (("agent_group_ids", GROUPS), ("queues_ids", QUEUES)):
+            chosen = [int(value) for value in self.data.get(name, ()) if value.isdecimal() and len(value) < 19]
+            self._offer(name, kind.choices(chosen))
+
+    def _offer(self, name: str, choices: list[tuple[Any, str]]) -> None:
+        """What is not there, or any more, stays chosen: without it the same question would be asked of all."""
+        known = {str(value) for value, _label in choices}
+        field: Any = self.fields[name]
+        field.choices = [*choices, *((value, value) for value in self.data.get(name, ()) if value not in known)]
 
     @property
     def chosen(self) -> list[str]:
@@ -86,7 +98,14 @@ class AskingForm(forms.Form):
         """What reports.asking, or a verb, found wrong, at the inputs."""
         self.full_clean()
         for fault in invalid.faults:
-            self.add_error(fault.field if fault.field in self.fields else None, fault.message)
+            self.add_error(fault.field if fault.field in self.fields else None, self._sentence(fault))
+
+    def _sentence(self, fault: Fault) -> str:
+        """By what the inputs are called: a person knows no names of parameters."""
+        if text := _SENTENCES.get(fault.code):
+            return str(text)
+        field = self.fields.get(fault.field)
+        return replace(fault, field=str(field.label)).message if field else fault.message
 
 
 class ReportForm(AskingForm):
@@ -100,7 +119,10 @@ def values_of(params: QueryDict) -> dict[str, Any]:
     """The parameters as the form has them, in any spelling of a list."""
     values: dict[str, Any] = {name: params.get(name, "") for name in ReportForm.base_fields}
     values |= {name: query_list(params, name) for name in LISTS}
-    values["aggregate_by"] = values["aggregate_by"] or "day"
+    values["aggregate_by"] = values["aggregate_by"].strip()
+    if values["aggregate_by"] not in AGGREGATIONS:
+        # An unknown one is refused; the first of the choices would look as if it had been chosen.
+        values["aggregate_by"] = USUAL_AGGREGATION.value
     values["outbound_threshold"] = values["outbound_threshold"] or "0"
     values["answered_within"] = values["answered_within"] or str(USUAL_WITHIN)
     return values

@@ -44,6 +44,7 @@ def _states(way: str, *narrowing: tuple[str, str]) -> Rows:
 
 
 _SESSIONS = Rows("telephony", "agentsession", "lasted", has_queue=False)
+_LOGINS = Rows("telephony", "agentsession", "there", has_queue=False)
 _REPLIED = Rows("tickets", "ticket", "replied", argument="agent", is_mine=False)
 _ROWS = {
     "inbound.count": _offers("offered"),
@@ -51,36 +52,48 @@ _ROWS = {
     "inbound.not_answered_count": _offers("missed"),
     "inbound.transferred_count": _offers("handed_on"),
     "inbound.sum": _offers("talked"),
-    "inbound.average": _offers("talked"),
     "inbound.wait_sum": _offers("waited"),
-    "inbound.wait_average": _offers("waited"),
-    "inbound.calls_per_hour": _offers("answered"),
-    "service_level": _offers("offered"),
     "outbound_above_threshold.count": _calls("above"),
     "outbound_above_threshold.sum": _calls("above_talked"),
-    "outbound_above_threshold.average": _calls("above_talked"),
     "outbound_below_threshold.count": _calls("below"),
     "outbound_below_threshold.sum": _calls("below_talked"),
-    "outbound_below_threshold.average": _calls("below_talked"),
     "chat.closed": Rows("tickets", "chat", "closed"),
     "chat.responded": Rows("tickets", "chat", "written", argument="agent", is_mine=False),
     "ticket.closed": Rows("tickets", "ticket", "closed", argument="agent", is_mine=False),
     "ticket.responded": _REPLIED,
     "ticket.total_responded": _REPLIED,
-    "login_date": _SESSIONS,
-    "logout_date": _SESSIONS,
+    "login_date": _LOGINS,
+    "logout_date": _LOGINS,
     "login_sum": _SESSIONS,
     "pauses.all.count": _states("began", ("kind", "paused")),
     "pauses.all.sum": _states("lasted", ("kind", "paused")),
-    "pauses.all.average": _states("lasted", ("kind", "paused")),
     "pauses.free.count": _states("began", ("kind", "free")),
     "pauses.free.sum": _states("lasted", ("kind", "free")),
     "wrap_up": _states("lasted", ("kind", "wrap_up")),
-    "talk_time": _states("lasted"),
-    "handle_time": _states("lasted"),
-    "average_handle_time": _states("lasted"),
-    "occupancy": _states("lasted"),
+    # Of what others are made
+    "in_time": Rows("telephony", "offer", "in_time", argument="within"),
+    "talked_outbound": Rows("telephony", "connection", "above:0"),
 }
+_TALK = ("inbound.sum", "outbound_above_threshold.sum", "outbound_below_threshold.sum")
+# Figures that no one list holds: a sum over several of them, or one thing by another.
+_PARTS = {
+    "inbound.average": ("inbound.sum", "inbound.answered_count"),
+    "inbound.wait_average": ("inbound.wait_sum", "inbound.count"),
+    "inbound.calls_per_hour": ("inbound.answered_count", "login_sum"),
+    "talk_time": _TALK,
+    "handle_time": (*_TALK, "wrap_up"),
+    "average_handle_time": (*_TALK, "wrap_up", "inbound.answered_count", "talked_outbound"),
+    "occupancy": (*_TALK, "wrap_up", "pauses.free.sum"),
+    "service_level": ("in_time", "inbound.answered_count", "inbound.not_answered_count"),
+}
+# What of the question is asked again of a line's parts; the agent is that of the line.
+_ASKED = ("date_from", "date_to", "aggregate_by", "outbound_threshold", "answered_within")
+
+
+def parts_of(name: str) -> Sequence[str]:
+    """Names of what a figure is made of; none of one that has its own list."""
+    stem, _dot, last = name.rpartition(".")
+    return _PARTS.get(name) or ((f"{stem}.sum", f"{stem}.count") if last == "average" else ())
 
 
 def _rows_of(name: str) -> Rows | None:
@@ -97,18 +110,33 @@ class Links:
     """Of the lines of one page, for somebody who may see some of the lists."""
 
     def __init__(self, request: HttpRequest, table: Table, lines: Sequence[Line]) -> None:
-        self._table = table
+        self._user, self._table = request.user, table
         self._stretches = stretches_of(table.question, {line.period for line in lines})
         self._rows: dict[str, Rows] = {}
+        self._parted: set[str] = set()
         for column in table.columns:
-            rows = _rows_of(column.name)
-            if rows and any(request.user.has_perm(f"{rows.app}.{may}_{rows.model}") for may in ("view", "change")):
+            if parts := parts_of(column.name):
+                self._parted |= {column.name} if any(map(self._visible, parts)) else set()
+            elif rows := self._visible(column.name):
                 self._rows[column.name] = rows
+        self._asked = [(name, request.GET[name]) for name in _ASKED if name in request.GET]
+        self._asked += [("queues_ids", str(queue)) for queue in table.question.queues or ()]
+
+    def _visible(self, name: str) -> Rows | None:
+        rows = _rows_of(name)
+        if rows and any(self._user.has_perm(f"{rows.app}.{may}_{rows.model}") for may in ("view", "change")):
+            return rows
+        return None
 
     def of(self, column: Column, line: Line) -> str:
         """ "" where there is nothing to be seen, or nothing that he may see."""
-        rows, stretches = self._rows.get(column.name), self._stretches[line.period]
-        if rows is None or not column.value(line) or len(stretches) > MOST_STRETCHES:
+        stretches = self._stretches[line.period]
+        if not column.value(line) or len(stretches) > MOST_STRETCHES:
+            return ""
+        if column.name in self._parted:
+            what = {"agent_logins": line.agent["login"], "period": line.period, "figure": column.name}
+            return f"{reverse('admin:reports_export_parts')}?{urlencode([*self._asked, *what.items()])}"
+        if (rows := self._rows.get(column.name)) is None:
             return ""
         return f"{reverse(f'admin:{rows.app}_{rows.model}_changelist')}?{urlencode(self._query(rows, line, stretches))}"
 
@@ -117,6 +145,8 @@ class Links:
         match rows.argument:
             case "threshold":
                 way += f":{line.threshold}"
+            case "within":
+                way += f":{self._table.within}"
             case "agent":
                 way += f":{line.agent_id}"
         query: list[tuple[str, Any]] = [("agent__id__exact", line.agent_id)] if rows.is_mine else []

@@ -15,10 +15,10 @@ from callcentre.admin import Admin, HistoryMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.errors import ErrorCode
 from reports.admin.exports import COLOURS
+from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
+from reports.asking import USUAL_AGGREGATION
 from reports.columns import COLUMNS, REASONS, USUAL
 from reports.models import Export, ExportMail, Schedule
-from telephony.models import Agent, AgentGroup, Queue
-from tickets.models import TicketQueue
 
 # Of one schedule, on its page.
 EXPORTS_SHOWN = 20
@@ -47,12 +47,7 @@ class _Lines(forms.CharField):
 
 
 class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
-    agent_logins = forms.MultipleChoiceField(
-        label=_("Agents"),
-        required=False,
-        help_text=_("None and no group: all of them."),
-        widget=UnfoldAdminSelect2MultipleWidget(),
-    )
+    agent_ids = _Ids(label=_("Agents"), help_text=_("None and no group: all of them."))
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
     columns = forms.MultipleChoiceField(label=_("Columns"), widget=UnfoldAdminSelect2MultipleWidget())
@@ -69,7 +64,7 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the
             "hour",
             "span",
             "aggregation",
-            "agent_logins",
+            "agent_ids",
             "agent_group_ids",
             "queue_ids",
             "threshold",
@@ -85,16 +80,13 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the
         fields: dict[str, Any] = self.fields
         if "columns" not in fields:  # somebody who may only look
             return
-        fields["agent_logins"].choices = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
-        fields["agent_group_ids"].choices = list(AgentGroup.objects.values_list("pk", "name"))
-        fields["queue_ids"].choices = [
-            *Queue.objects.values_list("pk", "name"),
-            *TicketQueue.objects.values_list("pk", "name"),
-        ]
+        for name, kind in KINDS.items():
+            # What is not there any more stays chosen until somebody takes it off: none would mean all.
+            fields[name].choices = kind.choices(getattr(self.instance, name))
         fields["columns"].choices = _columns()
         if self.instance.pk is None:
             fields["columns"].initial = USUAL
-            fields["aggregation"].initial = "day"
+            fields["aggregation"].initial = USUAL_AGGREGATION.value
             fields["language"].initial = (get_language() or "en")[:2]
 
 
@@ -119,7 +111,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
     search_fields = ("name",)
     change_form_outer_before_template = "admin/reports/schedule_exports.html"
     fault_fields = {"aggregation": "aggregation"}
-    sentences = {ErrorCode.EMPTY: _("This field is required.")}
+    sentences = {
+        ErrorCode.EMPTY: _("This field is required."),
+        ErrorCode.NOT_ONE_LINE: _("One line, without control characters."),
+        ErrorCode.TOO_MANY: _("No more than %(limit)s."),
+    }
     fieldsets: Any = (
         (None, {"fields": ("name", "is_active")}),
         (_("When"), {"fields": (("repeats", "hour"), "span")}),
@@ -128,7 +124,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
             {
                 "fields": (
                     "aggregation",
-                    ("agent_logins", "agent_group_ids"),
+                    ("agent_ids", "agent_group_ids"),
                     "queue_ids",
                     ("threshold", "answered_within"),
                     "columns",
@@ -137,6 +133,39 @@ class ScheduleAdmin(HistoryMixin, Admin):
         ),
         (_("To whom"), {"fields": ("recipients", ("format", "language"))}),
     )
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_add_permission(request) and self._may_see_figures(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and self._may_see_figures(request)
+
+    def _may_see_figures(self, request: HttpRequest) -> bool:
+        """A schedule mails them to any address: whoever writes one could as well look."""
+        return request.user.has_perm("reports.view_export")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Whoever may only look sees names, not ids."""
+        if obj is None or self.has_change_permission(request, obj):
+            return self.fieldsets
+        named = {"agent_ids": "agents", "agent_group_ids": "groups", "queue_ids": "queues"}
+
+        def shown(field: Any) -> Any:
+            return tuple(map(shown, field)) if isinstance(field, tuple) else named.get(field, field)
+
+        return [(title, {"fields": shown(options["fields"])}) for title, options in self.fieldsets]
+
+    @display(description=_("agents"))
+    def agents(self, schedule: Schedule) -> str:
+        return AGENTS.names(schedule.agent_ids)
+
+    @display(description=_("agent groups"))
+    def groups(self, schedule: Schedule) -> str:
+        return GROUPS.names(schedule.agent_group_ids)
+
+    @display(description=_("queues"))
+    def queues(self, schedule: Schedule) -> str:
+        return QUEUES.names(schedule.queue_ids)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
         newest = Export.objects.order_by("schedule_id", "-id").distinct("schedule_id").exclude(schedule=None)
@@ -156,15 +185,24 @@ class ScheduleAdmin(HistoryMixin, Admin):
             obj.__dict__.update(Schedule.create(actor, **form.cleaned_data).__dict__)
 
     def history_of(self, obj: Any) -> list[Entry]:
+        changes = list(obj.changes.all()[:SHOWN])
+        names = {
+            field: kind.by_id({pk for change in changes for ids in change.changes.get(field, ()) for pk in ids or ()})
+            for field, kind in KINDS.items()
+        }
+
+        def said(field: str, value: Any) -> Any:
+            return in_words([names[field][pk] for pk in value or ()] if field in names else value)
+
         return [
             entry_of(
                 change,
                 [
-                    (Schedule._meta.get_field(name).verbose_name, in_words(old), in_words(new))  # type: ignore[union-attr]
-                    for name, (old, new) in change.changes.items()
+                    (Schedule._meta.get_field(field).verbose_name, said(field, old), said(field, new))  # type: ignore[union-attr]
+                    for field, (old, new) in change.changes.items()
                 ],
             )
-            for change in obj.changes.all()[:SHOWN]
+            for change in changes
         ]
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:

@@ -6,7 +6,6 @@ who asked, durations that can be added up, and instants that can be sorted.
 
 import csv
 import io
-import re
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
@@ -14,14 +13,12 @@ import xlsxwriter
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from callcentre.spreadsheets import harmless
 from reports.columns import Column, Kind
 from reports.figures import Line
 
 # So that spreadsheets know that it is UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
-# A spreadsheet takes such a cell for a formula, and what an agent is called is not ours to execute: it gets an
-# apostrophe in front. Digits with the separators of phone numbers are harmless.
-_FORMULA, _NUMBER = re.compile(r"'*[-=+@\t\r＝＋－＠]"), re.compile(r"[-+]?[0-9 ()./-]+\Z")
 # Of a sheet, its heading among them: the format has no more.
 MOST_ROWS = 1_048_576
 
@@ -34,10 +31,6 @@ class Writer(Protocol):
 
 def writer_of(format_: str, output: IO[bytes], columns: Sequence[Column]) -> Writer:
     return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns)
-
-
-def harmless(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.match(text) else text
 
 
 class _Csv:

@@ -66,12 +66,11 @@ def _give_up_on_deadly_ones() -> None:
     """Those that have ended every worker: whoever holds the lock knows that nobody is at them."""
     for export in Export.objects.waiting().filter(attempts__gte=MAX_ATTEMPTS):
         logger.error("export given up", extra={"export": export.pk})
-        _forget_files(export)
         _fail(export, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
 
 
 def _forget_files(export: Export) -> None:
-    """What its attempts have left in the storage without a row that names it."""
+    """What its attempts have left in the storage; no row names it as long as the export is not finished."""
     for name in export.names_of_files():
         export.file.storage.delete(name)
 
@@ -120,8 +119,14 @@ def _build(export: Export, desk: _Desk) -> None:
 
 
 def _fail(export: Export, message: Any) -> None:
+    """Unless it is finished after all: what interrupted may have come while the database did what it was told to.
+
+    Another connection waits for the end of that, and does not speak into it.
+    """
+    connection.close()
     with translation.override(export.language):
-        export.fail(export.attempts, message)
+        if export.fail(export.attempts, message):
+            _forget_files(export)
 
 
 def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
@@ -142,7 +147,7 @@ def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
 
 
 def table_of(export: Export) -> Table:
-    agents = agents_of(export.agent_logins, export.agent_group_ids)
+    agents = agents_of(export.agent_ids, export.agent_group_ids)
     question = Question(
         agents=list(agents),
         begin=export.begins_at,
@@ -162,7 +167,10 @@ def _say(export: Export, desk: _Desk, percent: int, rows: int, asked: Question) 
 
 
 def _keep(export: Export, output: IO[bytes], rows: int) -> None:
-    """The file into the storage, then into the row: who dies in between leaves one that the next attempt removes."""
+    """The file into the storage, then into the row: who dies in between leaves one that the next attempt removes.
+
+    Whoever hears nothing of the row may have filled it in: only a plain no tells that nobody will name the file.
+    """
     size = output.seek(0, 2)
     output.seek(0)
     storage = export.file.storage
@@ -170,6 +178,6 @@ def _keep(export: Export, output: IO[bytes], rows: int) -> None:
     name = storage.save(export.name_of_file(export.attempts), File(output))
     try:
         export.finish(export.attempts, file=name, file_size=size, row_count=rows)
-    except BaseException:
+    except Conflict:
         storage.delete(name)
         raise

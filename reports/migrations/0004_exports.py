@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(auto_now=True, verbose_name='changed')),
-                ('agent_logins', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, default=list, size=None, verbose_name='agents')),
+                ('agent_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, size=None, verbose_name='agents')),
                 ('agent_group_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, size=None, verbose_name='agent groups')),
                 ('aggregation', models.CharField(choices=[(reports.periods.Aggregation['HOUR_OF_DAY'], 'hour of the day'), (reports.periods.Aggregation['MINUTE'], 'minute'), (reports.periods.Aggregation['HOUR'], 'hour'), (reports.periods.Aggregation['DAY'], 'day'), (reports.periods.Aggregation['WEEK'], 'week'), (reports.periods.Aggregation['MONTH'], 'month'), (reports.periods.Aggregation['YEAR'], 'year')], max_length=12, verbose_name='period of a row')),
                 ('threshold', models.PositiveIntegerField(default=0, verbose_name='threshold of outbound calls in s')),
@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
             name='Export',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('agent_logins', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, default=list, size=None, verbose_name='agents')),
+                ('agent_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, size=None, verbose_name='agents')),
                 ('agent_group_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, size=None, verbose_name='agent groups')),
                 ('aggregation', models.CharField(choices=[(reports.periods.Aggregation['HOUR_OF_DAY'], 'hour of the day'), (reports.periods.Aggregation['MINUTE'], 'minute'), (reports.periods.Aggregation['HOUR'], 'hour'), (reports.periods.Aggregation['DAY'], 'day'), (reports.periods.Aggregation['WEEK'], 'week'), (reports.periods.Aggregation['MONTH'], 'month'), (reports.periods.Aggregation['YEAR'], 'year')], max_length=12, verbose_name='period of a row')),
                 ('threshold', models.PositiveIntegerField(default=0, verbose_name='threshold of outbound calls in s')),

@@ -42,8 +42,8 @@ class Asked(models.Model):
         CSV = "csv", "CSV"
         XLSX = "xlsx", "XLSX"
 
-    # Neither: all agents.
-    agent_logins = ArrayField(models.CharField(max_length=100), default=list, blank=True, verbose_name=_("agents"))
+    # Neither: all agents. By id: who gets another login, or a group another name, goes on being meant.
+    agent_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agents"))
     agent_group_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agent groups"))
     aggregation = models.CharField(_("period of a row"), max_length=12, choices=list(AGGREGATIONS.items()))
     threshold = models.PositiveIntegerField(_("threshold of outbound calls in s"), default=0)
@@ -190,10 +190,10 @@ class Export(Asked):
         if not ours.update(state=self.State.FINISHED, percent=100, message="", finished_at=timezone.now(), **values):
             raise Conflict(ErrorCode.CONFLICT)
 
-    def fail(self, attempt: int, message: Any) -> None:
-        """There is no file, and this is why."""
+    def fail(self, attempt: int, message: Any) -> bool:
+        """There is no file, and this is why. False when it is finished, or another worker has taken over."""
         ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
-        ours.update(state=self.State.FAILED, message=str(message), finished_at=timezone.now())
+        return bool(ours.update(state=self.State.FAILED, message=str(message), finished_at=timezone.now()))
 
     def names_of_files(self) -> Sequence[str]:
         """Under which its attempts may have left a file in the storage."""

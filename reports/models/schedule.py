@@ -16,6 +16,7 @@ from callcentre.models import Change, TimestampedModel, actor_columns, differenc
 from reports.limits import MOST_PERIODS
 from reports.models.export import Asked, Export
 from reports.periods import Aggregation, instant_of
+from tickets.models.rules import check_lines
 
 MOST_RECIPIENTS = 50
 _DAY = timedelta(days=1)
@@ -147,7 +148,7 @@ class Schedule(Asked, TimestampedModel):
         return _instant(begin), _instant(end)
 
     def _check(self) -> None:
-        faults = [*_faults_of(self.recipients)]
+        faults = [*check_lines(name=self.name), *_faults_of(self.recipients)]
         begin, end = self.span_of(timezone.now())
         if Aggregation(self.aggregation).periods_in(begin, end) > MOST_PERIODS:
             faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregation", {"limit": MOST_PERIODS}))

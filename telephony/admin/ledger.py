@@ -45,10 +45,11 @@ class Dates(DatesFilter):
 
 
 class Counted(PeriodFilter):
-    ways = {"began": _("began"), "lasted": _("going on")}
+    ways = {"began": _("began"), "lasted": _("going on"), "there": _("began or going on")}
 
     def of(self, way: str, argument: int, spans: Spans) -> Q:
-        return within("started_at", spans) if way == "began" else touching("started_at", "ended_at", spans)
+        began, lasted = within("started_at", spans), touching("started_at", "ended_at", spans)
+        return {"began": began, "lasted": lasted, "there": began | lasted}[way]
 
 
 class KindFilter(DropdownFilter):

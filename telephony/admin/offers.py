@@ -1,10 +1,10 @@
 """Inbound calls as they were offered to agents: one row each time that a phone rang."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -13,7 +13,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdo
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.periods import Spans, near, touching, within
-from callcentre.api.fields import second
+from callcentre.api.fields import INT32, second
 from telephony.models import Connection, Offer
 
 COLOURS: dict[str, str] = {
@@ -38,6 +38,7 @@ class Counted(PeriodFilter):
     ways = {
         "offered": _("offered"),
         "answered": _("answered"),
+        "in_time": _("answered in time"),
         "missed": _("not answered"),
         "handed_on": _("handed on"),
         "talked": _("talked"),
@@ -58,6 +59,8 @@ class Counted(PeriodFilter):
         match way:
             case "answered":
                 wanted &= Q(answered_at__isnull=False)
+            case "in_time":
+                wanted &= Q(answered_at__lte=F("offered_at") + timedelta(seconds=min(argument, INT32)))
             case "missed":
                 wanted &= Q(answered_at=None, ended_at__isnull=False)
             case "handed_on":

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 import time_machine
+from billiard.exceptions import SoftTimeLimitExceeded
+from django.db import OperationalError
 
 from callcentre.api.fields import zone
 from reports.columns import COLUMNS, NAMES
+from reports.exporting import running
 from reports.models import Export
 from telephony.models import Agent, change_log
 from tests.conftest import ACTOR, ApiClient
@@ -163,10 +166,12 @@ def test_titles_of_a_sheet_are_in_the_language_of_who_asked() -> None:
 def test_an_agent_is_no_formula() -> None:
     agent: Agent = AgentFactory(login="=cmd|' /C calc'!A0", name="@SUM(A1)", surname="+48 22 555")
     agent.log_in(ACTOR)
+    AgentFactory(login="borys", name="\n=1+1", surname=" =1+1").log_in(ACTOR)
     now = datetime.now(tz=zone())
 
-    [row] = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
+    row, borys = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
 
+    assert (borys["agent.name"], borys["agent.surname"]) == ("'\n=1+1", "' =1+1")
     assert row["agent.login"] == "'=cmd|' /C calc'!A0"
     assert row["agent.name"] == "'@SUM(A1)"
     assert row["agent.surname"] == "+48 22 555"
@@ -201,3 +206,64 @@ def test_old_files_are_removed_and_their_rows_stay() -> None:
     young.refresh_from_db()
     assert (old.file.name, old.state, storage.exists(path)) == ("", "finished", False)
     assert storage.exists(str(young.file.name))
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_committed: bool) -> Export:
+    """Built, with this coming in the middle of the last step: after the database did it, or before."""
+    finish = Export.finish
+
+    def fail(export: Export, attempt: int, **values: Any) -> None:
+        if is_committed:
+            finish(export, attempt, **values)
+        raise error
+
+    monkeypatch.setattr(Export, "finish", fail)
+    now = datetime.now(tz=zone())
+    export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
+    assert running.build_next()
+    export.refresh_from_db()
+    return export
+
+
+def is_stored(export: Export, attempt: int) -> bool:
+    return bool(export.file.storage.exists(export.name_of_file(attempt)))
+
+
+ERRORS = [SoftTimeLimitExceeded(), OperationalError("the connection is lost"), RuntimeError("?")]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_a_finished_export_keeps_its_file_whoever_did_not_hear_of_it(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = interrupted(monkeypatch, error, is_committed=True)
+
+    assert (export.state, export.message, export.file.name) == ("finished", "", export.name_of_file(1))
+    assert is_stored(export, 1)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_of_an_export_that_is_not_finished_no_file_stays(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    export = interrupted(monkeypatch, error, is_committed=False)
+    monkeypatch.undo()
+    if export.state == "running":
+        built(export)
+
+    assert not is_stored(export, 1)
+    assert (export.state, bool(export.file)) in (("failed", False), ("finished", True))
+
+
+def test_of_two_who_build_the_one_who_was_too_slow_takes_his_file_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime.now(tz=zone())
+    export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
+    finish = Export.finish
+
+    def taken_over(slow: Export, attempt: int, **values: Any) -> None:
+        Export.objects.filter(pk=slow.pk).update(attempts=attempt + 1)
+        finish(slow, attempt, **values)
+
+    monkeypatch.setattr(Export, "finish", taken_over)
+    assert running.build_next()
+
+    export.refresh_from_db()
+    assert (export.state, export.attempts, is_stored(export, 1)) == ("running", 2, False)

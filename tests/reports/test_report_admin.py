@@ -11,12 +11,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from callcentre.api.fields import zone
-from reports.admin.links import _ROWS
+from reports.admin.links import _ROWS, parts_of
 from reports.admin.report import Cell
 from reports.columns import NAMES
 from reports.models import Export
 from telephony.models import change_log
-from tests.backoffice import BackOffice, errors_of, messages_of, staff, superuser
+from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
 from tests.conftest import ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
 from tests.reports.exports import built, rows_of
@@ -136,7 +136,7 @@ def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people: Cast) 
 
 
 def test_every_figure_with_rows_behind_it_has_a_link() -> None:
-    assert set(NAMES) - set(_ROWS) == {"pauses.reasons"}
+    assert {name for name in NAMES if not parts_of(name)} - set(_ROWS) == {"pauses.reasons"}
 
 
 def test_nobody_is_led_to_lists_that_he_may_not_see(people: Cast) -> None:
@@ -146,12 +146,12 @@ def test_nobody_is_led_to_lists_that_he_may_not_see(people: Cast) -> None:
     with time_machine.travel(now, tick=False):
         rows = shown(client, date_from="2026-06-01", date_to="2026-06-30", aggregate_by="year", columns=NAMES)
 
-    assert {cell.url.partition("?")[0] for row in rows for cell in row.values() if getattr(cell, "url", "")} == {
-        reverse("admin:telephony_agentsession_changelist")
-    }
+    pages = {cell.url.partition("?")[0] for row in rows for cell in row.values() if getattr(cell, "url", "")}
+    # Of parts, those that are sessions: how many calls by how long he was logged in.
+    assert pages - {reverse("admin:reports_export_parts")} == {reverse("admin:telephony_agentsession_changelist")}
 
 
-def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_api(api: ApiClient) -> None:
+def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_form() -> None:
     AgentFactory(login="anna")
     query = {
         "date_from": "yesterday",
@@ -162,15 +162,56 @@ def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_api(api: ApiClien
         "agent_logins": "nobody",
     }
     wrong = superuser().get(PAGE, {**query, "answered_within": "4000", "columns": "profit"})
-    answer = api.get("/api/agents_work_report", query).json()
 
-    errors = errors_of(wrong)
-    assert {name: said for name, said in errors.items() if name not in ("answered_within", "columns")} == {
-        error["field"]: [error["message"]] for error in answer["errors"]
+    instant = "must be a date or a time: YYYY-MM-DD, with hh:mm or hh:mm:ss."
+    assert errors_of(wrong) == {
+        "date_from": [f'Field "From" {instant}'],
+        "date_to": ['Field "To, included" cannot be empty.'],
+        "aggregate_by": ["This is none of the choices: choose another."],
+        "outbound_threshold": ['Field "Threshold of outbound calls in s" must be between 0 and 2147483647.'],
+        "queues_ids": ['Field "Queues" must be a whole number.'],
+        "agent_logins": ["Agents not found: nobody."],
+        "answered_within": ['Field "Service level: answered within s" must be between 0 and 3600.'],
+        "columns": ["This is none of the choices: choose another."],
     }
-    assert errors["answered_within"] == ['Field "answered_within" must be between 0 and 3600.']
-    assert errors["columns"][0].startswith('Field "columns" must be one of: inbound.count, ')
+    # Not the first of the choices, as if somebody had chosen it.
+    assert wrong.context["form"]["aggregate_by"].value() == "day"
     assert not wrong.context.get("rows")
+
+
+def test_days_the_wrong_way_round_are_refused_in_words() -> None:
+    wrong = superuser().get(PAGE, {"date_from": "2026-06-11", "date_to": "2026-06-10"})
+
+    assert errors_of(wrong)["date_to"] == ["The last day cannot be before the first."]
+
+
+def test_without_a_period_everything_is_by_days(committed_db: None) -> None:
+    """The page, its form, its chart, its ranges and its files; the API's default is the month."""
+    people = cast()
+    now, client = play(Scene(people, BASES[4], 4)), superuser()
+    span = "date_from=2026-06-10&date_to=2026-06-12"
+
+    with time_machine.travel(now, tick=False):
+        page = client.get(f"{PAGE}?{span}").context
+        chart = client.get(f"{PAGE}chart/?{span}").json()
+        client.post(f"{PAGE}?{span}", {"format": "csv"})
+        ranged = client.get(f"{PAGE}{page['ranges'][0][3]}").context
+
+    days = {"2026-06-10", "2026-06-11", "2026-06-12"}
+    assert page["form"]["aggregate_by"].value() == ranged["form"]["aggregate_by"].value() == "day"
+    assert {line.period for line, _ in page["rows"]} <= days
+    assert page["rows"]
+    assert set(chart["labels"]) <= days
+    assert ranged["table"].question.aggregation == "day"
+    assert Export.objects.get().aggregation == "day"
+
+
+def test_what_is_not_there_stays_chosen() -> None:
+    """Else the same form, sent once more, would ask for everything."""
+    page = superuser().page(PAGE, **DAY, queues_ids="987654", agent_logins="nobody")
+
+    assert (inputs_of(page)["queues_ids"], inputs_of(page)["agent_logins"]) == (["987654"], ["nobody"])
+    assert "queue 987654 (gone)" in page
 
 
 def test_the_number_of_queries_does_not_depend_on_the_agents(people: Cast) -> None:
@@ -274,7 +315,8 @@ def test_the_question_of_the_page_becomes_a_file(committed_db: None) -> None:
     assert asked.url == f"/admin/reports/export/{export.pk}/change/"
     assert "export-progress" in waiting.content.decode()
     assert progress == {"label": "queued", "percent": 0, "rows": 0, "has_ended": False}
-    assert (export.agent_logins, export.threshold, export.columns) == (["anna"], 30, ["inbound.count", "login_sum"])
+    assert (export.agent_ids, export.threshold) == ([people.agents[0].pk], 30)
+    assert export.columns == ["inbound.count", "login_sum"]
     assert "Download" in done
     assert (file["X-Content-Type-Options"], file["Content-Type"]) == ("nosniff", "text/csv; charset=utf-8")
     assert file["Content-Disposition"] == 'attachment; filename="agents-2026-06-01-2026-06-30-by-day.csv"'
@@ -326,6 +368,19 @@ def test_an_export_is_asked_for_once_more() -> None:
     assert again.url == f"/admin/reports/export/{newest.pk}/change/"
     assert (newest.state, newest.terms, newest.begins_at) == ("queued", export.terms, export.begins_at)
     assert not messages_of(again)
+
+
+def test_an_export_says_what_it_was_narrowed_to_also_when_that_is_gone() -> None:
+    agent = AgentFactory(login="anna", name="Anna", surname="Nowak")
+    export = ExportFactory(agent_ids=[agent.pk, 999_999], agent_group_ids=[777_777], queue_ids=[888_888])
+    client = superuser()
+
+    asked = dict(client.get(f"/admin/reports/export/{export.pk}/change/").context["asked"])
+    everything = dict(client.get(f"/admin/reports/export/{ExportFactory().pk}/change/").context["asked"])
+
+    assert asked["Agents"] == "anna (Anna Nowak), agent 999999 (gone), group 777777 (gone)"
+    assert asked["Queues"] == "queue 888888 (gone)"
+    assert (everything["Agents"], everything["Queues"]) == ("all", "all")
 
 
 def test_the_list_of_exports_says_how_each_stands(django_assert_num_queries: Any) -> None:

@@ -131,9 +131,10 @@ def test_wrong_ones_are_refused_with_all_that_is_wrong() -> None:
     values = {**TERMS, "aggregation": "minute", "span": "last_month", "recipients": ["boss", "a@example.com", "x@"]}
 
     with pytest.raises(Invalid) as refused:
-        Schedule.create(ACTOR, name="Daily", **values)
+        Schedule.create(ACTOR, name="Daily\r\nBcc: x", **values)
 
     assert [(fault.code.number, fault.field) for fault in refused.value.faults] == [
+        (100017, "name"),
         (170005, "recipients"),
         (170005, "recipients"),
         (170004, "aggregation"),
@@ -239,6 +240,16 @@ def test_a_worker_that_died_is_followed_by_another(owed: ExportMail) -> None:
         assert tried(owed) == ("sent", 2, "")
 
 
+def test_what_cannot_be_sent_at_all_fails_with_its_reason(owed: ExportMail) -> None:
+    Schedule.objects.update(name="Daily\nBcc: everybody@example.com")
+
+    state, attempts, error = tried(owed)
+
+    assert (state, attempts) == ("failed", 1)
+    assert error.startswith("Header values can't contain newlines")
+    assert mailing.due_now() == []
+
+
 def test_a_file_that_is_gone_is_not_mailed(owed: ExportMail) -> None:
     owed.export.refresh_from_db()
     owed.export.remove_file()
@@ -263,17 +274,17 @@ def test_a_file_too_large_for_a_mail_is_linked(owed: ExportMail, settings: Any) 
 @pytest.mark.usefixtures("plain_static")
 def test_a_schedule_is_made_edited_and_looked_at(django_assert_max_num_queries: Any) -> None:
     client = superuser()
-    AgentFactory(login="anna")
+    anna = AgentFactory(login="anna")
     values = {"name": "Weekly", "repeats": "weekly", "recipients": "boss@example.com\nboss@example.com, a@example.com"}
 
-    client.submit(f"{PAGE}add/", **values, agent_logins=["anna"], language="en")
+    client.submit(f"{PAGE}add/", **values, agent_ids=[anna.pk], language="en")
     schedule = Schedule.objects.get()
     client.submit(f"{PAGE}{schedule.pk}/change/", hour="7", is_active=None, language="en")
     schedule.refresh_from_db()
     page = client.page(f"{PAGE}{schedule.pk}/change/")
     ExportMailFactory(export=ExportFactory(finished=True, schedule=schedule, due_at=wall(2026, 6, 8)), state="failed")
 
-    assert (schedule.recipients, schedule.agent_logins) == (["boss@example.com", "a@example.com"], ["anna"])
+    assert (schedule.recipients, schedule.agent_ids) == (["boss@example.com", "a@example.com"], [anna.pk])
     assert (schedule.columns, schedule.hour, schedule.is_active, schedule.repeats) == (USUAL, 7, False, "weekly")
     assert sorted(schedule.changes.all()[0].changes) == ["hour", "is_active"]
     assert "tester" not in page

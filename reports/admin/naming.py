@@ -1,0 +1,39 @@
+"""What a table of the report is narrowed to, by name. What is there no longer is said as well: it goes on narrowing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Model
+from django.utils.translation import gettext_lazy as _
+
+from telephony.models import Agent, AgentGroup, Queue
+from tickets.models import TicketQueue
+
+
+@dataclass(frozen=True)
+class Kind:
+    models: tuple[type[Model], ...]
+    gone: Any
+
+    def by_id(self, ids: Iterable[int]) -> dict[int, str]:
+        """Their names, in the order of the ids."""
+        if not (wanted := list(ids)):
+            return {}
+        there = {row.pk: str(row) for model in self.models for row in model._default_manager.filter(pk__in=wanted)}
+        return {pk: there.get(pk) or str(self.gone) % pk for pk in wanted}
+
+    def names(self, ids: Iterable[int]) -> str:
+        return ", ".join(self.by_id(ids).values())
+
+    def choices(self, chosen: Iterable[int] = ()) -> list[tuple[int, str]]:
+        """All that there are, active or not, and what was chosen while it was there."""
+        there = {row.pk: str(row) for model in self.models for row in model._default_manager.all()}
+        return [*there.items(), *((pk, str(self.gone) % pk) for pk in chosen if pk not in there)]
+
+
+AGENTS = Kind((Agent,), _("agent %s (gone)"))
+GROUPS = Kind((AgentGroup,), _("group %s (gone)"))
+QUEUES = Kind((Queue, TicketQueue), _("queue %s (gone)"))
+# By the fields of what is asked.
+KINDS = {"agent_ids": AGENTS, "agent_group_ids": GROUPS, "queue_ids": QUEUES}
