@@ -32,10 +32,11 @@ with Stores(Path(sys.argv[1])) as stores:
     Supervisor(stores, programs, os.environ | stores.environment).run()
 """
 SLEEPER = "import time; print('up', flush=True); time.sleep(1000)"
+# It may be told to leave while it is printing still, where it cannot print.
 POLITE = """
-import signal, sys, time
+import os, signal, sys, time
 def leave(number, frame):
-    print('leaving', flush=True)
+    os.write(1, b'leaving\\n')
     sys.exit()
 signal.signal(signal.SIGTERM, leave)
 print('up', flush=True)

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import redis
@@ -10,6 +11,7 @@ from django.db import OperationalError
 from django.db import connection as database
 
 from callcentre.embedded import Stores
+from callcentre.wake import wake
 from telephony.models import Agent, AgentState, Connection, Leg
 from tests.conftest import ACTOR
 from tests.processes import environment, running, wait_for
@@ -48,6 +50,17 @@ class Service:
     def kill_switch(self) -> None:
         self.former.append(self.ari.pbx)
         self.ari.kill()
+
+    def wait_until_killed(self, victim: Popen[bytes], pks: list[int]) -> None:
+        """The worker dies at these calls. A message that is lost the sweep would make up for, which is off while a test
+        wants them to be the worker's: so they are sent again."""
+
+        def is_dead() -> bool:
+            for pk in pks:
+                wake("telephony.place_call", pk)
+            return victim.poll() is not None
+
+        wait_for(is_dead, "the worker is killed")
 
     def has_worked(self) -> bool:
         """No task waits, and no worker has one."""

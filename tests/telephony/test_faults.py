@@ -146,7 +146,7 @@ def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service:
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="before") as victim:
         wait_for(lambda: is_heard() and service.has_looked(), "the listener has placed what it found")
         pks = calls(agents[:1])
-        victim.wait(60)
+        service.wait_until_killed(victim, pks)
         state = Connection.objects.get().state
 
         with service.worker():
@@ -161,7 +161,7 @@ def test_a_worker_killed_between_originate_and_reply_has_called_once(service: Se
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="after") as victim:
         wait_for(lambda: is_heard() and service.has_looked(), "the listener has placed what it found")
         pks = calls(agents[:1])
-        victim.wait(60)
+        service.wait_until_killed(victim, pks)
 
         with service.worker():
             wait_for(lambda: in_state("talking", pks) == 1, "they talk")
