@@ -119,7 +119,7 @@ def timed(action: Callable[[], Any]) -> float:
 
 def medians(turns: int, *actions: Callable[[], Any], warm_up: int = 50) -> list[float]:
     """The median time of each action, taken in turn."""
-    for _ in range(min(warm_up, turns)):
+    for _ in range(warm_up):
         for action in actions:
             action()
     times = [[timed(action) for action in actions] for _ in range(turns)]

@@ -17,7 +17,7 @@ import orjson
 import psycopg
 
 from benchmarks.calls import processes
-from benchmarks.harness import Client, Service, Table, manage, medians, service, timed
+from benchmarks.harness import WARM_UP, Client, Service, Table, manage, medians, service, timed
 
 AGENTS, QUEUES, MONTHS = 200, 8, 36
 MONTH = datetime(2026, 10, 1)  # noqa: DTZ001  (the zone's wall clock)
@@ -198,7 +198,7 @@ def measure(running: Service, turns: int) -> None:
         }
         for name, (what, query, goal) in cases.items():
             ready = Ready(connection, client, name, query)
-            bound, ours = medians(turns, ready.bound, ready.ours, warm_up=2)
+            bound, ours = medians(turns, ready.bound, ready.ours, warm_up=-(-WARM_UP // ready.pages))
             table.add(f"{what}; bound: ready rows, orjson, a ping a page", bound, ours, goal)
     _keeping(running, table)
 
