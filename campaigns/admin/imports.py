@@ -55,7 +55,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
 
     class Media:
         css = {"all": ["campaigns/import.css"]}
-        js = ["campaigns/import.js"]
+        js = ["campaigns/import.js", "callcentre/progress.js"]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("campaigns.add_recordimport")

@@ -63,7 +63,7 @@ class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
 
     class Media:
         css = {"all": ["campaigns/import.css", "reports/report.css"]}
-        js = ["reports/report.js"]
+        js = ["reports/report.js", "callcentre/progress.js"]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("reports.add_export")

@@ -6,8 +6,6 @@ document.addEventListener("DOMContentLoaded", () => {
     if (upload) watchUpload(upload);
     const columns = document.getElementById("import-columns");
     if (columns) watchColumns(columns);
-    const progress = document.getElementById("import-progress");
-    if (progress) follow(progress);
 });
 
 // A file that is too large is refused before it is sent; a large one shows how much of it has been sent.
@@ -78,34 +76,4 @@ function watchColumns(form) {
             event.target.dispatchEvent(new Event("change", { bubbles: true }));
         });
     }
-}
-
-// Until the import has ended; then the page says how.
-function follow(element) {
-    const bar = element.querySelector(".cc-bar > div");
-    const progress = element.querySelector(".cc-progress");
-    const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
-    const ask = async () => {
-        try {
-            const response = await fetch(element.dataset.url, { headers: { Accept: "application/json" } });
-            if (response.redirected) {
-                window.location.reload();
-                return;
-            }
-            const now = await response.json();
-            if (now.has_ended) {
-                window.location.reload();
-                return;
-            }
-            bar.style.width = `${now.percent}%`;
-            progress.setAttribute("aria-valuenow", now.percent);
-            progress.lastElementChild.textContent = `${now.percent} %`;
-            show("label", now.label);
-            show("rows", now.rows.toLocaleString(document.documentElement.lang));
-        } catch {
-            // The server is away for a moment: ask again.
-        }
-        window.setTimeout(ask, 1000);
-    };
-    window.setTimeout(ask, 500);
 }

@@ -1,4 +1,4 @@
-// The pages of the agents work report: they work without this, but for the chart, and with a reload instead of a bar.
+// The page of the agents work report: it works without this, but for the chart.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -6,8 +6,6 @@ document.addEventListener("DOMContentLoaded", () => {
     if (form) watchRanges(form);
     const charts = document.getElementById("report-charts");
     if (charts) draw(charts);
-    const progress = document.getElementById("export-progress");
-    if (progress) follow(progress);
 });
 
 // A range that is often asked for keeps what else was typed.
@@ -70,30 +68,4 @@ async function draw(section) {
         chart.options.scales.y.grid.color = grid();
         chart.update();
     })).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
-}
-
-// Until the export has ended; then the page says how.
-function follow(element) {
-    const bar = element.querySelector(".cc-bar > div");
-    const progress = element.querySelector(".cc-progress");
-    const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
-    const ask = async () => {
-        try {
-            const response = await fetch(element.dataset.url, { headers: { Accept: "application/json" } });
-            const now = response.redirected ? null : await response.json();
-            if (now === null || now.has_ended) {
-                window.location.reload();
-                return;
-            }
-            bar.style.width = `${now.percent}%`;
-            progress.setAttribute("aria-valuenow", now.percent);
-            progress.lastElementChild.textContent = `${now.percent} %`;
-            show("label", now.label);
-            show("rows", now.rows.toLocaleString(document.documentElement.lang));
-        } catch {
-            // The server is away for a moment: ask again.
-        }
-        window.setTimeout(ask, 1000);
-    };
-    window.setTimeout(ask, 500);
 }

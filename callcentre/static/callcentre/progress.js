@@ -1,0 +1,29 @@
+// Work that goes on, an import or an export: until it has ended; then the page says how.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("[data-follow]").forEach((element) => {
+        const bar = element.querySelector(".cc-bar > div");
+        const progress = element.querySelector(".cc-progress");
+        const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
+        const ask = async () => {
+            try {
+                const response = await fetch(element.dataset.follow, { headers: { Accept: "application/json" } });
+                const now = response.redirected ? null : await response.json();
+                if (now === null || now.has_ended) {
+                    window.location.reload();
+                    return;
+                }
+                bar.style.width = `${now.percent}%`;
+                progress.setAttribute("aria-valuenow", now.percent);
+                progress.lastElementChild.textContent = `${now.percent} %`;
+                show("label", now.label);
+                show("rows", now.rows.toLocaleString(document.documentElement.lang));
+            } catch {
+                // The server is away for a moment: ask again.
+            }
+            window.setTimeout(ask, 1000);
+        };
+        window.setTimeout(ask, 500);
+    });
+});
