@@ -15,6 +15,7 @@ from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
+from callcentre.downloads import file_response
 from callcentre.errors import Conflict
 from reports.admin.naming import AGENTS, GROUPS, QUEUES
 from reports.admin.parts import PartsPage
@@ -136,17 +137,8 @@ class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
         export = self._export(request, pk)
         if not export.file:
             raise Http404
-        try:
-            file = export.file.open("rb")
-        except FileNotFoundError as error:
-            raise Http404 from error
-        response = FileResponse(
-            file, as_attachment=True, filename=export.file_name, content_type=_TYPES[Export.Format(export.format)]
-        )
-        response["X-Content-Type-Options"] = "nosniff"
-        response["Content-Security-Policy"] = "default-src 'none'; sandbox"
-        response["Cache-Control"] = "private, no-cache"
-        return response
+        content_type = _TYPES[Export.Format(export.format)]
+        return file_response(lambda: export.file.open("rb"), export.file_name, content_type)
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The same once more: as of now."""
