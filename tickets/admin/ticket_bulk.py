@@ -31,8 +31,7 @@ class AssignForm(forms.Form):
         own["agent"].choices = [("", _("nobody")), *agents_for(None)]
 
     def values(self, ticket: Ticket) -> dict[str, Any]:
-        login = self.cleaned_data["agent"]
-        return {"agent_login": login} if login else {"is_unassigned": True}
+        return {"agent_login": self.cleaned_data["agent"]}
 
 
 class StatusForm(forms.Form):

@@ -179,9 +179,9 @@ class PropertiesForm(forms.Form):
             elif name == "status":
                 values |= status_values(value)
             elif name == "agent":
-                values |= {"agent_login": value} if value else {"is_unassigned": True}
+                values["agent_login"] = value
             elif name == "customer":
-                values |= {"customer_id": value.pk} if value else {"is_nobodys": True}
+                values["customer_id"] = value.pk if value else None
             elif name in ("subject", "tags"):
                 values[name] = value
             elif value:

@@ -32,14 +32,9 @@ def edit(
     subject: str | None = None,
     tags: Sequence[str] | None = None,
     custom_fields: Mapping[str, Any] | None = None,
-    is_unassigned: bool = False,
-    is_nobodys: bool = False,
     **chosen: Any,
 ) -> None:
-    """Change what is given: see `rules.choose` for `chosen`. A change of status leaves a note in the conversation.
-
-    `is_unassigned` takes the ticket from its agent, `is_nobodys` from its customer.
-    """
+    """Change what is given: see `rules.choose` for `chosen`. A change of status leaves a note in the conversation."""
     faults = list(faults)
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
@@ -48,8 +43,6 @@ def edit(
         if ticket.merged_into_id is not None:
             faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
         choice = choose(chosen, before, faults)
-        choice.agent = None if is_unassigned else choice.agent
-        choice.customer = None if is_nobodys else choice.customer
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
         if faults := faults + wrong:
             raise Invalid(faults)
