@@ -11,7 +11,7 @@ from reports.columns import NAMES, USUAL, columns_of
 from reports.limits import MOST_SECONDS
 from reports.lines import Table
 from reports.periods import Aggregation
-from reports.reading import read_question
+from reports.reading import read
 from telephony.models import Agent
 
 # Where nothing else is said: seconds of the service level, and the period of a row. The API's is the month.
@@ -35,7 +35,7 @@ def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
         asked["aggregate_by"] = USUAL_AGGREGATION.value
     if not logins and not groups:
         asked.setlist("agent_logins", Agent.objects.order_by("login").values_list("login", flat=True))
-    question, agents = read_question(asked, faults)
+    question, agents = read(asked, faults).question()
     named = {login.strip() for login in logins}
     terms = {
         "agent_ids": [pk for pk, agent in agents.items() if agent["login"] in named],

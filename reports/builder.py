@@ -58,20 +58,32 @@ def snapshot() -> Iterator[None]:
 
 def page(question: Question, limit: int, offset: int) -> list[Row]:
     """So many rows of the report, from there on."""
-    if not question.agents:
-        return []
     if (rows := _ready(question, limit, offset)) is not None:
         return rows
+    return composed(question, limit, offset)
+
+
+def composed(question: Question, limit: int, offset: int) -> list[Row]:
+    """The same where it is known that not all rows are kept ready."""
+    if not question.agents:
+        return []
     with snapshot():
         return _Report(question).page(limit, offset)
 
 
+def ready_level(aggregation: Aggregation, span: Span, queues: Sequence[int] | None) -> Level | None:
+    """The rollups that have the report's rows as they are, if the span cuts no period off."""
+    level = aggregation.level
+    return level if level and queues is None and inside(level, *span) == span else None
+
+
 def _ready(question: Question, limit: int, offset: int) -> list[Row] | None:
     """The page, if the rollups have all rows of the span as they are."""
-    level, begin, end = question.aggregation.level, question.begin, question.end
-    if level is None or question.queues is not None or inside(level, begin, end) != (begin, end):
+    span = question.begin, question.end
+    level = ready_level(question.aggregation, span, question.queues)
+    if level is None or not question.agents:
         return None
-    found = stored.ready(level, (begin, end), question.agents, question.threshold, limit=limit, offset=offset)
+    found = stored.ready(level, span, question.agents, question.threshold, limit=limit, offset=offset)
     if found is None:
         return None
     labels = {start: question.aggregation.label(start) for start in {start for _, start, _ in found}}

@@ -1,7 +1,8 @@
 """The question that a request asks: every parameter read and checked, all faults at once."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection
@@ -24,9 +25,35 @@ WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SEL
 """
 
 
-def read_question(params: QueryDict, faults: list[Fault]) -> tuple[Question, Mapping[int, dict[str, str]]]:
-    """What is asked, and the agents as the answer names them. Raises Invalid with these faults and its own."""
-    agents = _agents(params, faults)
+@dataclass(frozen=True)
+class Asked:
+    """The question, of agents who are still to be found."""
+
+    logins: Sequence[str]
+    groups: Sequence[int]
+    begin: datetime
+    end: datetime
+    aggregation: Aggregation
+    now: datetime
+    threshold: int = 0
+    queues: Sequence[int] | None = None
+
+    def question(self) -> tuple[Question, Mapping[int, dict[str, str]]]:
+        """With the agents, and them as the answer names them. Raises Invalid where one of them is unknown."""
+        faults: list[Fault] = []
+        agents = _find(self.logins, self.groups, faults)
+        if faults:
+            raise Invalid(faults)
+        question = Question(
+            list(agents), self.begin, self.end, self.aggregation, self.now, self.threshold, self.queues or None
+        )
+        return question, agents
+
+
+def read(params: QueryDict, faults: list[Fault]) -> Asked:
+    """What is asked. Raises Invalid with these faults and its own, unknown agents among them."""
+    logins, groups = _agents(params, faults)
+    place = len(faults)
     begin, end = _instant(params, "date_from", faults), _instant(params, "date_to", faults, is_upper_bound=True)
     aggregation = _aggregation(params, faults)
     if begin and end and begin >= end:
@@ -36,9 +63,13 @@ def read_question(params: QueryDict, faults: list[Fault]) -> tuple[Question, Map
     queues = _ids(params, "queues_ids", faults)
     threshold = _integer(params, "outbound_threshold", faults)
     if faults or begin is None or end is None or aggregation is None:
+        unknown: list[Fault] = []
+        _find(logins, groups, unknown)
+        faults[place:place] = unknown
         raise Invalid(faults)
-    question = Question(
-        agents=list(agents),
+    return Asked(
+        logins=logins,
+        groups=groups,
         begin=min(max(begin, FIRST), LAST),
         end=max(min(end, LAST), FIRST),
         aggregation=aggregation,
@@ -46,27 +77,32 @@ def read_question(params: QueryDict, faults: list[Fault]) -> tuple[Question, Map
         threshold=threshold,
         queues=queues or None,
     )
-    return question, agents
 
 
-def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]:
-    """Those who are named and those of the groups, by login."""
+def _agents(params: QueryDict, faults: list[Fault]) -> tuple[list[str], list[int]]:
+    """Those who are named, and the groups."""
     groups = _ids(params, "agent_group_ids", faults)
+    texts = query_list(params, "agent_logins")
     try:
-        logins = [parse_text(login) for login in query_list(params, "agent_logins")]
+        # All together: there may be hundreds.
+        parse_text("".join(texts))
     except Reject as reject:
         faults.append(Fault(reject.fault.code, "agent_logins"))
-        return {}
-    if not logins and not query_list(params, "agent_group_ids"):
+        return [], groups
+    if not texts and not query_list(params, "agent_group_ids"):
         faults.append(Fault(ErrorCode.AGENTS_REQUIRED, "agent_logins"))
-        return {}
+    return list(dict.fromkeys(text.strip() for text in texts)), groups
+
+
+def _find(logins: Sequence[str], groups: Sequence[int], faults: list[Fault]) -> dict[int, dict[str, str]]:
+    """The agents of these names and groups, by login; who is unknown is a fault."""
     with connection.cursor() as cursor:
-        cursor.execute(_AGENTS, [json.dumps(logins), groups])
+        cursor.execute(_AGENTS, [json.dumps(logins), [*groups]])
         found = {
             pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor.fetchall()
         }
     known = {agent["login"] for agent in found.values()}
-    if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
+    if unknown := [login for login in logins if login not in known]:
         faults.append(Fault(ErrorCode.AGENTS_NOT_FOUND, "agent_logins", {"logins": ", ".join(unknown)}))
     if groups:
         there = set(AgentGroup.objects.filter(pk__in=groups).values_list("pk", flat=True))

@@ -1,5 +1,6 @@
 """What the rollups say: rows of whole periods, counted, listed, read and summed."""
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -121,18 +122,23 @@ def array(numbers: Iterable[int]) -> str:
     return f"{{{','.join(map(str, numbers))}}}"
 
 
+_READY = """
+reports_ready(
+  %(level)s::int, {agents}, %(begin)s, %(end)s, %(limit)s::bigint, %(offset)s::bigint
+)
+"""
+
+
 def ready(
     level: Level, span: Span, agents: Sequence[int], threshold: int, *, limit: int, offset: int
 ) -> list[tuple[int, datetime, Measures]] | None:
     """(agent, start, measures) of a page, agents in this order; None where not every row of the span is kept ready.
 
-    One statement, so it is of one instant: the function comes with the migration `ready_rows`.
+    One statement, so it is of one instant: the function comes with the migration `ready_rows_unsorted`.
     """
     statement = f"""
     SELECT r.agent_id, date_part('epoch', r.started_at), {", ".join(_columns(threshold))}, {_TIMES}
-    FROM reports_ready(
-      %(level)s::int, %(agents)s::bigint[], %(begin)s, %(end)s, %(limit)s::bigint, %(offset)s::bigint
-    ) r
+    FROM {_READY.format(agents="%(agents)s::bigint[]")} r
     """  # noqa: S608
     begin, end = span
     parameters = {
@@ -148,6 +154,66 @@ def ready(
     if found and found[0][0] is None:
         return None
     return [(row[0], datetime.fromtimestamp(row[1], UTC), _measures(row[2:], threshold)) for row in found]
+
+
+# Agents by name and of groups; how many of the names and of the groups there are. Names are sent as JSON, which is
+# written faster than an array: there may be hundreds, none of them twice.
+_NAMED = """
+WITH name AS (SELECT jsonb_array_elements_text(%(logins)s::jsonb) AS login),
+asked AS (
+  SELECT array_agg(id ORDER BY login) AS ids, count(*) FILTER (WHERE is_named)
+    + (SELECT count(*) FROM telephony_agentgroup WHERE id IN (SELECT unnest(%(groups)s::bigint[]))) AS known
+  FROM (
+    SELECT a.id, a.login, true AS is_named FROM name JOIN telephony_agent a ON a.login = name.login
+    UNION ALL
+    SELECT a.id, a.login, false FROM telephony_agent a
+    WHERE a.group_id IN (SELECT unnest(%(groups)s::bigint[])) AND a.login NOT IN (SELECT login FROM name)
+  ) found
+)
+SELECT asked.known, r.ordinality, date_part('epoch', r.started_at), a.login, a.name, a.surname, {columns}
+FROM asked
+LEFT JOIN LATERAL {ready} WITH ORDINALITY r ON true
+LEFT JOIN telephony_agent a ON a.id = r.agent_id
+ORDER BY r.ordinality
+"""
+
+
+def ready_by_name(
+    level: Level,
+    span: Span,
+    logins: Sequence[str],
+    groups: Sequence[int],
+    threshold: int,
+    *,
+    limit: int,
+    offset: int,
+) -> list[tuple[Any, ...]] | None:
+    """The page as `ready` has it, of agents by name: None too where one of them, or of the groups, is unknown.
+
+    Of each row, by one statement, agents included: two columns that are of no use to others; its start; login, name and
+    surname; the columns of COUNTS; outbound calls up to the threshold, their seconds, all of them, theirs; first login,
+    last logout, whether there is own time; ids of pauses, how many began, their seconds. Instants are seconds of the
+    epoch.
+    """
+    statement = _NAMED.format(
+        columns=f"{', '.join(_columns(threshold))}, {_TIMES}", ready=_READY.format(agents="asked.ids")
+    )
+    begin, end = span
+    parameters = {
+        "level": level.value,
+        "logins": json.dumps(logins),
+        "groups": list(groups),
+        "begin": begin,
+        "end": end,
+        "limit": limit,
+        "offset": offset,
+        "threshold": threshold,
+    }
+    found = _fetch(statement, parameters)
+    known, place, start = found[0][:3]
+    if known != len(logins) + len(groups) or (place and start is None):
+        return None
+    return found if place else []
 
 
 def rows(level: Level, wanted: Sequence[Key], threshold: int, queues: Sequence[int] | None) -> dict[Key, Measures]:

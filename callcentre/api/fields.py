@@ -56,12 +56,16 @@ def zone() -> ZoneInfo:
 
 def minute(instant: datetime | None) -> str:
     """`YYYY-MM-DD hh:mm` in the configured zone, "" for none."""
-    return instant.astimezone(zone()).isoformat(" ", "minutes")[:16] if instant else ""
+    return second(instant)[:16]
 
 
 def second(instant: datetime | None) -> str:
     """`YYYY-MM-DD hh:mm:ss` in the configured zone, "" for none."""
-    return instant.astimezone(zone()).isoformat(" ", "seconds")[:19] if instant else ""
+    if not instant:
+        return ""
+    at = instant.astimezone(zone())
+    # A page has hundreds of them; other ways of saying it take half as long again, or twice.
+    return "%04d-%02d-%02d %02d:%02d:%02d" % (at.year, at.month, at.day, at.hour, at.minute, at.second)  # noqa: UP031
 
 
 def day(value: date | None) -> str:

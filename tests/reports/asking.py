@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from reports import builder, rollup, settling
-from reports.api.serializers import row_data
-from reports.builder import Question
+from reports import rollup, settling
+from reports.api.pages import page as page_of
 from reports.periods import Aggregation
+from reports.reading import Asked
 from telephony.models import Agent
 
 AGGREGATIONS = [one.value for one in Aggregation]
@@ -23,13 +23,12 @@ def ask(
     page: int = 1000,
 ) -> list[dict[str, Any]]:
     """All pages, one after the other."""
-    named = {agent.pk: {"login": agent.login, "name": agent.name, "surname": agent.surname} for agent in agents}
-    order = [agent.pk for agent in sorted(agents, key=lambda agent: agent.login)]
-    question = Question(order, *span, Aggregation(aggregation), now, threshold, queues)
+    logins = [agent.login for agent in agents]
+    asked = Asked(logins, [], *span, Aggregation(aggregation), now, threshold, queues)
     rows: list[dict[str, Any]] = []
     while True:
-        found = builder.page(question, page, len(rows))
-        rows += [row_data(named[pk], period, measures, threshold) for pk, period, measures in found]
+        found = page_of(asked, page, len(rows))
+        rows += found
         if len(found) < page:
             return rows
 
