@@ -37,21 +37,26 @@ BEGIN
     RETURN;
   END IF;
   RETURN QUERY
+    -- Of each agent of the page, from his first row in it to his last. What is passed over is in the index one agent
+    -- after another, as it is asked for: sorting it took half of the time.
     SELECT r.*
     FROM (
-      -- One agent's after another's, as they are in the index: sorting what is passed over took half of the time.
-      SELECT agent.place, agent.id, key.started_at
-      FROM unnest(agents) WITH ORDINALITY AS agent(id, place)
-      CROSS JOIN LATERAL (
-        SELECT started_at FROM reports_rollup
-        WHERE level = of_level AND queue_id = 0 AND agent_id = agent.id AND started_at >= begins AND started_at < ends
-        ORDER BY started_at
+      SELECT key.place, key.id, min(key.started_at) AS first, max(key.started_at) AS last
+      FROM (
+        SELECT agent.place, agent.id, rollup.started_at
+        FROM unnest(agents) WITH ORDINALITY AS agent(id, place)
+        CROSS JOIN LATERAL (
+          SELECT started_at FROM reports_rollup
+          WHERE level = of_level AND queue_id = 0 AND agent_id = agent.id AND started_at >= begins AND started_at < ends
+          ORDER BY started_at
+        ) rollup
+        LIMIT most OFFSET skipped
       ) key
-      LIMIT most OFFSET skipped
+      GROUP BY key.place, key.id
     ) shown
-    JOIN reports_rollup r
-      ON r.level = of_level AND r.queue_id = 0 AND r.agent_id = shown.id AND r.started_at = shown.started_at
-    ORDER BY shown.place, shown.started_at;
+    JOIN reports_rollup r ON r.level = of_level AND r.queue_id = 0 AND r.agent_id = shown.id
+      AND r.started_at >= shown.first AND r.started_at <= shown.last
+    ORDER BY shown.place, r.started_at;
 END $$;
 """
 

@@ -213,6 +213,28 @@ def test_pages_follow_one_another_and_end(api: ApiClient, anna: Agent) -> None:
     assert [len(page) for page in pages] == [3, 3, 2, 0]
 
 
+def test_pages_are_by_login_whatever_is_summed_and_however_they_are_cut(api: ApiClient) -> None:
+    logins = ["zoe", "anna", "marta", "ewa"]
+    for login in logins:
+        agent = AgentFactory(login=login)
+        for days in range(-2, 3):
+            agent.log_in(ACTOR, at(8) + timedelta(days=days))
+            agent.log_out(ACTOR, at(16) + timedelta(days=days))
+    span = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "day", "agent_logins[]": logins}
+
+    composed = ask(api, **span).json()
+    refresh()
+    settle(at(8) + timedelta(days=60))
+    pages = {
+        size: [ask(api, **span, limit=str(size), offset=str(skipped)).json() for skipped in range(0, 20, size)]
+        for size in (1, 3, 7)
+    }
+
+    assert [row["agent"]["login"] for row in composed] == [login for login in sorted(logins) for _ in range(5)]
+    assert [row["period"] for row in composed] == [f"2026-06-{day:02}" for day in range(8, 13)] * 4
+    assert [[row for page in of for row in page] for of in pages.values()] == [composed] * 3
+
+
 def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> None:
     agent = AgentFactory(login="anna")
     queue = QueueFactory()
