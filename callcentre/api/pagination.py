@@ -23,7 +23,7 @@ def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
             faults.append(Fault(ErrorCode.NOT_INTEGER, name))
             return default
         # What has more digits than that is beyond every end; Python refuses to read thousands of them.
-        value = int(text) if len(text) < 20 else MAX_OFFSET * (-1 if text[0] == "-" else 1)
+        value = min(int(text), MAX_OFFSET) if len(text) < 20 else MAX_OFFSET * (-1 if text[0] == "-" else 1)
         if value < lowest:
             faults.append(Fault(ErrorCode.OUT_OF_RANGE, name, {"low": lowest, "high": MAX_OFFSET}))
             return default

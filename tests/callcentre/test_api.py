@@ -292,7 +292,7 @@ def test_a_page_holds_a_hundred_at_most(limit: str, api: ApiClient) -> None:
     assert len(body["result"]) == 100
 
 
-@pytest.mark.parametrize("offset", ["3", "1000", "9223372036854775807", "9" * 5000])
+@pytest.mark.parametrize("offset", ["3", "1000", "9223372036854775807", "9223372036854775808", "9" * 19, "9" * 5000])
 def test_an_offset_past_the_end_is_an_empty_page(offset: str, api: ApiClient, three_records: list[int]) -> None:
     assert page(api, f"offset={offset}").json() == {"count": 3, "result": []}
 
