@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from callcentre.admin.periods import PARAMETER, value_of
-from reports.columns import Column
+from reports.columns import COLUMNS, Column
 from reports.figures import Line
 from reports.lines import Table, stretches_of
 
@@ -112,6 +112,7 @@ class Links:
     def __init__(self, request: HttpRequest, table: Table, lines: Sequence[Line]) -> None:
         self._user, self._table = request.user, table
         self._stretches = stretches_of(table.question, {line.period for line in lines})
+        self._values = {column.name: column.value for column in (*COLUMNS, *table.columns)}
         self._rows: dict[str, Rows] = {}
         self._parted: set[str] = set()
         for column in table.columns:
@@ -131,7 +132,7 @@ class Links:
     def of(self, column: Column, line: Line) -> str:
         """ "" where there is nothing to be seen, or nothing that he may see."""
         stretches = self._stretches[line.period]
-        if not column.value(line) or len(stretches) > MOST_STRETCHES:
+        if not self._is_of_something(column, line) or len(stretches) > MOST_STRETCHES:
             return ""
         if column.name in self._parted:
             what = {"agent_logins": line.agent["login"], "period": line.period, "figure": column.name}
@@ -139,6 +140,12 @@ class Links:
         if (rows := self._rows.get(column.name)) is None:
             return ""
         return f"{reverse(f'admin:{rows.app}_{rows.model}_changelist')}?{urlencode(self._query(rows, line, stretches))}"
+
+    def _is_of_something(self, column: Column, line: Line) -> bool:
+        """A share or an average of 0 is, if it is one."""
+        if (value := column.value(line)) is None:
+            return False
+        return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
 
     def _query(self, rows: Rows, line: Line, stretches: Sequence[tuple[datetime, datetime]]) -> list[tuple[str, Any]]:
         way = rows.way

@@ -1,7 +1,7 @@
 """Figures that are made of several things: each part leads to exactly the rows that were counted."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +16,7 @@ from tests.conftest import ACTOR
 from tests.reports.asking import refresh
 from tests.reports.reference import EVER, Pieces, Reference, hms, holds, periods, seconds
 from tests.reports.scenes import BASES, Cast, Scene, cast
+from tests.telephony.factories import AgentSessionFactory, AgentStateFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -111,7 +112,7 @@ def test_each_part_leads_to_the_rows_that_were_counted(
     with time_machine.travel(now, tick=False):
         for login, period, name, cell in cells(client, **query, **asked):
             if not cell.url:
-                assert cell.text in ("–", "00:00:00", "0.00 %")
+                assert cell.text in ("–", "00:00:00")
                 continue
             seen.add(name)
             page = client.get(cell.url).context
@@ -124,6 +125,21 @@ def test_each_part_leads_to_the_rows_that_were_counted(
                 assert (text, lists[url]) == (total, rows), (login, period, name, part)
 
     assert {"talk_time"} <= seen <= {"talk_time", "service_level"} if narrowed else seen == set(FIGURES)
+
+
+def test_a_share_of_0_of_something_leads_to_what_it_is_of(people: Cast) -> None:
+    at = datetime(2026, 6, 10, 8, tzinfo=zone())
+    AgentSessionFactory(agent=people.agents[0], started_at=at, ended_at=at + timedelta(hours=2))
+    AgentStateFactory(agent=people.agents[0], kind="free", started_at=at, ended_at=at + timedelta(hours=1))
+    change_log.note(people.agents[0].pk, at, at + timedelta(hours=2))
+    query = {"date_from": "2026-06-10", "date_to": "2026-06-10", "columns": ["occupancy", "service_level"]}
+
+    with time_machine.travel(at + timedelta(days=1)):
+        found = {name: cell for _login, _period, name, cell in cells(superuser(), **query)}
+
+    assert {name: cell.text for name, cell in found.items()} == {"occupancy": "0.00 %", "service_level": "–"}
+    assert "figure=occupancy" in found["occupancy"].url
+    assert not found["service_level"].url
 
 
 def test_an_average_leads_to_what_was_divided_by_what(people: Cast) -> None:
