@@ -100,8 +100,8 @@ def _send(mail: ExportMail) -> str:
 
 def _message(mail: ExportMail, backend: Any) -> EmailMessage:
     export = mail.export
-    first, last = timezone.localtime(export.begins_at), timezone.localtime(export.last_second)
-    span = f"{first:%Y-%m-%d} – {last:%Y-%m-%d}"
+    days = dict.fromkeys(f"{timezone.localtime(at):%Y-%m-%d}" for at in (export.begins_at, export.last_second))
+    span = " – ".join(days)
     name = export.schedule.name if export.schedule else _("Agents work report")
     lines = [
         f"{name}: {span}",

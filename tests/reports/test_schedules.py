@@ -167,7 +167,7 @@ def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: No
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     )
     assert len(content) == export.file_size
-    assert mail.outbox[0].subject == "Daily: 2026-06-09 – 2026-06-09"
+    assert mail.outbox[0].subject == "Daily: 2026-06-09"
     assert mailing.due_now() == []
 
 
