@@ -26,7 +26,7 @@ WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SEL
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """The question, of agents who are still to be found."""
 
     logins: Sequence[str]
@@ -44,13 +44,11 @@ class Asked:
         agents = _find(self.logins, self.groups, faults)
         if faults:
             raise Invalid(faults)
-        question = Question(
-            list(agents), self.begin, self.end, self.aggregation, self.now, self.threshold, self.queues or None
-        )
+        question = Question(list(agents), self.begin, self.end, self.aggregation, self.now, self.threshold, self.queues)
         return question, agents
 
 
-def read(params: QueryDict, faults: list[Fault]) -> Asked:
+def read(params: QueryDict, faults: list[Fault]) -> Wanted:
     """What is asked. Raises Invalid with these faults and its own, unknown agents among them."""
     logins, groups = _agents(params, faults)
     place = len(faults)
@@ -67,7 +65,7 @@ def read(params: QueryDict, faults: list[Fault]) -> Asked:
         _find(logins, groups, unknown)
         faults[place:place] = unknown
         raise Invalid(faults)
-    return Asked(
+    return Wanted(
         logins=logins,
         groups=groups,
         begin=min(max(begin, FIRST), LAST),
@@ -82,7 +80,7 @@ def read(params: QueryDict, faults: list[Fault]) -> Asked:
 def _agents(params: QueryDict, faults: list[Fault]) -> tuple[list[str], list[int]]:
     """Those who are named, and the groups."""
     groups = _ids(params, "agent_group_ids", faults)
-    texts = query_list(params, "agent_logins")
+    texts = [text for text in query_list(params, "agent_logins") if text.strip()]
     try:
         # All together: there may be hundreds.
         parse_text("".join(texts))

@@ -16,7 +16,7 @@ def row_data(agent: dict[str, str], period: str, row: Measures, threshold: int) 
     return ready_data(
         period,
         (
-            *(None, None, None, agent["login"], agent["name"], agent["surname"]),
+            *(agent["login"], agent["name"], agent["surname"]),
             *_counts(row),
             *(below, below_seconds, above + below, above_seconds + below_seconds),
             _epoch(row.first_login_at),
@@ -34,10 +34,10 @@ def _epoch(instant: datetime | None) -> float | None:
 
 
 def ready_data(period: str, row: Sequence[Any]) -> dict[str, Any]:
-    """Of a row as `stored.ready_by_name` has it: with nothing in between, for a page has a hundred of them."""
+    """Of what `stored.ready_by_name` has after the start of a row; nothing is put between, for a page has a hundred."""
     # fmt: off
     (
-        _, _, _, login, name, surname,
+        login, name, surname,
         offered, answered, not_answered, transferred, talk_seconds, wait_seconds,
         chats_closed, chats_answered, tickets_closed, tickets_answered, replies,
         login_seconds, free_count, free_seconds, _,

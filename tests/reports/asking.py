@@ -6,7 +6,7 @@ from typing import Any
 from reports import rollup, settling
 from reports.api.pages import page as page_of
 from reports.periods import Aggregation
-from reports.reading import Asked
+from reports.reading import Wanted
 from telephony.models import Agent
 
 AGGREGATIONS = [one.value for one in Aggregation]
@@ -24,10 +24,10 @@ def ask(
 ) -> list[dict[str, Any]]:
     """All pages, one after the other."""
     logins = [agent.login for agent in agents]
-    asked = Asked(logins, [], *span, Aggregation(aggregation), now, threshold, queues)
+    wanted = Wanted(logins, [], *span, Aggregation(aggregation), now, threshold, queues)
     rows: list[dict[str, Any]] = []
     while True:
-        found = page_of(asked, page, len(rows))
+        found = page_of(wanted, page, len(rows))
         rows += found
         if len(found) < page:
             return rows

@@ -161,6 +161,7 @@ def test_agents_and_groups_that_do_not_exist_are_named(api: ApiClient, anna: Age
         ({"agent_group_ids[]": "many"}, (100004, "agent_group_ids")),
         ({"outbound_threshold": "half"}, (100004, "outbound_threshold")),
         ({"agent_logins[]": "an\0na"}, (100016, "agent_logins")),
+        ({"agent_logins[]": " "}, (170001, "agent_logins")),
     ],
 )
 def test_one_thing_that_is_wrong_is_refused(
@@ -233,6 +234,7 @@ def test_pages_are_by_login_whatever_is_summed_and_however_they_are_cut(api: Api
     assert [row["agent"]["login"] for row in composed] == [login for login in sorted(logins) for _ in range(5)]
     assert [row["period"] for row in composed] == [f"2026-06-{day:02}" for day in range(8, 13)] * 4
     assert [[row for page in of for row in page] for of in pages.values()] == [composed] * 3
+    assert ask(api, **span, offset="9" * 19).json() == []
 
 
 def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> None:
