@@ -12,7 +12,8 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -162,12 +163,14 @@ class CampaignAdmin(Admin):
 
     @display(description=_("dates"), ordering="start_date")
     def dates(self, campaign: Campaign) -> str:
-        end = date_format(campaign.end_date, "SHORT_DATE_FORMAT") if campaign.end_date else "…"
-        return f"{date_format(campaign.start_date, 'SHORT_DATE_FORMAT')} – {end}"
+        days = [
+            date_format(day, "SHORT_DATE_FORMAT") if day else "…" for day in (campaign.start_date, campaign.end_date)
+        ]
+        return format_html('<span class="cc-day">{}</span> – <span class="cc-day">{}</span>', *days)
 
     @display(description=_("records"))
-    def records_count(self, campaign: Campaign) -> int:
-        return snapshot().of(campaign.pk).total
+    def records_count(self, campaign: Campaign) -> str:
+        return number_format(snapshot().of(campaign.pk).total, force_grouping=True)
 
     @display(description=_("progress"))
     def progress(self, campaign: Campaign) -> str:

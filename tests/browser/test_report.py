@@ -34,3 +34,20 @@ def test_a_range_is_shown_drawn_and_downloaded(visit: Visit) -> None:
 
     assert download.value.suggested_filename == Export.objects.get().file_name
     assert visit.trouble == []
+
+
+def test_the_chart_can_be_read_by_light_and_in_the_dark(visit: Visit) -> None:
+    AgentFactory(login="anna").log_in(ACTOR, timezone.now() - timedelta(days=2))
+    are = """([colour]) => {
+        const charts = Object.values(Chart.instances || {});
+        const texts = charts.flatMap(({ legend, scales }) => [legend.options.labels, scales.y.options.ticks]);
+        return texts.length && texts.every((text) => text.color === colour);
+    }"""
+
+    page = visit.open(reverse("admin:reports_export_report"))
+    page.get_by_role("link", name="Yesterday").click()
+
+    page.wait_for_function(are, arg=["#6b7280"])
+    page.evaluate("document.documentElement.classList.add('dark')")
+    page.wait_for_function(are, arg=["#9ca3af"])
+    assert visit.trouble == []

@@ -1,12 +1,13 @@
 """Campaigns in the admin: the front page, their list, who may; groups and dictionary statuses."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.admin import progress
 from campaigns.models import Campaign, CampaignGroup, DictionaryStatus, SystemStatus
 from tests.backoffice import errors_of, messages_of, page_of, staff, superuser
 from tests.campaigns.factories import (
@@ -98,6 +99,18 @@ def test_the_list_of_campaigns_takes_the_same_queries_however_many_there_are(cou
 
     with django_assert_num_queries(7):
         client.page(LIST)
+
+
+def test_the_list_breaks_no_date_and_groups_the_digits_of_counts():
+    campaign = CampaignFactory(start_date=date(2026, 11, 2), end_date=date(2026, 12, 18))
+    CampaignFactory(start_date=date(2026, 11, 3))
+    cache.set(progress.KEY, progress.Snapshot(timezone.now(), {campaign.pk: progress.Progress(total=1200)}))
+
+    page = superuser().page(LIST)
+
+    assert '<span class="cc-day">2026-11-02</span> – <span class="cc-day">2026-12-18</span>' in page
+    assert '<span class="cc-day">2026-11-03</span> – <span class="cc-day">…</span>' in page
+    assert "1,200" in page
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What stands on top of a page, in its breadcrumbs and in refusals: names that people know, no numbers of rows."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -7,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import override
 
 from callcentre import backoffice
-from tests.backoffice import superuser
+from tests.backoffice import page_of, superuser
 from tests.telephony.factories import AgentFactory, AgentSessionFactory, AgentStateFactory
 from tests.tickets.factories import (
     ChatFactory,
@@ -111,3 +112,15 @@ def test_inputs_of_rows_have_the_name_of_their_column():
     page = superuser().page(reverse("admin:telephony_queue_add"))
 
     assert 'aria-label="Opens"' in page
+
+
+def test_the_way_to_a_page_begins_with_its_list():
+    anna = AgentFactory(login="anna", name="Anna", surname="Nowak")
+    admin = superuser()
+
+    assert crumbs(admin.page(reverse("admin:telephony_agent_changelist"))) == ["Agents"]
+    assert crumbs(admin.page(page_of(anna))) == ["Agents", str(anna)]
+
+
+def crumbs(page):
+    return re.findall(r"min-w-0 truncate tracking-tight[^>]*>([^<]+)</", page)

@@ -35,9 +35,11 @@ async function draw(section) {
         note.hidden = !data.reason;
         return;
     }
-    const grid = () => (document.documentElement.classList.contains("dark") ? "#374151" : "#e5e7eb");
-    const text = "#9ca3af";
-    const axis = (more) => ({ beginAtZero: true, border: { width: 0 }, grid: { color: grid() }, ticks: { color: text, precision: 0 }, ...more });
+    // Asked for at each update, as people switch between light and dark.
+    const either = (light, dark) => () => (document.documentElement.classList.contains("dark") ? dark : light);
+    const grid = either("#e5e7eb", "#374151");
+    const text = either("#6b7280", "#9ca3af");
+    const axis = (more) => ({ beginAtZero: true, border: { width: 0 }, grid: { color: grid }, ticks: { color: text, precision: 0 }, ...more });
     const options = (scales) => ({
         animation: false,
         responsive: true,
@@ -64,8 +66,5 @@ async function draw(section) {
     } else {
         occupancy.closest(".cc-chart").hidden = true;
     }
-    new MutationObserver(() => drawn.forEach((chart) => {
-        chart.options.scales.y.grid.color = grid();
-        chart.update();
-    })).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
+    new MutationObserver(() => drawn.forEach((chart) => chart.update())).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
 }
