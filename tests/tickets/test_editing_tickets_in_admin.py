@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from tests.backoffice import inputs_of, messages_of, staff, superuser
+from tests.backoffice import inputs_of, messages_of, page_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory, TicketCategoryFactory, TicketFactory
 from tickets.models import Customer, editing
@@ -11,10 +11,6 @@ from tickets.models.merging import merge
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(ticket):
-    return reverse("admin:tickets_ticket_change", args=[ticket.pk])
 
 
 def edit(client, ticket, **changes):
