@@ -5,6 +5,7 @@ Models raise these, the API answers them, the admin shows them. A number, once p
 
 import dataclasses
 import enum
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 
 Entry = TypeVar("Entry")
+
+# Control characters, and what separates lines and paragraphs.
+_BREAKING = ("Cc", "Zl", "Zp")
 
 
 class ErrorCode(enum.Enum):
@@ -223,6 +227,13 @@ class Fault:
 
     def under(self, prefix: str) -> "Fault":
         return Fault(self.code, f"{prefix}.{self.field}" if self.field else prefix, self.params)
+
+
+def check_lines(**texts: str) -> Iterable[Fault]:
+    """A fault for each that is more than a line, or steers a terminal or a header: they stand in headers of mails."""
+    for field, text in texts.items():
+        if any(unicodedata.category(character) in _BREAKING for character in text):
+            yield Fault(ErrorCode.NOT_ONE_LINE, field)
 
 
 class Readable(list[Entry]):

@@ -41,3 +41,5 @@ urlpatterns = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("", RedirectView.as_view(pattern_name="admin:index"), name="root"),
 ]
+
+handler403 = "callcentre.login.refuse"

@@ -2,9 +2,10 @@
 
 from uuid import UUID
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
+from callcentre.downloads import file_response
 from knowledgebase.models import ArticleImage
 
 
@@ -17,12 +18,7 @@ def show_image(request: HttpRequest, image_id: UUID) -> HttpResponseBase:
     is_public = image.article is not None and image.article.is_published
     if not is_public and not (request.user.is_staff and request.user.has_perm("knowledgebase.view_article")):
         raise Http404
-    try:
-        response = FileResponse(image.file.open("rb"), content_type=image.content_type)
-    except FileNotFoundError:
-        raise Http404 from None
+    response = file_response(lambda: image.file.open("rb"), image.file.name or "", image.content_type, is_shown=True)
     # An image never changes: another picture is another id.
     response["Cache-Control"] = "public, max-age=31536000, immutable" if is_public else "private, no-store"
-    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    response["X-Content-Type-Options"] = "nosniff"
     return response

@@ -54,7 +54,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     sentences = {ErrorCode.CONFLICT: _("Somebody else has started this import already.")}
 
     class Media:
-        css = {"all": ["campaigns/import.css"]}
+        css = {"all": ["callcentre/progress.css", "campaigns/import.css"]}
         js = ["campaigns/import.js", "callcentre/progress.js"]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -63,7 +63,7 @@ class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
     search_help_text = _("Who asked")
 
     class Media:
-        css = {"all": ["campaigns/import.css", "reports/report.css"]}
+        css = {"all": ["callcentre/progress.css", "reports/report.css"]}
         js = ["reports/report.js", "callcentre/progress.js"]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -11,12 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
 from callcentre.api.fields import zone
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
 from reports.limits import MOST_PERIODS
 from reports.models.export import Asked, Export
 from reports.periods import Aggregation, instant_of
-from tickets.models.rules import check_lines
 
 MOST_RECIPIENTS = 50
 _DAY = timedelta(days=1)

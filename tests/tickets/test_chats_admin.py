@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from tests.backoffice import BackOffice, messages_of, staff, superuser
+from tests.backoffice import BackOffice, messages_of, page_of, shown, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueFactory
@@ -15,14 +15,6 @@ from webhooks.models import Event
 LIST = reverse("admin:tickets_chat_changelist")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(chat, page="change"):
-    return reverse(f"admin:tickets_chat_{page}", args=[chat.pk])
-
-
-def shown(page, *chats):
-    return [chat for chat in chats if page_of(chat) in page]
 
 
 def agent_of(client):

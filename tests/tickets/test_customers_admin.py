@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from callcentre.errors import Conflict, ErrorCode
-from tests.backoffice import errors_of, inputs_of, messages_of, staff, superuser
+from tests.backoffice import errors_of, inputs_of, messages_of, page_of, shown, staff, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory
 from tests.tickets.factories import (
@@ -24,14 +24,6 @@ ADD = reverse("admin:tickets_customer_add")
 CHANGES = reverse("admin:tickets_customerchange_changelist")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(customer, page="change"):
-    return reverse(f"admin:tickets_customer_{page}", args=[customer.pk])
-
-
-def shown(page, *customers):
-    return [customer for customer in customers if page_of(customer) in page]
 
 
 # The list

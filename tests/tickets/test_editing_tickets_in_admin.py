@@ -1,20 +1,16 @@
-"""Of an existing ticket a person changes the subject, and whose it is."""
+"""Of an existing ticket a person changes the subject, the category, and whose it is."""
 
 import pytest
 from django.urls import reverse
 
-from tests.backoffice import inputs_of, messages_of, staff, superuser
+from tests.backoffice import inputs_of, messages_of, page_of, staff, superuser
 from tests.conftest import ACTOR
-from tests.tickets.factories import CustomerFactory, TicketFactory
+from tests.tickets.factories import CustomerFactory, TicketCategoryFactory, TicketFactory
 from tickets.models import Customer, editing
 from tickets.models.merging import merge
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(ticket):
-    return reverse("admin:tickets_ticket_change", args=[ticket.pk])
 
 
 def edit(client, ticket, **changes):
@@ -51,6 +47,49 @@ def test_a_ticket_is_taken_from_a_customer_whose_it_is_not():
     ticket.refresh_from_db()
     assert ticket.customer is None
     assert ticket.history.get().changes == {"customer": [name, None]}
+
+
+def test_a_category_is_cleared_and_comes_back():
+    category = TicketCategoryFactory(name="Complaint")
+    ticket = TicketFactory(category=category)
+    supervisor = staff("view_ticket", "change_ticket")
+
+    cleared = edit(supervisor, ticket, category="")
+    ticket.refresh_from_db()
+    assert messages_of(cleared) == ["The ticket is changed."]
+    assert ticket.category_id is None
+    assert ticket.history.get().changes == {"category": ["Complaint", None]}
+
+    edit(supervisor, ticket, category=category.pk)
+    ticket.refresh_from_db()
+    assert ticket.category == category
+    assert ticket.history.latest("pk").changes == {"category": [None, "Complaint"]}
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_a_category_that_is_left_alone_stays_also_where_it_is_no_choice_any_more(is_active):
+    category = TicketCategoryFactory(is_active=is_active)
+    ticket = TicketFactory(category=category, subject="Hello")
+
+    edit(superuser(), ticket)
+    assert ticket.history.count() == 0
+
+    edit(superuser(), ticket, subject="A kettle")
+    ticket.refresh_from_db()
+    assert ticket.category == category
+    assert ticket.history.get().changes == {"subject": ["Hello", "A kettle"]}
+
+
+def test_a_category_that_somebody_has_chosen_meanwhile_is_not_cleared():
+    client, ticket, theirs = superuser(), TicketFactory(category=TicketCategoryFactory()), TicketCategoryFactory()
+    inputs = inputs_of(client.page(page_of(ticket)))
+    editing.edit(ACTOR, ticket, category_id=theirs.pk)
+
+    told = client.post(page_of(ticket), {**inputs, "do": "edit", "p-category": ""})
+
+    ticket.refresh_from_db()
+    assert "category" in told.context["properties"].errors
+    assert ticket.category == theirs
 
 
 def test_a_ticket_keeps_a_subject():

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.errors import ErrorCode
-from tests.backoffice import errors_of, messages_of, staff, superuser
+from tests.backoffice import errors_of, messages_of, page_of, shown, staff, superuser
 from tests.tickets.factories import (
     DispatchFactory,
     RatingFactory,
@@ -21,14 +21,6 @@ RECEIVED = reverse("admin:tickets_receivedmail_changelist")
 SENT = reverse("admin:tickets_dispatch_changelist")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(row, page="change"):
-    return reverse(f"admin:tickets_{row._meta.model_name}_{page}", args=[row.pk])
-
-
-def shown(page, *rows):
-    return [row for row in rows if page_of(row) in page]
 
 
 # Received mail

@@ -1,17 +1,12 @@
 """The places in texts of replies: filled where they are known, refused when they are saved where they are not."""
 
 import pytest
-from django.urls import reverse
 
-from tests.backoffice import errors_of, superuser
+from tests.backoffice import errors_of, page_of, superuser
 from tests.tickets.factories import CannedReplyFactory, TicketQueueFactory
 from tickets.filling import PLACES, fill, has_place
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(row):
-    return reverse(f"admin:tickets_{row._meta.model_name}_change", args=[row.pk])
 
 
 @pytest.mark.parametrize("markup", ["{{name}}", "{{ name }}", "{{\n name}}", "{{&nbsp;name&nbsp;}}", "{{\u00a0name }}"])

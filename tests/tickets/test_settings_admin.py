@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from callcentre.crypto import decrypt
-from tests.backoffice import errors_of, inputs_of, messages_of, staff, superuser
+from tests.backoffice import errors_of, inputs_of, messages_of, page_of, staff, superuser
 from tests.tickets.factories import (
     CannedReplyFactory,
     CompanyFactory,
@@ -28,10 +28,6 @@ def list_of(model):
 
 def add(model):
     return reverse(f"admin:tickets_{model}_add")
-
-
-def page_of(row, page="change"):
-    return reverse(f"admin:tickets_{row._meta.model_name}_{page}", args=[row.pk])
 
 
 def raw(row, column):

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre import quick_redis
-from tests.backoffice import BackOffice, staff, superuser
+from tests.backoffice import BackOffice, page_of, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
@@ -15,10 +15,6 @@ from tests.tickets.factories import CustomerFactory, CustomFieldFactory, TicketF
 from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus, conversing, editing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(ticket, page="change"):
-    return reverse(f"admin:tickets_ticket_{page}", args=[ticket.pk])
 
 
 def said(ticket, body="<p>Help</p>", **values):

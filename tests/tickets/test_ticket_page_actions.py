@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from tests.backoffice import BackOffice, inputs_of, messages_of, staff, superuser
+from tests.backoffice import BackOffice, inputs_of, messages_of, page_of, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
@@ -18,10 +18,6 @@ from tests.tickets.factories import (
 from tickets.models import Message, Ticket, TicketStatus, editing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-def page_of(ticket, page="change"):
-    return reverse(f"admin:tickets_ticket_{page}", args=[ticket.pk])
 
 
 def filled(client, ticket, **changes):

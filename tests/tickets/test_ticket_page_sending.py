@@ -5,10 +5,9 @@ from threading import Barrier, Thread
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
-from tests.backoffice import BackOffice, inputs_of, messages_of, superuser
+from tests.backoffice import BackOffice, inputs_of, messages_of, page_of, superuser
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
@@ -34,10 +33,6 @@ def client(agent):
     client = BackOffice()
     client.force_login(agent.user)
     return client
-
-
-def page_of(ticket):
-    return reverse("admin:tickets_ticket_change", args=[ticket.pk])
 
 
 def filled(client, ticket, **changes):

@@ -151,7 +151,7 @@ class PropertiesForm(forms.Form):
         own["status"].choices = statuses_for(ticket)
         own["agent"].choices = [("", _("nobody")), *agents_for(ticket)]
         own["queue"].choices = queues_for(ticket)
-        own["category"].choices = [*([] if ticket.category_id else [("", _("none"))]), *categories_for(ticket)]
+        own["category"].choices = [("", _("none")), *categories_for(ticket)]
         if sees_customers:
             own["customer"].widget = CustomerSelect(own["customer"].choices)
         else:
@@ -184,8 +184,8 @@ class PropertiesForm(forms.Form):
                 values["customer_id"] = value.pk if value else None
             elif name in ("subject", "tags"):
                 values[name] = value
-            elif value:
-                values[f"{name}_id"] = int(value)
+            else:
+                values[f"{name}_id"] = int(value) if value else None
         return values | ({"custom_fields": custom_fields} if custom_fields else {})
 
     def fault_fields(self) -> Mapping[str, str]:

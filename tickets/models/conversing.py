@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.wake import wake
 from telephony.models import Agent, change_log
 from tickets import events, html
@@ -23,7 +23,7 @@ from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, move, status_of_kind
-from tickets.models.rules import body_kept, check_lines
+from tickets.models.rules import body_kept
 from tickets.models.ticket import Source, Ticket
 
 MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import actor_columns
 from tickets import events, html
 from tickets.models import custom_values
@@ -19,7 +19,7 @@ from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, status_of_kind, targets
 from tickets.models.noting import note_end
-from tickets.models.rules import Choice, body_kept, check_lines, choose
+from tickets.models.rules import Choice, body_kept, choose
 from tickets.models.ticket import Source, Ticket, TicketChange
 from tickets.models.ticket_queue import TicketQueue
 

@@ -1,11 +1,10 @@
 """What a ticket may be given: one reading of ids and logins for those who open and those who edit."""
 
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, check_lines
 from telephony.models import Agent
 from tickets import html
 from tickets.models.customer import Customer
@@ -14,8 +13,6 @@ from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
 from tickets.models.ticket_queue import TicketQueue
 
 LONGEST_SUBJECT = 500
-# Control characters, and what separates lines and paragraphs.
-_BREAKING = ("Cc", "Zl", "Zp")
 
 
 def check_subject(subject: str | None) -> Iterable[Fault]:
@@ -24,13 +21,6 @@ def check_subject(subject: str | None) -> Iterable[Fault]:
     if len(subject or "") > LONGEST_SUBJECT:
         yield Fault(ErrorCode.TOO_LONG, "subject", {"limit": LONGEST_SUBJECT})
     yield from check_lines(subject=subject or "")
-
-
-def check_lines(**texts: str) -> Iterable[Fault]:
-    """A fault for each that is more than a line, or steers a terminal or a header: they stand in headers of mails."""
-    for field, text in texts.items():
-        if any(unicodedata.category(character) in _BREAKING for character in text):
-            yield Fault(ErrorCode.NOT_ONE_LINE, field)
 
 
 def body_kept(
