@@ -114,5 +114,6 @@ def test_the_first_version_has_none_before(asked: str, office: BackOffice) -> No
     assert "/changes" not in office.page(reverse("admin:knowledgebase_article_change", args=[alone.pk]))
 
 
+@pytest.mark.usefixtures("plain_static")
 def test_whoever_may_not_see_articles_compares_none(article: Article) -> None:
     assert staff().get(url(article, 2)).status_code == 403
