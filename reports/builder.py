@@ -71,18 +71,17 @@ def composed(question: Question, limit: int, offset: int) -> list[Row]:
         return _Report(question).page(limit, offset)
 
 
-def ready_level(aggregation: Aggregation, span: Span, queues: Sequence[int] | None) -> Level | None:
+def ready_level(question: Question) -> Level | None:
     """The rollups that have the report's rows as they are, if the span cuts no period off."""
-    level = aggregation.level
-    return level if level and queues is None and inside(level, *span) == span else None
+    level, span = question.aggregation.level, (question.begin, question.end)
+    return level if level and question.queues is None and inside(level, *span) == span else None
 
 
 def _ready(question: Question, limit: int, offset: int) -> list[Row] | None:
     """The page, if the rollups have all rows of the span as they are."""
-    span = question.begin, question.end
-    level = ready_level(question.aggregation, span, question.queues)
-    if level is None or not question.agents:
+    if not question.agents or (level := ready_level(question)) is None:
         return None
+    span = question.begin, question.end
     found = stored.ready(level, span, question.agents, question.threshold, limit=limit, offset=offset)
     if found is None:
         return None

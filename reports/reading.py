@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import connection
@@ -27,16 +27,11 @@ WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SEL
 
 @dataclass(frozen=True)
 class Wanted:
-    """The question, of agents who are still to be found."""
+    """What is asked, of agents who are still to be found: the question has none."""
 
     logins: Sequence[str]
     groups: Sequence[int]
-    begin: datetime
-    end: datetime
-    aggregation: Aggregation
-    now: datetime
-    threshold: int = 0
-    queues: Sequence[int] | None = None
+    asked: Question
 
     def question(self) -> tuple[Question, Mapping[int, dict[str, str]]]:
         """With the agents, and them as the answer names them. Raises Invalid where one of them is unknown."""
@@ -44,8 +39,7 @@ class Wanted:
         agents = _find(self.logins, self.groups, faults)
         if faults:
             raise Invalid(faults)
-        question = Question(list(agents), self.begin, self.end, self.aggregation, self.now, self.threshold, self.queues)
-        return question, agents
+        return replace(self.asked, agents=list(agents)), agents
 
 
 def read(params: QueryDict, faults: list[Fault]) -> Wanted:
@@ -65,9 +59,8 @@ def read(params: QueryDict, faults: list[Fault]) -> Wanted:
         _find(logins, groups, unknown)
         faults[place:place] = unknown
         raise Invalid(faults)
-    return Wanted(
-        logins=logins,
-        groups=groups,
+    asked = Question(
+        agents=(),
         begin=min(max(begin, FIRST), LAST),
         end=max(min(end, LAST), FIRST),
         aggregation=aggregation,
@@ -75,6 +68,7 @@ def read(params: QueryDict, faults: list[Fault]) -> Wanted:
         threshold=threshold,
         queues=queues or None,
     )
+    return Wanted(logins, groups, asked)
 
 
 def _agents(params: QueryDict, faults: list[Fault]) -> tuple[list[str], list[int]]:

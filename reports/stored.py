@@ -113,6 +113,11 @@ _MOMENTS = "date_part('epoch', {first}(r.first_login_at)), date_part('epoch', {l
 _TIMES = f"{_MOMENTS.format(first='', last='')}, r.has_time, r.pause_ids, r.pause_counts, r.pause_seconds"
 
 
+def _whole(threshold: int) -> str:
+    """All columns of a row, as `_measures` takes them."""
+    return f"{', '.join(_columns(threshold))}, {_TIMES}"
+
+
 def instant(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
@@ -129,6 +134,18 @@ reports_ready(
 """
 
 
+def _of_page(level: Level, span: Span, threshold: int, limit: int, offset: int) -> dict[str, Any]:
+    begin, end = span
+    return {
+        "level": level.value,
+        "begin": begin,
+        "end": end,
+        "limit": limit,
+        "offset": offset,
+        "threshold": threshold,
+    }
+
+
 def ready(
     level: Level, span: Span, agents: Sequence[int], threshold: int, *, limit: int, offset: int
 ) -> list[tuple[int, datetime, Measures]] | None:
@@ -137,20 +154,10 @@ def ready(
     One statement, so it is of one instant: the function comes with the migration `ready_rows_unsorted`.
     """
     statement = f"""
-    SELECT r.agent_id, date_part('epoch', r.started_at), {", ".join(_columns(threshold))}, {_TIMES}
+    SELECT r.agent_id, date_part('epoch', r.started_at), {_whole(threshold)}
     FROM {_READY.format(agents="%(agents)s::bigint[]")} r
     """  # noqa: S608
-    begin, end = span
-    parameters = {
-        "level": level.value,
-        "agents": array(agents),
-        "begin": begin,
-        "end": end,
-        "limit": limit,
-        "offset": offset,
-        "threshold": threshold,
-    }
-    found = _fetch(statement, parameters)
+    found = _fetch(statement, {"agents": array(agents), **_of_page(level, span, threshold, limit, offset)})
     if found and found[0][0] is None:
         return None
     return [(row[0], datetime.fromtimestamp(row[1], UTC), _measures(row[2:], threshold)) for row in found]
@@ -195,21 +202,9 @@ def ready_by_name(
     last logout, whether there is own time; ids of pauses, how many began, their seconds. Instants are seconds of the
     epoch.
     """
-    statement = _NAMED.format(
-        columns=f"{', '.join(_columns(threshold))}, {_TIMES}", ready=_READY.format(agents="asked.ids")
-    )
-    begin, end = span
-    parameters = {
-        "level": level.value,
-        "logins": json.dumps(logins),
-        "groups": list(groups),
-        "begin": begin,
-        "end": end,
-        "limit": limit,
-        "offset": offset,
-        "threshold": threshold,
-    }
-    found = _fetch(statement, parameters)
+    statement = _NAMED.format(columns=_whole(threshold), ready=_READY.format(agents="asked.ids"))
+    names = {"logins": json.dumps(logins), "groups": list(groups)}
+    found = _fetch(statement, {**names, **_of_page(level, span, threshold, limit, offset)})
     known, place, start = found[0][:3]
     if known != len(logins) + len(groups) or (place and start is None):
         return None
@@ -219,7 +214,7 @@ def ready_by_name(
 def rows(level: Level, wanted: Sequence[Key], threshold: int, queues: Sequence[int] | None) -> dict[Key, Measures]:
     """Those of these periods that there are."""
     statement = f"""
-    SELECT r.agent_id, r.started_at, r.queue_id = 0, {", ".join(_columns(threshold))}, {_TIMES}
+    SELECT r.agent_id, r.started_at, r.queue_id = 0, {_whole(threshold)}
     FROM unnest(%(agents)s::bigint[], %(starts)s::timestamptz[]) AS key(agent_id, started_at)
     JOIN reports_rollup r ON r.level = %(level)s AND r.queue_id = ANY(%(queues)s::bigint[])
       AND r.agent_id = key.agent_id AND r.started_at = key.started_at

@@ -14,19 +14,16 @@ def page(wanted: Wanted, limit: int, offset: int) -> list[dict[str, Any]]:
         return rows
     question, agents = wanted.question()
     found = builder.composed(question, limit, offset)
-    return [row_data(agents[pk], period, row, wanted.threshold) for pk, period, row in found]
+    return [row_data(agents[pk], period, row, question.threshold) for pk, period, row in found]
 
 
 def _ready(wanted: Wanted, limit: int, offset: int) -> list[dict[str, Any]] | None:
-    span = wanted.begin, wanted.end
-    if (level := builder.ready_level(wanted.aggregation, span, wanted.queues)) is None:
+    asked = wanted.asked
+    if (level := builder.ready_level(asked)) is None:
         return None
-    found = stored.ready_by_name(
-        level, span, wanted.logins, wanted.groups, wanted.threshold, limit=limit, offset=offset
-    )
+    span = asked.begin, asked.end
+    found = stored.ready_by_name(level, span, wanted.logins, wanted.groups, asked.threshold, limit=limit, offset=offset)
     if found is None:
         return None
-    labels = {
-        start: wanted.aggregation.label(datetime.fromtimestamp(start, UTC)) for start in {row[2] for row in found}
-    }
+    labels = {start: asked.aggregation.label(datetime.fromtimestamp(start, UTC)) for start in {row[2] for row in found}}
     return [ready_data(labels[row[2]], row[3:]) for row in found]

@@ -5,6 +5,7 @@ from typing import Any
 
 from reports import rollup, settling
 from reports.api.pages import page as page_of
+from reports.builder import Question
 from reports.periods import Aggregation
 from reports.reading import Wanted
 from telephony.models import Agent
@@ -24,7 +25,7 @@ def ask(
 ) -> list[dict[str, Any]]:
     """All pages, one after the other."""
     logins = [agent.login for agent in agents]
-    wanted = Wanted(logins, [], *span, Aggregation(aggregation), now, threshold, queues)
+    wanted = Wanted(logins, [], Question((), *span, Aggregation(aggregation), now, threshold, queues))
     rows: list[dict[str, Any]] = []
     while True:
         found = page_of(wanted, page, len(rows))
