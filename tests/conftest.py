@@ -177,8 +177,15 @@ def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def pristine_stores(spare_stores: Stores, django_db_blocker: DjangoDbBlocker) -> Pristine:
+    """Brings the database of `stores` back to what migrations made of it."""
+    with django_db_blocker.unblock(), _database_of(spare_stores):
+        return Pristine()
+
+
 @pytest.fixture(scope="module")
-def stores(spare_stores: Stores, django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
+def stores(spare_stores: Stores, pristine_stores: Pristine, django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
     """A PostgreSQL and a Valkey of their own; `default` is this database while the tests of the module run."""
     with django_db_blocker.unblock(), _database_of(spare_stores):
         yield spare_stores

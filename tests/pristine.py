@@ -4,7 +4,10 @@ Django truncates every table, and puts back through the ORM what migrations had 
 a test has touched is touched.
 """
 
-from django.db import connection, transaction
+import time
+
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
 
 # A table with more rows than these is truncated: that is dearer than to delete a few rows, and cheaper than many.
 FEW = 1000
@@ -24,8 +27,7 @@ class Pristine:
 
     def restore(self) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
-            # What a server still writes for a test that is over is waited for.
-            cursor.execute(f"LOCK TABLE {', '.join(self._tables)}")
+            self._lock()
             emptied = [table for table in self._tables if table not in self._kept]
             # Again, because triggers of one table may write to another.
             while counts := self._row_counts(emptied):
@@ -41,6 +43,26 @@ class Pristine:
                 if cursor.fetchone() is not None:
                     cursor.execute(f"DELETE FROM {table}")
                     cursor.execute(f"INSERT INTO {table} TABLE {copy}")
+
+    def _lock(self, seconds: float = 60.0) -> None:
+        """Wait for what a process still writes for a test that is over.
+
+        Holding nothing meanwhile: it may need these tables in another order, and one of the two would be a deadlock's
+        victim.
+        """
+        deadline = time.monotonic() + seconds
+        while not self._has_locked(last=time.monotonic() > deadline):
+            time.sleep(0.01)
+
+    def _has_locked(self, *, last: bool) -> bool:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(f"LOCK TABLE {', '.join(self._tables)} NOWAIT")
+        except OperationalError as error:
+            if last or not isinstance(error.__cause__, LockNotAvailable):
+                raise
+            return False
+        return True
 
     @staticmethod
     def _row_counts(tables: list[str]) -> dict[str, int]:

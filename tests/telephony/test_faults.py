@@ -18,6 +18,7 @@ from django.utils import timezone
 from callcentre.embedded import Stores
 from telephony.leading import is_heard
 from telephony.models import Agent, AgentState, Connection, Leg
+from tests.pristine import Pristine
 from tests.processes import wait_for, wake_by
 from tests.telephony.processes import (
     Service,
@@ -32,13 +33,14 @@ CALLS = 30
 
 
 @pytest.fixture
-def service(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Service]:
+def service(
+    stores: Stores, pristine_stores: Pristine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Generator[Service]:
     """An Asterisk whose phones are picked up after a moment, and tells things twice; nobody listens yet."""
 
     monkeypatch.setattr("telephony.models.connection.wake", wake_by(stores))
     (tmp_path / "run").mkdir()
-    with database.cursor() as cursor:
-        cursor.execute("TRUNCATE telephony_connection, telephony_agent, webhooks_event CASCADE")
+    pristine_stores.restore()
     # What killed workers had is not given to those of another test.
     with redis.Redis.from_url(stores.redis_url) as broker:
         broker.flushdb()

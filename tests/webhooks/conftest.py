@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from callcentre.embedded import Stores
+from tests.pristine import Pristine
 from tests.processes import wake_by
 from tests.webhooks.processes import a_worker, celery
 from tests.webhooks.receivers import authorities
@@ -61,15 +61,11 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def emptied(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def emptied(stores: Stores, pristine_stores: Pristine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the test before; messages go to the broker of these stores, or nowhere while it is down."""
     for module in ("outbox", "models.webhook"):
         monkeypatch.setattr(f"webhooks.{module}.wake", wake_by(stores))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "TRUNCATE webhooks_attempt, webhooks_delivery, webhooks_event, webhooks_webhook, webhooks_webhookchange,"
-            " webhooks_resend"
-        )
+    pristine_stores.restore()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,29 @@
+"""Bringing the database back, while a process of a test that is over still writes."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+
+from callcentre.embedded import Stores
+from campaigns.models import Campaign
+from tests.campaigns.factories import CampaignFactory
+from tests.pristine import Pristine
+
+
+def test_a_writer_who_takes_tables_in_another_order_is_waited_for(stores: Stores, pristine_stores: Pristine) -> None:
+    CampaignFactory()
+    with psycopg.connect(stores.database_url) as other, ThreadPoolExecutor() as pool:
+        other.execute("LOCK TABLE telephony_agent IN ROW EXCLUSIVE MODE")
+
+        def go_on() -> int:
+            # The other one is asking for all tables by now, in the order of their names.
+            time.sleep(0.3)
+            changed = other.execute("UPDATE campaigns_campaign SET name = 'Changed'").rowcount
+            other.commit()
+            return changed
+
+        writing = pool.submit(go_on)
+        pristine_stores.restore()
+        assert writing.result() == 1
+    assert not Campaign.objects.exists()
