@@ -1,4 +1,4 @@
-"""Log-in to the admin, throttled against guessing; and what is said to those who may not do what they asked for."""
+"""Log-in to the admin, throttled against guessing."""
 
 from math import ceil
 from typing import Any
@@ -6,14 +6,10 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.backends import ModelBackend
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
-from django.urls import reverse
-from django.utils.translation import gettext as _now
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import requires_csrf_token
 from unfold.forms import AuthenticationForm
 
 from callcentre import limits
@@ -69,11 +65,3 @@ def login(request: HttpRequest) -> HttpResponseBase:
         response.status_code = 429
         response.headers["Retry-After"] = str(seconds)
     return response
-
-
-@requires_csrf_token
-def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answers 403 with the ways on that need no right: the overview, or the same page as somebody else."""
-    wanted = request.get_full_path() if request.method == "GET" else reverse("admin:index")
-    context = {**admin.site.each_context(request), "title": _now("You may not do this"), "wanted": wanted}
-    return render(request, "403.html", context, status=403)

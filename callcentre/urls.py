@@ -42,4 +42,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="root"),
 ]
 
-handler403 = "callcentre.login.refuse"
+handler400 = "callcentre.refusals.misread"
+handler403 = "callcentre.refusals.refuse"
+handler404 = "callcentre.refusals.miss"
+handler500 = "callcentre.refusals.fail"

@@ -1,0 +1,102 @@
+"""What a person reads in place of the page that was asked for. Under /api, the middleware makes JSON of it."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import REASON_NO_CSRF_COOKIE
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _now
+from django.views.decorators.csrf import requires_csrf_token
+
+from callcentre.api.exceptions import request_id
+
+
+@requires_csrf_token
+def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answers 403 with the ways on that need no right: the overview, or the same page as somebody else."""
+    wanted = request.get_full_path() if request.method == "GET" else reverse("admin:index")
+    context = {**admin.site.each_context(request), "title": _now("You may not do this"), "wanted": wanted}
+    return render(request, "403.html", context, status=403)
+
+
+@requires_csrf_token
+def miss(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answers 404 with what the view said of it, if it said anything."""
+    said = exception.args[0] if exception.args else ""
+    text = said if isinstance(said, str) else ""
+    return _page(
+        request,
+        404,
+        title=_now("There is no such page"),
+        text=text or _now("The address is wrong, or what was here has been deleted."),
+    )
+
+
+@requires_csrf_token
+def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answers 403 to a form whose token is not this session's: most often one that was open while its user logged in or
+    out in another tab. Nothing was done; the page says how it can be."""
+    is_login = request.path == reverse("admin:login")
+    # What was filled in stands there with the old token still: it has to be opened anew.
+    form = request.get_full_path() if is_login else _within(request, request.headers.get("Referer"))
+    if reason == REASON_NO_CSRF_COOKIE:
+        title = _now("Your browser sent no cookies")
+        text = _now("Without them, nobody can be logged in. Allow cookies for this site, then open the page again.")
+    elif "token" not in reason:
+        title = _now("This form came from somewhere else")
+        text = _now(
+            "The address in your browser is not one that the service takes forms from, so nothing was done. If you"
+            " followed no link from another site, tell whoever runs the service to look at CSRF_TRUSTED_ORIGINS and at"
+            " the headers of the proxy."
+        )
+    elif not is_login:
+        title = _now("Nothing was saved")
+        text = _now(
+            "Since the page was opened, somebody logged in or out in this browser, perhaps in another tab. To keep what"
+            " you typed, go back and copy it. Then open the page again and send it."
+        )
+    elif request.user.is_authenticated:
+        title = _now("You are logged in already")
+        text = _now("You logged in as %(username)s in another tab.") % {"username": request.user.get_username()}
+        return _page(request, 403, title=title, text=text, on=_within(request, request.POST.get("next")))
+    else:
+        title = _now("The log-in page was out of date")
+        text = _now("Since it was opened, somebody logged in and out in this browser. Open it again and log in.")
+    return _page(request, 403, title=title, text=text, form=form)
+
+
+def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
+    text = _now("What your browser sent could not be read: perhaps it was too large, or the address is not ours.")
+    return _bare_page(request, 400, title=_now("This was not understood"), text=text)
+
+
+def fail(request: HttpRequest) -> HttpResponse:
+    text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
+    return _bare_page(request, 500, title=_now("This did not work"), text=text)
+
+
+def _within(request: HttpRequest, address: str | None) -> str:
+    """An address of ours that the browser named; for any other the overview."""
+    is_ours = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if address and is_ours else reverse("admin:index")
+
+
+def _page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
+    """With the menu for those who have one."""
+    is_staff = admin.site.has_permission(request)
+    layout = "admin/base_site.html" if is_staff else "unfold/layouts/unauthenticated.html"
+    context = {**admin.site.each_context(request), "layout": layout, "is_staff": is_staff, **values}
+    return render(request, "refused.html", context, status=status)
+
+
+def _bare_page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
+    """Whatever is broken: neither session nor database, no tags, no static files."""
+    home = "/admin/" if request.path_info.startswith("/admin") else ""
+    context = {"language": get_language() or "en", "home": home, "home_label": _now("Overview"), **values}
+    context["number"] = _now("Number of this request: %(number)s") % {"number": request_id()}
+    return HttpResponse(render_to_string("500.html", context), status=status)

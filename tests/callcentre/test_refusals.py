@@ -1,0 +1,217 @@
+"""Pages for what is not there, for forms that came too late, and for what broke."""
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.contrib.auth import get_user
+from django.db import OperationalError, connection
+from django.http import Http404
+from django.test import Client
+from django.urls import reverse
+
+from tests.backoffice import BackOffice, inputs_of, staff, superuser
+from tests.callcentre.factories import ApiUserFactory, UserFactory
+from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+INDEX = reverse("admin:index")
+LOGIN = reverse("admin:login")
+USERS = reverse("admin:callcentre_user_changelist")
+PASSWORD = "of Anna, who has one"
+
+
+def token_of(page: str) -> str:
+    return page.split('name="csrfmiddlewaretoken" value="')[1].split('"', maxsplit=1)[0]
+
+
+def browser_with_two_tabs() -> tuple[BackOffice, dict[str, str]]:
+    """A browser with tokens, and what was typed into the log-in page of its first tab."""
+    user = UserFactory(admin=True, username="anna")
+    user.set_password(PASSWORD)
+    user.save()
+    client = BackOffice(enforce_csrf_checks=True)
+    page = client.page(LOGIN, next=USERS)
+    typed = inputs_of(page) | {"username": "anna", "password": PASSWORD, "csrfmiddlewaretoken": token_of(page)}
+    return client, typed
+
+
+# Nothing there
+
+
+def test_whoever_has_a_menu_keeps_it_on_a_page_that_is_not_there():
+    response = staff("view_apiuser").get("/admin/nothing/of/the/kind")
+
+    page = response.content.decode()
+    assert response.status_code == 404
+    assert "There is no such page" in page
+    assert f'href="{INDEX}"' in page
+    assert reverse("admin:callcentre_apiuser_changelist") in page
+
+
+def test_a_stranger_is_led_to_the_log_in_by_a_page_that_asks_the_database_nothing(
+    client: Client, django_assert_num_queries
+):
+    with django_assert_num_queries(0):
+        response = client.get("/nothing")
+
+    page = response.content.decode()
+    assert response.status_code == 404
+    assert "Log in" in page
+    assert reverse("admin:callcentre_apiuser_changelist") not in page
+
+
+def test_what_a_view_said_of_what_is_missing_is_read_as_text(monkeypatch):
+    client = superuser()
+    silent = client.get("/admin/nothing").content.decode()
+    monkeypatch.setattr("callcentre.backoffice.dashboard", Mock(side_effect=Http404("No <b>recording</b> any more.")))
+
+    said = client.get(INDEX).content.decode()
+
+    assert "The address is wrong, or what was here has been deleted." in silent
+    assert "No &lt;b&gt;recording&lt;/b&gt; any more." in said
+
+
+def test_a_page_that_is_not_there_in_polish():
+    response = superuser().get("/admin/nothing", headers={"accept-language": "pl"})
+
+    assert (response.status_code, response["Content-Language"]) == (404, "pl")
+    assert "Nie ma takiej strony" in response.content.decode()
+
+
+# Forms that came too late
+
+
+def test_who_logged_in_in_another_tab_goes_on_from_the_first_to_where_he_wanted():
+    client, typed = browser_with_two_tabs()
+    other_tab = client.page(LOGIN)
+    client.post(LOGIN, typed | {"csrfmiddlewaretoken": token_of(other_tab)})
+
+    response = client.post(f"{LOGIN}?next={USERS}", typed)
+
+    page = response.content.decode()
+    assert response.status_code == 403
+    assert "You logged in as anna in another tab." in page
+    assert f'href="{USERS}"' in page
+
+
+def test_after_a_log_out_in_another_tab_the_log_in_is_opened_again_and_works():
+    client, typed = browser_with_two_tabs()
+    client.post(LOGIN, typed)
+    inside = client.page(INDEX)
+    client.post(reverse("admin:logout"), {"csrfmiddlewaretoken": token_of(inside)})
+
+    response = client.post(f"{LOGIN}?next={USERS}", typed)
+    again = client.get(f"{LOGIN}?next={USERS}")
+    back = client.post(LOGIN, typed | {"csrfmiddlewaretoken": token_of(again.content.decode())})
+
+    page = response.content.decode()
+    assert response.status_code == 403
+    assert "The log-in page was out of date" in page
+    assert f'href="{LOGIN}?next={USERS}"' in page
+    assert back.headers["Location"] == USERS
+    assert get_user(client).username == "anna"
+
+
+def test_a_form_inside_that_came_too_late_saved_nothing_and_is_opened_again():
+    client, typed = browser_with_two_tabs()
+    client.post(LOGIN, typed)
+    page, form = reverse("admin:callcentre_apiuser_change", args=[ApiUserFactory().pk]), "http://testserver/admin/x?y=1"
+
+    response = client.post(page, {"csrfmiddlewaretoken": typed["csrfmiddlewaretoken"]}, headers={"referer": form})
+
+    said = response.content.decode()
+    assert response.status_code == 403
+    assert "Nothing was saved" in said
+    assert f'href="{form}"' in said
+
+
+def test_a_form_of_another_site_leads_to_no_other_site():
+    client, typed = browser_with_two_tabs()
+    client.post(LOGIN, typed)
+
+    response = client.post(
+        USERS, {}, headers={"origin": "https://elsewhere.example", "referer": "https://elsewhere.example/form"}
+    )
+
+    said = response.content.decode()
+    assert response.status_code == 403
+    assert "This form came from somewhere else" in said
+    assert "elsewhere.example" not in said
+
+
+def test_a_browser_without_cookies_is_named_as_the_cause():
+    response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "anna"})
+
+    assert response.status_code == 403
+    assert "Your browser sent no cookies" in response.content.decode()
+
+
+def test_a_form_that_came_too_late_in_polish():
+    client, typed = browser_with_two_tabs()
+    client.post(LOGIN, typed)
+
+    response = client.post(USERS, {"csrfmiddlewaretoken": "x" * 32}, headers={"accept-language": "pl"})
+
+    assert "Nic nie zapisano" in response.content.decode()
+
+
+# What broke
+
+
+def without_database(*_: Any) -> None:
+    raise OperationalError("the database is away")
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "This did not work"), ("pl", "Coś się nie udało")])
+def test_a_page_without_a_database_is_a_page_all_the_same(language: str, title: str):
+    client = superuser()
+    client.raise_request_exception = False
+
+    with connection.execute_wrapper(without_database):
+        response = client.get(INDEX, headers={"accept-language": language})
+
+    page = response.content.decode()
+    assert response.status_code == 500
+    assert title in page
+    assert response["X-Request-Id"] in page
+    assert 'href="/admin/"' in page
+    assert "/static/" not in page
+
+
+def test_a_customer_is_not_shown_the_way_into_the_admin(monkeypatch):
+    monkeypatch.setattr("tickets.rating_page.message_of", Mock(side_effect=OperationalError))
+
+    response = Client(raise_request_exception=False).get(reverse("rating", args=["x"]))
+
+    assert response.status_code == 500
+    assert "/admin" not in response.content.decode()
+
+
+def test_what_cannot_be_read_is_answered_with_a_page():
+    response = Client().get(INDEX, headers={"host": "elsewhere.example"})
+
+    assert response.status_code == 400
+    assert "This was not understood" in response.content.decode()
+
+
+# The API
+
+
+def test_the_api_has_no_pages(api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch):
+    monkeypatch.setattr("telephony.api.agents.agent_data", Mock(side_effect=ValueError))
+    AgentFactory(login="anna")
+    api.raise_request_exception = False
+
+    answers = {
+        400: api.get("/api/ping", headers={"host": "elsewhere.example"}),
+        403: api_client("tickets:read").get("/api/agents"),
+        404: api.get("/api/nothing"),
+        500: api.get("/api/agents/anna"),
+    }
+
+    assert {status: answer.status_code for status, answer in answers.items()} == {status: status for status in answers}
+    assert all(set(answer.json()) == {"request_id", "errors"} for answer in answers.values())
