@@ -94,6 +94,13 @@ class WithoutSweeps(logging.Filter):
         return record.levelno > logging.INFO or ".sweep" not in name
 
 
+class WithoutAdvice(logging.Filter):
+    """Drops what granian advises at each start: our threads are more than two a core because they wait for rows."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not str(record.msg).startswith(("Configuration allows spawning up to", "Configured number of workers"))
+
+
 def logging_config(level: str, as_json: bool) -> dict[str, Any]:
     return {
         "version": 1,

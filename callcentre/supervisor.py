@@ -49,7 +49,10 @@ class Program:
 
 def programs(port: int) -> list[Program]:
     worker = "-m celery --quiet -A callcentre worker --without-gossip --without-mingle"
-    web = "-m granian --interface wsgi --workers 2 --blocking-threads 16 --respawn-failed-workers --no-access-log"
+    web = (
+        "-m granian --interface wsgi --no-ws --workers 2 --blocking-threads 16 --respawn-failed-workers --no-access-log"
+        " --log-config deploy/granian-logging.json"
+    )
     # SIGTERM lets running tasks end. SIGQUIT gives long ones back to the queue, which threads cannot.
     give_back = (signal.SIGTERM, signal.SIGQUIT)
     return [

@@ -270,7 +270,9 @@ def test_the_web_server_writes_its_own_lines_as_json(environment: dict[str, str]
     configuration = json.loads((ROOT / "deploy" / "granian-logging.json").read_text())
     program = (
         "import json, logging.config, sys; logging.config.dictConfig(json.loads(sys.argv[1]));"
-        "logging.getLogger('_granian').info('Spawning worker-1')"
+        "logger = logging.getLogger('_granian');"
+        "logger.warning('Configuration allows spawning up to 16 Python threads, which seems quite high');"
+        "logger.info('Spawning worker-1')"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, json.dumps(configuration)],

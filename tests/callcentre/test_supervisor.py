@@ -183,5 +183,7 @@ def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:
     process.send_signal(signal.SIGINT)
 
     assert (status, process.wait(100)) == (200, 0)
-    assert "starts again" not in launch.log.read_text()
+    log = launch.log.read_text()
+    assert "starts again" not in log
+    assert [line for line in log.splitlines() if line.startswith("web ") and '"level":"info"' not in line] == []
     assert processes_of(launch.folder) == {}
