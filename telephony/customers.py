@@ -18,12 +18,12 @@ CustomerLookup = Callable[[Collection[str]], Mapping[str, Customer]]
 # SQL of the same: the id of one number's customer, or NULL. `{}` stands for a column with the number.
 CustomerQuery = str
 
-# A customer's id -> the customer, and the address of the customer's page in the back office.
-CustomerPage = Callable[[int], tuple[Customer, str] | None]
+# Ids of customers -> each of them that there is, and the address of its page in the back office. One query.
+CustomerPages = Callable[[Collection[int]], Mapping[int, tuple[Customer, str]]]
 
 _lookups: list[CustomerLookup] = []
 _queries: list[CustomerQuery] = []
-_pages: list[CustomerPage] = []
+_pages: list[CustomerPages] = []
 
 
 def register_customer_lookup(lookup: CustomerLookup) -> None:
@@ -46,11 +46,11 @@ def customer_of(column: str) -> str:
     return f"({_queries[0].format(column)})" if _queries else "NULL::bigint"
 
 
-def register_customer_page(page: CustomerPage) -> None:
+def register_customer_pages(pages: CustomerPages) -> None:
     """Called likewise."""
-    _pages[:] = [page]
+    _pages[:] = [pages]
 
 
-def page_of_customer(customer_id: int) -> tuple[Customer, str] | None:
-    """None where nobody has registered, or there is no such customer."""
-    return _pages[0](customer_id) if _pages else None
+def pages_of_customers(ids: Collection[int]) -> Mapping[int, tuple[Customer, str]]:
+    """Without those whom nobody knows."""
+    return _pages[0](ids) if _pages and ids else {}

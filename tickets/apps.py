@@ -12,4 +12,4 @@ class TicketsConfig(AppConfig):
 
         customers.register_customer_lookup(lookup.customers_of)
         customers.register_customer_query(lookup.CUSTOMER_OF)
-        customers.register_customer_page(lookup.page_of_customer)
+        customers.register_customer_pages(lookup.pages_of_customers)

@@ -21,8 +21,11 @@ def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
     }
 
 
-def page_of_customer(customer_id: int) -> tuple[KnownCustomer, str] | None:
-    customer = Customer.objects.filter(pk=customer_id).first()
-    if customer is None:
-        return None
-    return KnownCustomer(customer.pk, str(customer)), reverse("admin:tickets_customer_change", args=[customer.pk])
+def pages_of_customers(ids: Collection[int]) -> Mapping[int, tuple[KnownCustomer, str]]:
+    return {
+        customer.pk: (
+            KnownCustomer(customer.pk, str(customer)),
+            reverse("admin:tickets_customer_change", args=[customer.pk]),
+        )
+        for customer in Customer.objects.filter(pk__in=ids)
+    }

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from telephony.admin.states import COLOURS, LABELS, label_of, length
 from telephony.board import LOGGED_OUT, ORDER, Current, current_states
+from telephony.customers import pages_of_customers
 from telephony.leading import is_heard
 from telephony.models import Agent, Connection
 
@@ -22,8 +23,10 @@ SHOWN = 200
 class Line:
     agent: Agent
     current: Current
-    # The other side of the call he is in.
+    # The other side of the call he is in: the number, and if it is known whose, the name and where it leads.
     number: str
+    customer: str
+    customer_url: str
 
     @property
     def label(self) -> str:
@@ -69,21 +72,26 @@ def _board() -> dict[str, Any]:
         key=lambda pk: (ORDER.index(states[pk].status), states[pk].since or at, agents[pk].login),
     )
     shown = working[:SHOWN]
-    numbers = _numbers({states[pk].connection_id for pk in shown})
+    others = _others({states[pk].connection_id for pk in shown})
     return {
         "at": at,
         "is_heard": is_heard(),
         "tiles": [Tile(status, LABELS[status], counts[status]) for status in ORDER] if agents else [],
-        "lines": [Line(agents[pk], states[pk], numbers.get(states[pk].connection_id, "")) for pk in shown],
+        "lines": [Line(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown],
         "hidden_count": len(working) - len(shown),
         "url": reverse("admin:telephony_agent_board"),
         "agents_url": reverse("admin:telephony_agent_changelist"),
     }
 
 
-def _numbers(connection_ids: set[int | None]) -> dict[int | None, str]:
-    rows = Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None]).order_by()
-    return {
-        pk: src if direction == Connection.Direction.INBOUND else dst
-        for pk, direction, src, dst in rows.values_list("pk", "direction", "src", "dst")
-    }
+def _others(connection_ids: set[int | None]) -> dict[int | None, tuple[str, str, str]]:
+    """Of each connection the other side's number, name and page."""
+    calls = Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None]).order_by()
+    calls = calls.only("direction", "src", "dst", "customer_id")
+    pages = pages_of_customers({call.customer_id for call in calls if call.customer_id is not None})
+    others: dict[int | None, tuple[str, str, str]] = {}
+    for call in calls:
+        number = call.src if call.direction == Connection.Direction.INBOUND else call.dst
+        customer, url = pages.get(call.customer_id or 0, (None, ""))
+        others[call.pk] = number, customer.label if customer else "", url
+    return others

@@ -20,7 +20,7 @@ from callcentre.api.fields import INT32, second
 from telephony.admin import connection_search
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
-from telephony.customers import page_of_customer
+from telephony.customers import pages_of_customers
 from telephony.models import CallCommand, Connection, Leg, Offer, Transfer
 
 COLOURS: dict[str, str] = {
@@ -266,7 +266,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     def customer(self, call: Connection) -> str:
         if call.customer_id is None:
             return "–"
-        found = page_of_customer(call.customer_id)
+        found = pages_of_customers([call.customer_id]).get(call.customer_id)
         if found is None:
             return str(call.customer_id)
         customer, address = found

@@ -20,6 +20,7 @@ from tests.telephony.factories import (
     ConnectionFactory,
     PauseFactory,
 )
+from tests.tickets.factories import CustomerFactory
 
 AGENTS = reverse("admin:telephony_agent_changelist")
 STATES = reverse("admin:telephony_agentstate_changelist")
@@ -237,14 +238,37 @@ def test_the_board_shows_who_does_what_with_whom():
     assert ">away<" not in page
 
 
+def test_the_board_names_the_customers_that_are_known():
+    jan, known, unknown = CustomerFactory(name="Jan", surname="<Nowak>"), AgentFactory(), AgentFactory()
+    for agent, customer_id in ((known, jan.pk), (unknown, None)):
+        agent.log_in(ACTOR)
+        agent.ring(ConnectionFactory(talking=True, agent=agent, customer_id=customer_id), timezone.now())
+
+    page = superuser().page(BOARD)
+
+    customer_page = reverse("admin:tickets_customer_change", args=[jan.pk])
+    assert page.count(f'href="{customer_page}"') == page.count("/tickets/customer/") == 1
+    assert ">Jan &lt;Nowak&gt;</a>" in page
+
+
+def test_the_board_bears_a_customer_who_is_no_more():
+    agent = AgentFactory()
+    agent.log_in(ACTOR)
+    agent.ring(ConnectionFactory(talking=True, agent=agent, dst="+48225550107", customer_id=12345), timezone.now())
+
+    assert "+48225550107" in superuser().page(BOARD)
+
+
 @pytest.mark.parametrize("count", [1, 30])
-def test_the_board_takes_the_same_queries_however_many_work(count, django_assert_num_queries):
+@pytest.mark.parametrize(("is_known", "queries"), [(False, 6), (True, 7)])
+def test_the_board_takes_the_same_queries_however_many_work(count, is_known, queries, django_assert_num_queries):
     for agent in AgentFactory.create_batch(count):
         agent.log_in(ACTOR)
-        agent.ring(ConnectionFactory(talking=True, agent=agent), timezone.now())
+        customer_id = CustomerFactory().pk if is_known else None
+        agent.ring(ConnectionFactory(talking=True, agent=agent, customer_id=customer_id), timezone.now())
     client = superuser()
 
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(queries):
         client.get(BOARD)
 
 
