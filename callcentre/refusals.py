@@ -15,6 +15,9 @@ from django.views.decorators.csrf import requires_csrf_token
 
 from callcentre.api.exceptions import request_id
 
+# Pages of customers, who are not shown the way into the admin.
+PUBLIC = ("/ratings/", "/knowledge-base/")
+
 
 @requires_csrf_token
 def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -63,11 +66,12 @@ def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     elif request.user.is_authenticated:
         title = _now("You are logged in already")
         text = _now("You logged in as %(username)s in another tab.") % {"username": request.user.get_username()}
-        return _page(request, 403, title=title, text=text, on=_within(request, request.POST.get("next")))
+        form = _within(request, request.POST.get("next"))
+        return _page(request, 403, title=title, text=text, link=form, label=_now("Continue"))
     else:
         title = _now("The log-in page was out of date")
         text = _now("Since it was opened, somebody logged in and out in this browser. Open it again and log in.")
-    return _page(request, 403, title=title, text=text, form=form)
+    return _page(request, 403, title=title, text=text, link=form, label=_now("Open the page again"))
 
 
 def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -77,7 +81,8 @@ def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def fail(request: HttpRequest) -> HttpResponse:
     text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
-    return _bare_page(request, 500, title=_now("This did not work"), text=text)
+    number = _now("Number of this request: %(number)s") % {"number": request_id()}
+    return _bare_page(request, 500, title=_now("This did not work"), text=text, number=number)
 
 
 def _within(request: HttpRequest, address: str | None) -> str:
@@ -88,15 +93,14 @@ def _within(request: HttpRequest, address: str | None) -> str:
 
 def _page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
     """With the menu for those who have one."""
-    is_staff = admin.site.has_permission(request)
-    layout = "admin/base_site.html" if is_staff else "unfold/layouts/unauthenticated.html"
-    context = {**admin.site.each_context(request), "layout": layout, "is_staff": is_staff, **values}
+    if not admin.site.has_permission(request):
+        return _bare_page(request, status, **values)
+    context = {"link": reverse("admin:index"), "label": _now("Overview"), **admin.site.each_context(request), **values}
     return render(request, "refused.html", context, status=status)
 
 
 def _bare_page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
-    """Whatever is broken: neither session nor database, no tags, no static files."""
-    home = "/admin/" if request.path_info.startswith("/admin") else ""
-    context = {"language": get_language() or "en", "home": home, "home_label": _now("Overview"), **values}
-    context["number"] = _now("Number of this request: %(number)s") % {"number": request_id()}
-    return HttpResponse(render_to_string("500.html", context), status=status)
+    """Whatever is broken: it asks neither the session nor the database, and has no static files."""
+    link = "" if request.path_info.startswith(PUBLIC) else "/admin/"
+    context = {"language": get_language() or "en", "link": link, "label": _now("Overview"), **values}
+    return HttpResponse(render_to_string("bare.html", context), status=status)

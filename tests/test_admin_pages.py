@@ -24,3 +24,15 @@ def test_the_page_for_a_new_one_opens_where_there_is_one(model):
 
     # Or leads to where such things are made.
     assert status in ((200, 302) if admin.site._registry[model].has_add_permission(request) else (403,))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+def test_what_is_not_there_is_no_failure(model):
+    client = superuser()
+    name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+    ids = ("nonsense", "9" * 30, "00000000-0000-0000-0000-000000000000")
+
+    answers = [client.get(reverse(f"{name}_{page}", args=[pk])) for page in ("change", "delete") for pk in ids]
+
+    # Led to the overview, which says so; or there is nothing of the kind to be done.
+    assert {answer.status_code for answer in answers} <= {302, 403, 404}

@@ -204,14 +204,15 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Publishing what is published already is no choice, nor is withdrawing a draft, nor comparing one version."""
-        state = Article.objects.filter(pk=object_id).values_list("is_published", "number", "published_number").first()
-        is_published, number, published_number = state or (False, 0, 0)
-        useless = {
-            "knowledgebase_article_publish": is_published and number == published_number,
-            "knowledgebase_article_unpublish": not is_published,
-            "knowledgebase_article_changes": number == 1,
-        }
         actions = super().get_actions_detail(request, object_id)
+        article = self.get_object(request, object_id)
+        if article is None:
+            return actions
+        useless = {
+            "knowledgebase_article_publish": article.is_published and not article.has_draft,
+            "knowledgebase_article_unpublish": not article.is_published,
+            "knowledgebase_article_changes": article.number == 1,
+        }
         return [action for action in actions if not useless.get(action.action_name)]
 
     def _article(self, request: HttpRequest, object_id: str, *, to_change: bool = True) -> Article:
