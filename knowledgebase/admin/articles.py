@@ -93,7 +93,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     form = ArticleForm
     # The page sends the number of the version along that it showed.
     remembers_initial = False
-    list_display = ("title", "category", "catalog", "state", "author", "helpful", "updated_at")
+    list_display = ("title", "category", "catalog", "state", "written_by", "helpful", "updated_at")
     list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
     list_select_related = ("category", "catalog", "author")
     search_fields = ("title", "id__exact")
@@ -140,6 +140,10 @@ class ArticleAdmin(HistoryMixin, Admin):
         if not article.is_published:
             return "draft", _now("draft")
         return ("changed", _now("published, newer draft")) if article.has_draft else ("published", _now("published"))
+
+    @display(description=_("author"), ordering="author__surname", empty_value="–")
+    def written_by(self, article: Article) -> str | None:
+        return article.author and (article.author.full_name or article.author.login)
 
     @display(description=_("helpful"), ordering=F("positive_count") - F("negative_count"))
     def helpful(self, article: Article) -> str:

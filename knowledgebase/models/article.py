@@ -55,7 +55,9 @@ class Article(TimestampedModel):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     category = models.ForeignKey(Category, models.PROTECT, related_name="articles", verbose_name=_("category"))
     # Those of the category, so that a search reads one table.
-    catalog = models.ForeignKey(Catalog, models.PROTECT, related_name="articles", editable=False, db_index=False)
+    catalog = models.ForeignKey(
+        Catalog, models.PROTECT, related_name="articles", editable=False, db_index=False, verbose_name=_("catalog")
+    )
     language = models.CharField(max_length=20, choices=Language, editable=False)
     title = models.CharField(_("title"), max_length=TITLE_LENGTH)
     content = models.TextField(_("content"))

@@ -107,7 +107,9 @@ class AgentAdmin(Admin):
     @display(description=_("since"))
     def since(self, agent: Agent) -> str:
         instant = agent.current.since  # type: ignore[attr-defined]
-        return f"{moment(instant)} ({length(instant)})" if instant else ""
+        if instant is None:
+            return ""
+        return format_html('<span class="cc-day">{}</span> ({})', moment(instant), length(instant))
 
     @display(description=_("state"))
     def state_now(self, agent: Agent) -> str:

@@ -192,7 +192,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     """Who called whom, what came of it, and what was said?"""
 
     has_own_history = True  # nobody edits them: Django's would be empty
-    list_display = ("start", "uid", "way", "src", "dst", "result", "talk", "login", "queue")
+    list_display = ("start", "way", "src", "dst", "result", "talk", "login", "queue", "uid")
     list_display_links = ("start", "uid")
     # The span first: the others look in it.
     list_filter = (
