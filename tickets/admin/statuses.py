@@ -1,9 +1,14 @@
 """The words that tickets are sorted by: statuses, their sub-statuses, categories."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, Inline
+from callcentre.admin import Admin, Inline, display
 from tickets.models import TicketCategory, TicketStatus, TicketSubstatus
 
 
@@ -16,11 +21,26 @@ class SubstatusInline(Inline):
 class TicketStatusAdmin(Admin):
     """Which statuses can tickets have, and to which does a ticket move by itself?"""
 
-    list_display = ("name", "kind", "order")
-    list_display_links = ("name",)
+    list_display = ("both_names", "kind", "order")
+    list_display_links = ("both_names",)
     fields = ("name", "kind", "order")
     search_fields = ("name",)
     inlines = (SubstatusInline,)
+
+    @display(description=_("name"), ordering="name")
+    def both_names(self, status: TicketStatus) -> str:
+        """As people read it, and where that is a translation, what programs know it by."""
+        if str(status) == status.name:
+            return status.name
+        return format_html('{} <span class="cc-subtle">{}</span>', status, status.name)
+
+    def get_form(
+        self, request: HttpRequest, obj: TicketStatus | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        if obj and str(obj) != obj.name:
+            told = _now("On these pages it reads “%(name)s”, in the language of whoever looks, until it is renamed.")
+            kwargs["help_texts"] = {"name": told % {"name": obj}}
+        return super().get_form(request, obj, change=change, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: TicketStatus | None = None) -> tuple[str, ...]:
         """Tickets have moved by it: closed ones have a time of closing, merged ones lead to another."""

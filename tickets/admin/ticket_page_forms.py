@@ -265,10 +265,10 @@ def statuses_for(ticket: Ticket | None) -> list[tuple[str, Any]]:
     choices: list[tuple[str, Any]] = []
     for status in TicketStatus.objects.exclude(kind=TicketStatus.Kind.MERGED).prefetch_related("substatuses"):
         if not (ticket and ticket.status_id == status.pk and ticket.substatus_id):
-            choices.append((f"s{status.pk}", status.name))
-        choices += [(f"u{sub.pk}", f"{status.name} - {sub.name}") for sub in status.substatuses.all()]
+            choices.append((f"s{status.pk}", str(status)))
+        choices += [(f"u{sub.pk}", f"{status} - {sub.name}") for sub in status.substatuses.all()]
     if ticket and ticket.merged_into_id:
-        choices.append((f"s{ticket.status_id}", ticket.status.name))
+        choices.append((f"s{ticket.status_id}", str(ticket.status)))
     return choices
 
 

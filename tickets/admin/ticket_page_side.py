@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
-from tickets.models import CannedReply, CustomField, Ticket, TicketChange
+from tickets.models import CannedReply, CustomField, Ticket, TicketChange, as_read
 from tickets.models.answering import everybody
 
 SOON = timedelta(hours=1)
@@ -88,6 +88,8 @@ def changes_of(change: TicketChange, names: dict[str, str]) -> list[tuple[Any, A
             ]
         elif name in ("merged_into", "merged", "split", "split_from", "connected"):
             found.append((NAMES[name], "", f"#{new}"))
+        elif name == "status":
+            found.append((NAMES[name], as_read(old), as_read(new)))
         else:
             found.append((NAMES.get(name, name), in_words(old), in_words(new)))
     return found

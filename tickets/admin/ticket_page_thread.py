@@ -11,7 +11,7 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _now
 
-from tickets.models import Dispatch, Message, StoredFile, Ticket
+from tickets.models import Dispatch, Message, StoredFile, Ticket, as_read
 
 SHOWN = 30
 
@@ -97,7 +97,7 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> E
         document=document_of(message, body, pictures, with_images=with_images) if is_html and body else "",
         quoted="" if is_html else message.quoted,
         files=files,
-        moved=(moved["before"], moved["after"]) if moved else None,
+        moved=(as_read(moved["before"]), as_read(moved["after"])) if moved else None,
         note="" if moved else message.system_comment,
         ratings=message.ratings,
         has_images_elsewhere=is_html and not with_images and bool(_ELSEWHERE.search(body + message.quoted)),

@@ -226,7 +226,7 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
     @display(description=_("status"))
     def state(self, ticket: Ticket) -> str:
         label = format_html(
-            '<span class="cc-state cc-{}">{}</span>', STATUS_COLOURS.get(ticket.status.kind, "info"), ticket.status.name
+            '<span class="cc-state cc-{}">{}</span>', STATUS_COLOURS.get(ticket.status.kind, "info"), ticket.status
         )
         return _two_lines(label, ticket.substatus.name if ticket.substatus else "")
 

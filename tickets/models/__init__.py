@@ -7,7 +7,7 @@ from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
 from tickets.models.message import Message
 from tickets.models.rating import Rating
 from tickets.models.received_mail import ReceivedMail
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, as_read
 from tickets.models.ticket import Source, Ticket, TicketChange, TicketCount
 from tickets.models.ticket_queue import TicketQueue, TicketQueueHours
 
@@ -37,4 +37,5 @@ __all__ = [
     "TicketQueueHours",
     "TicketStatus",
     "TicketSubstatus",
+    "as_read",
 ]

@@ -2,6 +2,23 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+# The names that the service is installed with. People read them in their language until somebody gives a status another
+# name; programs, and notes that are kept, have the name itself.
+_INSTALLED = {
+    "New": pgettext_lazy("name of a status", "New"),
+    "Waiting for customer": pgettext_lazy("name of a status", "Waiting for customer"),
+    "Postponed": pgettext_lazy("name of a status", "Postponed"),
+    "Merged": pgettext_lazy("name of a status", "Merged"),
+    "In progress": pgettext_lazy("name of a status", "In progress"),
+    "Closed": pgettext_lazy("name of a status", "Closed"),
+}
+
+
+def as_read(full_name: str) -> str:
+    """What a note kept of a status, with its sub-status if it had one, as people read it."""
+    name, dash, substatus = full_name.partition(" - ")
+    return f"{_INSTALLED.get(name, name)}{dash}{substatus}"
+
 
 class TicketStatus(models.Model):
     """A status that tickets can have. What the service does with them goes by `kind`; a kind may have several.
@@ -27,7 +44,7 @@ class TicketStatus(models.Model):
         ordering = ["order", "id"]
 
     def __str__(self) -> str:
-        return self.name
+        return str(_INSTALLED.get(self.name, self.name))
 
     @property
     def is_over(self) -> bool:
