@@ -207,9 +207,9 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("id",)
     search_help_text = _("Id, or number of either side in any spelling")
     fieldsets: Any = (
-        (None, {"fields": (("uid", "way", "outcome"), ("src", "dst"), ("agent", "queue", "customer"))}),
-        (_("Course"), {"fields": (("start", "answer", "end"), ("ring_seconds", "wait_seconds", "talk"))}),
-        (_("End of the call"), {"fields": (("hung_up_by", "cause", "request_of"),)}),
+        (None, {"fields": (("uid", "outcome"), ("way", "customer"), ("src", "dst"), ("agent", "queue"))}),
+        (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
+        (_("End of the call"), {"fields": (("hung_up_by", "cause"), "request_of")}),
     )
     inlines = (OfferInline, TransferInline, LegInline, CommandInline)
     change_form_outer_after_template = "admin/telephony/connection.html"

@@ -4,6 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Func, Q, Value
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.crypto import EncryptedTextField
 from callcentre.hours import WeeklyHours
@@ -39,7 +40,7 @@ class TicketQueue(TimestampedModel):
 
     id = models.BigIntegerField(primary_key=True, db_default=_NextQueueId(), editable=False)
     name = models.CharField(_("name"), max_length=100, unique=True)
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("of a queue", "active"), default=True)
 
     address = models.EmailField(_("e-mail address"), blank=True, help_text=_("Replies are sent from it."))
     sender_name = models.CharField(_("sender's name"), max_length=100, blank=True)
