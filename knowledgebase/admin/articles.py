@@ -143,7 +143,7 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @display(description=_("author"), ordering="author__surname", empty_value="–")
     def written_by(self, article: Article) -> str | None:
-        return article.author and (article.author.full_name or article.author.login)
+        return (article.author.full_name or article.author.login) if article.author else None
 
     @display(description=_("helpful"), ordering=F("positive_count") - F("negative_count"))
     def helpful(self, article: Article) -> str:
