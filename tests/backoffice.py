@@ -107,7 +107,7 @@ class _Inputs(HTMLParser):
                 if "checked" in given:
                     self._add(name, value or "on", name in self.values)
             elif kind not in ("submit", "button", "image", "file"):
-                self.values[name] = value
+                self._add(name, value, name in self.values)
 
     def handle_data(self, data: str) -> None:
         if self._textarea:
