@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django_filters import rest_framework as filters
 from rest_framework.request import Request
 
-from callcentre.api.fields import Reject, parse_boolean, parse_instant, parse_integer, parse_text
+from callcentre.api.fields import INT64, Reject, parse_boolean, parse_instant, parse_integer, parse_text
 from callcentre.errors import ErrorCode, Fault, Invalid
 
 M = TypeVar("M", bound=Model)
@@ -37,9 +37,14 @@ class TextFilter(_Wire, filters.CharFilter):
         return parse_text(text)
 
 
+def parse_id(text: str) -> int:
+    """A whole number; beyond those that a column holds the last of them, which no row has."""
+    return max(min(parse_integer(text, -(10**30), 10**30), INT64), -INT64)
+
+
 class IdFilter(_Wire, filters.NumberFilter):
     def parse(self, text: str) -> int:
-        return parse_integer(text)
+        return parse_id(text)
 
 
 class BooleanFilter(_Wire, filters.BooleanFilter):
@@ -76,7 +81,7 @@ class ListFilter(_Wire, filters.Filter):
 
 class IdListFilter(ListFilter):
     def parse(self, text: str) -> int:
-        return parse_integer(text)
+        return parse_id(text)
 
 
 class MapFilter(_Wire, filters.Filter):
