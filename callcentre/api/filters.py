@@ -21,6 +21,11 @@ def query_list(params: QueryDict, name: str) -> list[str]:
     return [value for key, values in params.lists() if numbered.match(key) for value in values if value != ""]
 
 
+def parse_id(text: str) -> int:
+    """Of an id that is beyond all there can be the last one, which nothing has."""
+    return max(min(parse_integer(text, -(10**30), 10**30), INT64), -INT64)
+
+
 class _Wire:
     """Reads a parameter's text; raises Reject."""
 
@@ -35,11 +40,6 @@ class _Wire:
 class TextFilter(_Wire, filters.CharFilter):
     def parse(self, text: str) -> str:
         return parse_text(text)
-
-
-def parse_id(text: str) -> int:
-    """A whole number; beyond those that a column holds the last of them, which no row has."""
-    return max(min(parse_integer(text, -(10**30), 10**30), INT64), -INT64)
 
 
 class IdFilter(_Wire, filters.NumberFilter):
