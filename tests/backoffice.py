@@ -107,7 +107,8 @@ class _Inputs(HTMLParser):
                 if "checked" in given:
                     self._add(name, value or "on", name in self.values)
             elif kind not in ("submit", "button", "image", "file"):
-                self.values[name] = value
+                # A list that the page showed is an input for each entry.
+                self._add(name, value, "initial-" in name and name in self.values)
 
     def handle_data(self, data: str) -> None:
         if self._textarea:

@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, display
+from callcentre.admin import Admin, AskingAgain, HistoryMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.errors import ErrorCode
 from reports.admin.exports import COLOURS
@@ -46,7 +46,15 @@ class _Lines(forms.CharField):
         return bool(list(initial or []) != self.to_python(data))
 
 
-class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+# For those who know no names of values.
+SENTENCES = {
+    ErrorCode.EMPTY: _("This field is required."),
+    ErrorCode.NOT_ONE_LINE: _("One line, without control characters."),
+    ErrorCode.TOO_MANY: _("No more than %(limit)s."),
+}
+
+
+class ScheduleForm(AskingAgain, forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     agent_ids = _Ids(label=_("Agents"), help_text=_("None and no group: all of them."))
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
@@ -89,6 +97,13 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the
             fields["aggregation"].initial = USUAL_AGGREGATION.value
             fields["language"].initial = (get_language() or "en")[:2]
 
+    def clean(self) -> Any:
+        """With what the verb would say, so that all that is wrong is said at once."""
+        cleaned = super().clean()
+        for fault in Schedule.faults_of(self.cleaned_data):
+            self.add_error(fault.field, fault.in_words(SENTENCES))
+        return cleaned
+
 
 def _columns() -> Sequence[Any]:
     groups: dict[str, list[tuple[str, Any]]] = {}
@@ -104,18 +119,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
     """What comes by mail, to whom, and did the last one arrive?"""
 
     form = ScheduleForm
-    # Its lists are no single inputs.
-    remembers_initial = False
     list_display = ("name", "repeats", "hour", "span", "is_active", "next_due_at", "last")
     list_filter = ("is_active", "repeats")
     search_fields = ("name",)
     change_form_outer_before_template = "admin/reports/schedule_exports.html"
-    fault_fields = {"aggregation": "aggregation"}
-    sentences = {
-        ErrorCode.EMPTY: _("This field is required."),
-        ErrorCode.NOT_ONE_LINE: _("One line, without control characters."),
-        ErrorCode.TOO_MANY: _("No more than %(limit)s."),
-    }
+    sentences = SENTENCES
     fieldsets: Any = (
         (None, {"fields": ("name", "is_active")}),
         (_("When"), {"fields": (("repeats", "hour"), "span")}),

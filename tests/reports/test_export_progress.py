@@ -45,7 +45,7 @@ def test_it_only_grows_and_is_whole_with_the_last_portion(
 
     shares = [share for _, share in portions]
     assert all(earlier < later for earlier, later in pairwise(shares))
-    assert 0 < shares[0]
+    assert shares[0] > 0
     assert [share for share in shares if share >= 1] == shares[-1:] == [1]
 
 
