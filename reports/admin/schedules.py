@@ -110,7 +110,7 @@ def _columns() -> Sequence[Any]:
     for column in COLUMNS:
         groups.setdefault(str(column.group), []).append((column.name, column.title))
         if column.name == "pauses.all.average":
-            groups[str(column.group)].append((REASONS, _("each reason")))
+            groups[str(column.group)].append((REASONS, f"{column.group}: {_('each reason')}"))
     return list(groups.items())
 
 
@@ -194,24 +194,23 @@ class ScheduleAdmin(HistoryMixin, Admin):
 
     def history_of(self, obj: Any) -> list[Entry]:
         changes = list(obj.changes.all()[:SHOWN])
-        names = {
+        names: dict[str, dict[Any, Any]] = {
             field: kind.by_id({pk for change in changes for ids in change.changes.get(field, ()) for pk in ids or ()})
             for field, kind in KINDS.items()
         }
 
-        def said(field: str, value: Any) -> Any:
-            return in_words([names[field][pk] for pk in value or ()] if field in names else value)
+        names["columns"] = {name: title for _group, columns in _columns() for name, title in columns}
 
-        return [
-            entry_of(
-                change,
-                [
-                    (Schedule._meta.get_field(field).verbose_name, said(field, old), said(field, new))  # type: ignore[union-attr]
-                    for field, (old, new) in change.changes.items()
-                ],
-            )
-            for change in changes
-        ]
+        def said(field: Any, value: Any) -> Any:
+            if known := names.get(field.name):
+                return in_words([known.get(one, one) for one in value or ()])
+            return in_words(dict(field.flatchoices).get(value, value) if field.choices else value)
+
+        def told(name: str, old: Any, new: Any) -> tuple[Any, Any, Any]:
+            field: Any = Schedule._meta.get_field(name)
+            return field.verbose_name, said(field, old), said(field, new)
+
+        return [entry_of(change, [told(name, *both) for name, both in change.changes.items()]) for change in changes]
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         if (schedule := options.get("obj")) is not None:

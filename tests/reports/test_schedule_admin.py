@@ -213,3 +213,22 @@ def test_the_history_names_whom_a_schedule_was_about() -> None:
     history = client.get(page_of(schedule)).context["history"]
 
     assert history[0].changes == [("agents", "", "anna")]
+
+
+def test_the_history_speaks_as_the_form_does() -> None:
+    client, schedule = superuser(), ScheduleFactory(columns=["inbound.count"])
+    values = {"repeats": "weekly", "is_active": None, "aggregation": "hour_of_day", "format": "xlsx"}
+    columns = ["login_sum", "pauses.reasons"]
+
+    client.submit(page_of(schedule), **values, columns=columns, recipients="a@example.com b@example.com", language="pl")
+    history = client.get(page_of(schedule)).context["history"]
+
+    assert {str(name): (str(old), str(new)) for name, old, new in history[0].changes} == {
+        "how often": ("every day", "every Monday"),
+        "active": ("yes", "no"),
+        "period of a row": ("day", "hour of the day"),
+        "format": ("CSV", "XLSX"),
+        "columns": ("Inbound calls: offered", "Login: time, Pauses: each reason"),
+        "recipients": ("boss@example.com", "a@example.com, b@example.com"),
+        "language": ("English", "Polish"),
+    }
