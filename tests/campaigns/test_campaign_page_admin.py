@@ -116,6 +116,17 @@ def test_an_agent_added_meanwhile_by_somebody_else_stays():
     assert set(campaign.agents.all()) == {mine, theirs}
 
 
+def test_agents_are_kept_when_something_else_on_the_page_is_mended():
+    """Also the first ones: a list that was empty has no input that says what it was."""
+    agent, client, campaign = AgentFactory(), superuser(), CampaignFactory()
+
+    refused = client.submit(page_of(campaign), expected=200, name="", agents=[agent.pk])
+    client.post(page_of(campaign), {**inputs_of(refused.content.decode()), "name": "Mended"})
+
+    campaign.refresh_from_db()
+    assert (campaign.name, list(campaign.agents.all())) == ("Mended", [agent])
+
+
 @pytest.mark.parametrize("count", [1, 20])
 def test_the_page_of_a_campaign_takes_the_same_queries_however_much_belongs_to_it(count, django_assert_num_queries):
     campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
