@@ -6,7 +6,7 @@ Models raise these, the API answers them, the admin shows them. A number, once p
 import dataclasses
 import enum
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -223,7 +223,11 @@ class Fault:
 
     @property
     def message(self) -> str:
-        return str(self.code.text) % {"field": self.field, **self.params}
+        return self.in_words({})
+
+    def in_words(self, sentences: "Mapping[ErrorCode, _StrPromise]") -> str:
+        """With these instead of the codes' own."""
+        return str(sentences.get(self.code, self.code.text)) % {"field": self.field, **self.params}
 
     def under(self, prefix: str) -> "Fault":
         return Fault(self.code, f"{prefix}.{self.field}" if self.field else prefix, self.params)

@@ -53,6 +53,7 @@ class RequestMiddleware:
             response["RateLimit-Reset"] = str(admission.reset)
         if response.status_code == 204:
             del response["Content-Type"]
+            del response["Content-Length"]
         # Our own line says it all, and whoever caused a 500 has logged why; Django would add a line of its own.
         response._has_been_logged = True  # type: ignore[attr-defined]
         return response

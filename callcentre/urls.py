@@ -7,7 +7,7 @@ from django.views.i18n import set_language
 
 from callcentre import health
 from callcentre.api.documents import DocsView, SchemaView
-from callcentre.api.routers import route
+from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.login import login
 from knowledgebase.images import show_image
@@ -17,12 +17,12 @@ api: list[URLPattern | URLResolver] = [
     route("ping", PingViewSet, get="ping"),
     re_path(r"^schema/?\Z", SchemaView.as_view(), name="schema"),
     re_path(r"^docs/?\Z", DocsView.as_view(), name="docs"),
-    path("", include("webhooks.api.urls")),
-    path("", include("telephony.api.urls")),
-    path("", include("tickets.api.urls")),
-    path("", include("knowledgebase.api.urls")),
-    path("", include("campaigns.api.urls")),
-    path("", include("reports.api.urls")),
+    routes_of("webhooks.api.urls"),
+    routes_of("telephony.api.urls"),
+    routes_of("tickets.api.urls"),
+    routes_of("knowledgebase.api.urls"),
+    routes_of("campaigns.api.urls"),
+    routes_of("reports.api.urls"),
     re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),
 ]
 

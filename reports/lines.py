@@ -65,20 +65,29 @@ class Table:
             return self._lines(self.question, limit, offset, None)
 
     def all(self) -> Iterator[tuple[list[Line], float]]:
-        """In portions; with each, how much of the whole is done by then, from 0 to 1."""
+        """In portions; with each, how much of the whole is done by then: it grows, and is 1 with the last.
+
+        Lines come by agents and periods, so the last one of a portion tells how far it is. How many are to come, nobody
+        knows without looking for them all.
+        """
         asked = self.question
-        periods = asked.aggregation.periods_in(asked.begin, asked.end)
-        together = max(PORTION // periods, 1)
+        together = max(PORTION // asked.aggregation.periods_in(asked.begin, asked.end), 1)
         for start in range(0, len(asked.agents), together):
             part = replace(asked, agents=asked.agents[start : start + together])
             in_time = self._in_time(part)
             offset = 0
-            while lines := self._lines(part, PORTION, offset, in_time):
-                offset += len(lines)
-                share = min(offset / (periods * len(part.agents)), 1)
-                yield lines, (start + share * len(part.agents)) / len(asked.agents)
-                if len(lines) < PORTION:
-                    break
+            while len(lines := self._lines(part, PORTION, offset, in_time)) == PORTION:
+                offset += PORTION
+                last = lines[-1]
+                passed = part.agents.index(last.agent_id) + self._share_until[last.period]
+                yield lines, (start + passed) / len(asked.agents)
+            yield lines, (start + len(part.agents)) / len(asked.agents)
+
+    @cached_property
+    def _share_until(self) -> dict[str, float]:
+        """By the label of a period, how much of the span is over with it."""
+        labels = self._slots[1]
+        return {label: (place + 1) / len(labels) for place, label in enumerate(labels)}
 
     def _lines(
         self, asked: Question, limit: int, offset: int, in_time: Mapping[tuple[int, str], int] | None

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection
+from psycopg.pq import Format
 
 from reports.covering import Span
 from reports.ledgers import Slots, Stretch
@@ -63,6 +64,8 @@ def _of_queues(queues: Sequence[int] | None) -> str:
 
 def _fetch(statement: str, parameters: dict[str, Any]) -> list[Any]:
     with connection.cursor() as cursor:
+        # A page has thousands of numbers, which cost a tenth less of a statement's time than as text.
+        cursor.cursor.format = Format.BINARY
         cursor.execute(statement, parameters)
         rows: list[Any] = cursor.fetchall()
     return rows

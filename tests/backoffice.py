@@ -88,11 +88,15 @@ class _Inputs(HTMLParser):
         self.values: dict[str, Any] = {}
         self._select: tuple[str, bool] | None = None
         self._textarea = ""
+        # Names of the form that is being read: what another one sends by the same name goes with that one.
+        self._names: set[str] = set()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = dict(attributes)
         name, value = given.get("name") or "", given.get("value") or ""
-        if tag == "select":
+        if tag == "form":
+            self._names = set()
+        elif tag == "select":
             self._select = (name, "multiple" in given)
             if self._select[1] and name:
                 self.values.setdefault(name, [])
@@ -107,7 +111,8 @@ class _Inputs(HTMLParser):
                 if "checked" in given:
                     self._add(name, value or "on", name in self.values)
             elif kind not in ("submit", "button", "image", "file"):
-                self.values[name] = value
+                self._add(name, value, name in self._names)
+                self._names.add(name)
 
     def handle_data(self, data: str) -> None:
         if self._textarea:

@@ -246,6 +246,11 @@ def test_every_failure_is_documented_with_its_codes() -> None:
     assert undescribed == []
 
 
+def test_faults_of_entries_and_of_an_order_are_documented() -> None:
+    said = {operation["operationId"]: str(operation["responses"].get("400")) for _, _, operation in operations()}
+    assert all(f"`{code}`" in said[name] for name, code in {"edit_record": 100001, "list_tickets": 100011}.items())
+
+
 def test_every_answer_carries_a_request_id_and_every_post_takes_a_key() -> None:
     without = [
         (operation["operationId"], status)

@@ -15,12 +15,14 @@ from callcentre.admin.base import (
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import ChangeMixin, HistoryMixin
 from callcentre.admin.periods import PeriodFilter
+from callcentre.admin.remembering import AskingAgain
 
 # Registers what is our own.
 from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
 
 __all__ = [
     "Admin",
+    "AskingAgain",
     "ChangeMixin",
     "DatesFilter",
     "HistoryMixin",

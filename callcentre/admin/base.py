@@ -26,6 +26,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.views import ChangeList
 
 from callcentre.actor import Actor
+from callcentre.admin.remembering import RememberingField
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 
 logger = logging.getLogger(__name__)
@@ -137,6 +138,7 @@ class Admin(ModelAdmin):
         if refusals := getattr(request, "refusals", None):
             form = type(form.__name__, (_RefusedForm, form), {"refusals": refusals})
         if self.remembers_initial:
+            form.bound_field_class = RememberingField
             for field in form.base_fields.values():
                 field.show_hidden_initial = True
         return form
@@ -199,8 +201,7 @@ class Admin(ModelAdmin):
         raise error
 
     def sentence(self, fault: Fault) -> str:
-        text = self.sentences.get(fault.code)
-        return fault.message if text is None else str(text) % {"field": fault.field, **fault.params}
+        return fault.in_words(self.sentences)
 
     def _form_field(self, name: str) -> str:
         return self.fault_fields.get(name, name)

@@ -50,7 +50,9 @@ def entry_of(
 
 
 def in_words(value: Any) -> Any:
-    """A value of a history: instants as the clock here shows them, lists with commas, nothing for none."""
+    """A value of a history: instants as the clock here shows them, lists with commas, yes or no, nothing for none."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, str) and _INSTANT.match(value):

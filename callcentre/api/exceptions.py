@@ -6,7 +6,13 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig, ValidationError
+from django.core.exceptions import (
+    NON_FIELD_ERRORS,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    ValidationError,
+)
 from django.core.signals import got_request_exception
 from django.db import IntegrityError, OperationalError
 from django.http import Http404
@@ -114,6 +120,8 @@ def _answer_of_domain(error: Exception, wire_names: Mapping[str, str]) -> Respon
             return Response(body_for_status(403), status=403)
         case RequestDataTooBig():
             return Response(body_for_status(413), status=413)
+        case SuspiciousOperation():  # more parameters than are read
+            return Response(body_for_status(400), status=400)
     return None
 
 

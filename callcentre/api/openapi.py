@@ -190,6 +190,7 @@ def input_errors(reader: type[Input]) -> dict[ErrorCode, str]:
 def _field_errors(field: Any) -> Iterator[ErrorCode]:
     yield from _kind(field)[1]
     if isinstance(field, wire.ListField):
+        yield ErrorCode.EMPTY  # of an entry
         yield from _field_errors(field.child)
 
 

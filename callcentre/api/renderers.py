@@ -19,7 +19,7 @@ def _plain(value: Any) -> Any:
 
 
 def to_json(data: Any) -> bytes:
-    return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(data, default=_plain)
 
 
 class JSONRenderer(BaseRenderer):

@@ -1,7 +1,9 @@
 import re
+from importlib import import_module
 from typing import Any
 
-from django.urls import URLPattern, re_path
+from django.urls import URLPattern, URLResolver, re_path
+from django.urls.resolvers import RegexPattern
 
 # Values of path parameters: ids hold dots, numbers hold blanks and slashes; a view that wants less says 404.
 _PARAMETER = re.compile(r":(\w+)")
@@ -19,3 +21,21 @@ def route(path: str, view: Any, name: str = "", **actions: str) -> URLPattern:
     as_view = view.as_view(actions) if actions else view.as_view()
     routed: URLPattern = re_path(rf"^{pattern}/?\Z", as_view, name=name or _PARAMETER.sub(r"{\1}", path))
     return routed
+
+
+class _Beginnings(RegexPattern):
+    """Nothing, where the path begins with one of these segments: it is the routes behind it that take the path."""
+
+    def __init__(self, segments: frozenset[str]) -> None:
+        super().__init__("")
+        self._segments = segments
+
+    def match(self, path: str) -> tuple[str, tuple[()], dict[str, Any]] | None:
+        return (path, (), {}) if path.partition("/")[0] in self._segments else None
+
+
+def routes_of(module: str) -> URLResolver:
+    """The routes of an app, which are tried only where one of them may match: there are 70 in all."""
+    patterns: list[URLPattern] = import_module(module).urlpatterns
+    beginnings = {beginning for pattern in patterns for beginning in re.findall(r"\A\^(\w+)", str(pattern.pattern))}
+    return URLResolver(_Beginnings(frozenset(beginnings)), patterns)

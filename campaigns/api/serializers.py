@@ -42,7 +42,7 @@ class WithParameters(Input):
         values, faults = super().read(data, is_partial=is_partial)
         parameters = values.pop("parameters", None)
         if isinstance(parameters, dict):
-            given, wrong = Parameters.read(parameters, is_partial=is_partial)
+            given, wrong = Parameters.read(parameters, is_partial=True)  # "" is a value: of a clone too it wins
             values |= given
             faults += [fault.under("parameters") for fault in wrong]
         return values, faults

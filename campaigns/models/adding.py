@@ -72,7 +72,7 @@ def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]
     start = Draft(status=campaign.first_status)
     for record in records:
         _read_numbers(record)
-        record.draft, faults = check(record.values, campaign, agents, start)
+        record.draft, faults = check(record.values, campaign, agents, start, record.faults)
         record.faults += faults
     _find_repeated(records)
     with transaction.atomic():

@@ -19,6 +19,9 @@ from telephony.models import Agent
 
 CODE = re.compile(r"[0-9A-Za-z]{5}\Z")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_max_calls", "predictive_min_calls")
+# Fields that a rule compares.
+_DATES = frozenset(("start_date", "end_date"))
+_RATIOS = frozenset(("parameters.predictive_max_calls", "parameters.predictive_min_calls"))
 # Any number will do that no other advisory lock of ours uses.
 _CODE_LOCK = 7_301
 
@@ -214,7 +217,7 @@ class Campaign(TimestampedModel):
             empty = [name for name, value in values.items() if value is None and not self._meta.get_field(name).null]
             for name in values.keys() - set(empty):
                 setattr(locked, name, values[name])
-            if faults := [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults()]:
+            if faults := [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]:
                 raise Invalid(faults)
             locked.save(update_fields=[*values, "updated_at"])
         self.refresh_from_db()
@@ -237,15 +240,15 @@ class Campaign(TimestampedModel):
                 raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
             self.delete()
 
-    def faults(self) -> list[Fault]:
-        """The rules that no single field can check."""
-        faults = []
+    def faults(self, unread: Iterable[Fault] = ()) -> list[Fault]:
+        """The rules that no single field can check; what could not be read breaks none."""
+        faults, wrong = [], {fault.field for fault in unread}
         if self.code and not CODE.match(self.code):
             faults.append(Fault(ErrorCode.CAMPAIGN_ID_MALFORMED, "code"))
-        if self.end_date and self.start_date and self.end_date < self.start_date:
+        if self.end_date and self.start_date and self.end_date < self.start_date and not wrong & _DATES:
             faults.append(Fault(ErrorCode.END_BEFORE_START, "end_date"))
         low, high = self.predictive_min_calls, self.predictive_max_calls
-        if low is not None and high is not None and low > high:
+        if low is not None and high is not None and low > high and not wrong & _RATIOS:
             faults.append(Fault(ErrorCode.RATIOS_CROSSED, "parameters.predictive_min_calls"))
         if self.group_id is not None and not CampaignGroup.objects.filter(pk=self.group_id).exists():
             faults.append(Fault(ErrorCode.GROUP_NOT_FOUND, "group_id"))
@@ -254,7 +257,7 @@ class Campaign(TimestampedModel):
     @classmethod
     def _build(cls, values: dict[str, Any], faults: Sequence[Fault]) -> "Campaign":
         campaign = cls(**values)
-        faults = [*faults, *campaign.faults()]
+        faults = [*faults, *campaign.faults(faults)]
         if campaign.code and cls.objects.filter(code=campaign.code).exists():
             faults.append(Fault(ErrorCode.CAMPAIGN_ID_TAKEN, "code"))
         if faults:

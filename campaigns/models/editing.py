@@ -110,7 +110,7 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
                 edit.faults.append(Fault(ErrorCode.SAME_RECORD_TWICE, "phone_number"))
                 continue
             taken.add(edit.record_id)
-            edit.after, faults = check(edit.values, campaign, agents, edit.before)
+            edit.after, faults = check(edit.values, campaign, agents, edit.before, edit.faults)
             edit.faults += faults
         _find_taken_identifiers(cursor, campaign, edits)
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]

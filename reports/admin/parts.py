@@ -52,7 +52,6 @@ class PartsPage:
                 **self.admin_site.each_context(request),  # type: ignore[attr-defined]
                 "title": figure.title,
                 "subtitle": f"{line.agent['login']}, {line.period}",
-                "opts": self.opts,  # type: ignore[attr-defined]
                 "media": self.media,  # type: ignore[attr-defined]
                 "figure": _shown(figure, line),
                 "line": line,

@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, display
+from callcentre.admin import Admin, AskingAgain, HistoryMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.errors import ErrorCode
 from reports.admin.exports import COLOURS
@@ -46,7 +46,15 @@ class _Lines(forms.CharField):
         return bool(list(initial or []) != self.to_python(data))
 
 
-class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+# For those who know no names of values.
+SENTENCES = {
+    ErrorCode.EMPTY: _("This field is required."),
+    ErrorCode.NOT_ONE_LINE: _("One line, without control characters."),
+    ErrorCode.TOO_MANY: _("No more than %(limit)s."),
+}
+
+
+class ScheduleForm(AskingAgain, forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     agent_ids = _Ids(label=_("Agents"), help_text=_("None and no group: all of them."))
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
@@ -89,13 +97,20 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the
             fields["aggregation"].initial = USUAL_AGGREGATION.value
             fields["language"].initial = (get_language() or "en")[:2]
 
+    def clean(self) -> Any:
+        """With what the verb would say, so that all that is wrong is said at once."""
+        cleaned = super().clean()
+        for fault in Schedule.faults_of(self.cleaned_data):
+            self.add_error(fault.field, fault.in_words(SENTENCES))
+        return cleaned
+
 
 def _columns() -> Sequence[Any]:
     groups: dict[str, list[tuple[str, Any]]] = {}
     for column in COLUMNS:
         groups.setdefault(str(column.group), []).append((column.name, column.title))
         if column.name == "pauses.all.average":
-            groups[str(column.group)].append((REASONS, _("each reason")))
+            groups[str(column.group)].append((REASONS, f"{column.group}: {_('each reason')}"))
     return list(groups.items())
 
 
@@ -104,18 +119,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
     """What comes by mail, to whom, and did the last one arrive?"""
 
     form = ScheduleForm
-    # Its lists are no single inputs.
-    remembers_initial = False
     list_display = ("name", "repeats", "hour", "span", "is_active", "next_due_at", "last")
     list_filter = ("is_active", "repeats")
     search_fields = ("name",)
     change_form_outer_before_template = "admin/reports/schedule_exports.html"
-    fault_fields = {"aggregation": "aggregation"}
-    sentences = {
-        ErrorCode.EMPTY: _("This field is required."),
-        ErrorCode.NOT_ONE_LINE: _("One line, without control characters."),
-        ErrorCode.TOO_MANY: _("No more than %(limit)s."),
-    }
+    sentences = SENTENCES
     fieldsets: Any = (
         (None, {"fields": ("name", "is_active")}),
         (_("When"), {"fields": (("repeats", "hour"), "span")}),
@@ -186,24 +194,23 @@ class ScheduleAdmin(HistoryMixin, Admin):
 
     def history_of(self, obj: Any) -> list[Entry]:
         changes = list(obj.changes.all()[:SHOWN])
-        names = {
+        names: dict[str, dict[Any, Any]] = {
             field: kind.by_id({pk for change in changes for ids in change.changes.get(field, ()) for pk in ids or ()})
             for field, kind in KINDS.items()
         }
 
-        def said(field: str, value: Any) -> Any:
-            return in_words([names[field][pk] for pk in value or ()] if field in names else value)
+        names["columns"] = {name: title for _group, columns in _columns() for name, title in columns}
 
-        return [
-            entry_of(
-                change,
-                [
-                    (Schedule._meta.get_field(field).verbose_name, said(field, old), said(field, new))  # type: ignore[union-attr]
-                    for field, (old, new) in change.changes.items()
-                ],
-            )
-            for change in changes
-        ]
+        def said(field: Any, value: Any) -> Any:
+            if known := names.get(field.name):
+                return in_words([known.get(one, one) for one in value or ()])
+            return in_words(dict(field.flatchoices).get(value, value) if field.choices else value)
+
+        def told(name: str, old: Any, new: Any) -> tuple[Any, Any, Any]:
+            field: Any = Schedule._meta.get_field(name)
+            return field.verbose_name, said(field, old), said(field, new)
+
+        return [entry_of(change, [told(name, *both) for name, both in change.changes.items()]) for change in changes]
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         if (schedule := options.get("obj")) is not None:

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -146,12 +146,21 @@ class Schedule(Asked, TimestampedModel):
                 begin, end = day - _DAY, day
         return _instant(begin), _instant(end)
 
+    @classmethod
+    def faults_of(cls, values: Mapping[str, Any]) -> Iterator[Fault]:
+        """What is wrong with these values. Of those that are not among them nothing is said."""
+        if "name" in values:
+            yield from check_lines(name=values["name"])
+        if "recipients" in values:
+            yield from _faults_of(values["recipients"])
+        if "span" in values and "aggregation" in values:
+            begin, end = cls(span=values["span"]).span_of(timezone.now())
+            if Aggregation(values["aggregation"]).periods_in(begin, end) > MOST_PERIODS:
+                yield Fault(ErrorCode.TOO_MANY_PERIODS, "aggregation", {"limit": MOST_PERIODS})
+
     def _check(self) -> None:
-        faults = [*check_lines(name=self.name), *_faults_of(self.recipients)]
-        begin, end = self.span_of(timezone.now())
-        if Aggregation(self.aggregation).periods_in(begin, end) > MOST_PERIODS:
-            faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregation", {"limit": MOST_PERIODS}))
-        if faults:
+        values = {name: getattr(self, name) for name in ("name", "recipients", "span", "aggregation")}
+        if faults := list(self.faults_of(values)):
             raise Invalid(faults)
 
     def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
         epoch, dot, number = uid.partition(".")
         if not (dot and epoch.isdecimal() and number.isdecimal() and epoch.isascii() and number.isascii()):
             return self.none()
-        if len(epoch) > 11 or len(number) > 18 or number.startswith("0"):
+        if len(epoch) > 11 or len(number) > 18 or epoch.startswith("0") or number.startswith("0"):
             return self.none()
         return self.filter(pk=int(number), created_at=datetime.fromtimestamp(int(epoch), UTC))
 

@@ -7,10 +7,12 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from reports.models import Export
-from tests.browser.conftest import Visit
+from reports.models import Export, Schedule
+from tests.backoffice import page_of
+from tests.browser.conftest import SCREENS, Visit
 from tests.conftest import ACTOR
 from tests.reports.exports import built
+from tests.reports.factories import ScheduleFactory
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.usefixtures("plain_static")
@@ -50,4 +52,60 @@ def test_the_chart_can_be_read_by_light_and_in_the_dark(visit: Visit) -> None:
     page.wait_for_function(are, arg=["#6b7280"])
     page.evaluate("document.documentElement.classList.add('dark')")
     page.wait_for_function(are, arg=["#9ca3af"])
+    assert visit.trouble == []
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_whose_a_figure_is_and_of_what_stays_in_sight(screen: str, visit: Visit) -> None:
+    """However far the table is scrolled, and the page itself is never wider than the screen."""
+    AgentFactory(login="anna").log_in(ACTOR, timezone.now() - timedelta(days=40))
+    first, last = timezone.localdate() - timedelta(days=35), timezone.localdate()
+    visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
+
+    page = visit.open(f"{reverse('admin:reports_export_report')}?date_from={first}&date_to={last}&aggregate_by=day")
+    table = page.locator(".report-scroll")
+    table.scroll_into_view_if_needed()
+    row = page.locator(".report-table tbody tr").nth(20)
+    table.evaluate("(box, row) => box.scrollTo(600, row.offsetTop - 200)", row.element_handle())
+
+    assert table.evaluate("(box) => box.scrollLeft > 300 && box.scrollTop > 300")
+    seen = """(element, box) => {
+        const [a, b] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
+        const inside = a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+        const top = document.elementFromPoint(a.left + a.width / 2, a.top + a.height / 2);
+        return inside && element.contains(top);
+    }"""
+    box = table.element_handle()
+    agent, period = row.locator("td").nth(0), row.locator("td").nth(1)
+    assert page.locator(".report-table th").first.evaluate(seen, box)
+    assert agent.evaluate(seen, box)
+    # On a phone the two are one column.
+    assert (
+        period.evaluate(seen, box)
+        if screen == "desk"
+        else agent.get_attribute("data-period") == str(first + timedelta(days=20))
+    )
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert visit.trouble == []
+
+
+def test_who_has_to_mend_something_keeps_what_he_chose_and_hears_of_what_others_did(visit: Visit) -> None:
+    agents = AgentFactory.create_batch(2)
+    schedule = ScheduleFactory(name="Daily")
+    page = visit.open(page_of(schedule))
+
+    page.locator("#id_agent_ids").select_option([str(agents[0].pk)], force=True)
+    page.locator("#id_hour").fill("9")
+    page.locator("#id_recipients").fill("boss@example.com\nnobody")
+    Schedule.objects.get().edit(ACTOR, hour=8, name="Daily figures")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Somebody has changed this meanwhile. Save again to set yours.")).to_be_visible()
+    expect(page.get_by_text("This is no e-mail address: nobody.")).to_be_visible()
+    page.locator("#id_recipients").fill("boss@example.com\ndeputy@example.com")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/admin/reports/schedule/")
+
+    schedule.refresh_from_db()
+    assert (schedule.agent_ids, schedule.hour) == ([agents[0].pk], 9)
+    assert (schedule.name, schedule.recipients) == ("Daily figures", ["boss@example.com", "deputy@example.com"])
     assert visit.trouble == []

@@ -228,6 +228,18 @@ def test_no_query_is_a_500(name: str, value: str, api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize(
+    "path", ["outbounds/DEMO1/records", "outbounds/DEMO1/records/600", "connections", "tickets", "schema"]
+)
+def test_more_parameters_than_are_read_are_400(path: str, api: ApiClient) -> None:
+    RecordFactory(campaign=CampaignFactory(code="DEMO1"), phone_number="600")
+
+    response = api.get(f"/api/{path}?{'a&' * 10_001}")
+
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["code"] == ErrorCode.BAD_REQUEST.number
+
+
+@pytest.mark.parametrize(
     "body",
     [
         b'{"name": "\\ud800"}',

@@ -90,6 +90,13 @@ def test_an_answer_of_djangos_own_is_json_too(api: ApiClient) -> None:
     assert response.json()["request_id"] == response["X-Request-Id"]
 
 
+def test_an_empty_answer_says_neither_type_nor_length(api: ApiClient) -> None:
+    response = api.get("/api/ping")
+
+    assert (response.status_code, response.content) == (204, b"")
+    assert not {"Content-Type", "Content-Length"} & response.headers.keys()
+
+
 # Request ids
 
 

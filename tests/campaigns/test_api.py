@@ -152,6 +152,21 @@ def test_the_lower_ratio_cannot_be_above_the_higher(api: ApiClient) -> None:
     assert create(api, parameters={"predictive_min_calls": 2, "predictive_max_calls": 2}).status_code == 201
 
 
+def test_what_could_not_be_read_breaks_no_rule_besides(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", end_date=date(2035, 1, 1), predictive_max_calls=2)
+
+    for response in (
+        create(api, start_date="soon", end_date="2000-01-01"),
+        api.put("/api/outbounds/DEMO1", {"start_date": "soon", "end_date": "2000-01-01"}),
+        api.post("/api/outbounds/DEMO1/clone", {"name": "A", "start_date": "soon", "end_date": "2000-01-01"}),
+    ):
+        assert faults(response) == {("start_date", ErrorCode.NOT_DATE.number)}
+    unread = {"predictive_max_calls": "many", "predictive_min_calls": 3}
+    assert faults(api.post("/api/outbounds/DEMO1/clone", {"name": "A", "parameters": unread})) == {
+        ("parameters.predictive_max_calls", ErrorCode.NOT_NUMBER.number)
+    }
+
+
 @pytest.mark.parametrize("group_id", [999_999, 0, -1, "9" * 30])
 def test_an_unknown_group_is_refused(group_id: Any, api: ApiClient) -> None:
     assert faults(create(api, group_id=group_id)) == {("group_id", ErrorCode.GROUP_NOT_FOUND.number)}

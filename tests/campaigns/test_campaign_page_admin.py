@@ -94,7 +94,8 @@ def test_a_campaign_is_edited_by_the_verb_and_keeps_its_id(monkeypatch):
 
 
 def test_agents_are_added_and_taken_out():
-    stays, goes, comes = AgentFactory.create_batch(3)
+    # Whatever their order on the page, each is sent as one who was there or not.
+    stays, goes, comes = (AgentFactory(login=login) for login in ("b", "a", "c"))
     campaign = CampaignFactory()
     campaign.add_agents(ACTOR, [stays.login, goes.login])
 
@@ -113,6 +114,17 @@ def test_an_agent_added_meanwhile_by_somebody_else_stays():
     client.post(page_of(campaign), {**inputs_of(page), "agents": [mine.pk]})
 
     assert set(campaign.agents.all()) == {mine, theirs}
+
+
+def test_agents_are_kept_when_something_else_on_the_page_is_mended():
+    """Also the first ones: a list that was empty has no input that says what it was."""
+    agent, client, campaign = AgentFactory(), superuser(), CampaignFactory()
+
+    refused = client.submit(page_of(campaign), expected=200, name="", agents=[agent.pk])
+    client.post(page_of(campaign), {**inputs_of(refused.content.decode()), "name": "Mended"})
+
+    campaign.refresh_from_db()
+    assert (campaign.name, list(campaign.agents.all())) == ("Mended", [agent])
 
 
 @pytest.mark.parametrize("count", [1, 20])

@@ -73,6 +73,15 @@ def test_the_parameters_given_to_a_clone_win_over_those_of_its_source(api: ApiCl
     assert shown(api, "CLONE")["parameters"] == {"caller_id": "101", "preview_timeout": 60}
 
 
+def test_an_empty_parameter_given_to_a_clone_wins_too(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30, predictive_max_calls=2, predictive_min_calls=1)
+    empty = {"caller_id": "", "preview_timeout": "", "predictive_max_calls": "", "predictive_min_calls": None}
+
+    api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy", "parameters": empty})
+
+    assert shown(api, "CLONE")["parameters"] == {"predictive_min_calls": 1}
+
+
 def test_a_clone_takes_no_dates(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", start_date=date(2020, 1, 1), end_date=date(2020, 2, 1))
 

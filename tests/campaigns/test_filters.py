@@ -60,6 +60,7 @@ def test_by_status(api: ApiClient, campaign: Campaign) -> None:
 
     assert found(api, f"status_id={status.pk}") == ["a"]
     assert found(api, "status_id=999999999") == []
+    assert found(api, f"status_id={'9' * 30}") == []
 
 
 def test_by_agent(api: ApiClient, campaign: Campaign) -> None:

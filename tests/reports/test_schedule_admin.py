@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reports.models import Schedule
-from tests.backoffice import errors_of, inputs_of, staff, superuser
+from tests.backoffice import BackOffice, errors_of, inputs_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.exports import built, rows_of
 from tests.reports.factories import ScheduleFactory
@@ -77,6 +77,114 @@ def test_a_name_is_one_line(name: str) -> None:
     assert not Schedule.objects.exists()
 
 
+def test_all_that_is_wrong_is_said_at_once_each_at_its_field() -> None:
+    """What an input says of itself, what only the verb knows, and what only the database does."""
+    ScheduleFactory(name="Taken")
+    values = {"hour": "24", "threshold": "x", "span": "last_month", "aggregation": "minute", "columns": []}
+
+    refused = superuser().submit(
+        f"{PAGE}add/",
+        expected=200,
+        name="Taken",
+        recipients="boss@example.com\nboss\n@example.com",
+        language="en",
+        **values,
+    )
+
+    assert errors_of(refused) == {
+        "name": ["Scheduled report with this Name already exists."],
+        "hour": ["Ensure this value is less than or equal to 23."],
+        "threshold": ["Enter a whole number."],
+        "columns": ["This field is required."],
+        "aggregation": ["The span has more than 20000 periods: shorten it, or aggregate by longer ones."],
+        "recipients": ["This is no e-mail address: boss.", "This is no e-mail address: @example.com."],
+    }
+
+
+@pytest.mark.parametrize("field", ["aggregation", "span", "recipients", "name"])
+def test_of_what_is_not_there_is_said_only_that(field: str) -> None:
+    values = {"name": "Mine", "recipients": "boss@example.com", "span": "last_month", "aggregation": "minute"}
+
+    refused = superuser().submit(f"{PAGE}add/", expected=200, language="en", hour="24", **{**values, field: ""})
+
+    assert errors_of(refused)[field] == ["This field is required."]
+
+
+# Two people
+
+
+def filled(client: BackOffice, schedule: Schedule, **changes: Any) -> dict[str, Any]:
+    """The page as it is now, and what somebody changes on it; sent when he pleases."""
+    return {**inputs_of(client.page(page_of(schedule))), "language": "en", **changes}
+
+
+def test_two_who_change_different_things_both_do() -> None:
+    """Lists too: of each the page says what it showed."""
+    agents, client = AgentFactory.create_batch(2), superuser()
+    schedule = ScheduleFactory(agent_ids=[agents[0].pk], recipients=["boss@example.com", "deputy@example.com"])
+    theirs = filled(client, schedule, hour="9")
+    schedule.edit(
+        ACTOR, agent_ids=[agent.pk for agent in agents], recipients=["new@example.com"], columns=["wrap_up"], hour=6
+    )
+
+    client.post(page_of(schedule), theirs)
+
+    schedule.refresh_from_db()
+    assert (schedule.hour, schedule.recipients, schedule.columns) == (9, ["new@example.com"], ["wrap_up"])
+    assert schedule.agent_ids == [agent.pk for agent in agents]
+    assert next(list(change.changes) for change in schedule.changes.all()) == ["hour"]
+
+
+CHANGES: dict[str, tuple[Any, Any, Any]] = {
+    # What somebody has set meanwhile, what this person chose, what that is in the row.
+    "hour": (8, "9", 9),
+    "recipients": (
+        ["theirs@example.com"],
+        "mine@example.com\nmy.own@example.com",
+        ["mine@example.com", "my.own@example.com"],
+    ),
+    "columns": (["wrap_up"], ["occupancy", "login_sum"], ["login_sum", "occupancy"]),
+    "queue_ids": ([999_999], [], []),
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_who_would_undo_what_somebody_else_has_set_is_asked_first(field: str) -> None:
+    theirs, mine, meant = CHANGES[field]
+    client = superuser()
+    schedule = ScheduleFactory(queue_ids=[888_888])
+    data = filled(client, schedule, **{field: mine})
+    schedule.edit(ACTOR, **{field: theirs})
+
+    told: Any = client.post(page_of(schedule), data)
+    schedule.refresh_from_db()
+    kept = getattr(schedule, field)
+    again = client.post(page_of(schedule), {**inputs_of(told.content.decode()), "language": "en"})
+
+    schedule.refresh_from_db()
+    assert errors_of(told) == {field: ["Somebody has changed this meanwhile. Save again to set yours."]}
+    assert (kept, again.status_code, getattr(schedule, field)) == (theirs, 302, meant)
+
+
+def test_two_who_want_the_same_are_not_asked() -> None:
+    client, schedule = superuser(), ScheduleFactory()
+    data = filled(client, schedule, hour="9")
+    schedule.edit(ACTOR, hour=9)
+
+    assert client.post(page_of(schedule), data).status_code == 302
+    assert schedule.changes.count() == 1
+
+
+def test_a_list_that_was_empty_is_kept_when_something_else_is_mended() -> None:
+    queue, client, schedule = QueueFactory(), superuser(), ScheduleFactory()
+
+    refused = client.submit(page_of(schedule), expected=200, queue_ids=[queue.pk], hour="24", language="en")
+    client.post(page_of(schedule), {**inputs_of(refused.content.decode()), "hour": "9", "language": "en"})
+
+    schedule.refresh_from_db()
+    assert (schedule.queue_ids, schedule.hour) == ([queue.pk], 9)
+
+
 def test_who_may_not_see_the_figures_mails_them_to_nobody() -> None:
     schedule = ScheduleFactory(agent_ids=[AgentFactory(login="anna", name="", surname="").pk], queue_ids=[999_999])
     rights = ("view_schedule", "add_schedule", "change_schedule")
@@ -105,3 +213,22 @@ def test_the_history_names_whom_a_schedule_was_about() -> None:
     history = client.get(page_of(schedule)).context["history"]
 
     assert history[0].changes == [("agents", "", "anna")]
+
+
+def test_the_history_speaks_as_the_form_does() -> None:
+    client, schedule = superuser(), ScheduleFactory(columns=["inbound.count"])
+    values = {"repeats": "weekly", "is_active": None, "aggregation": "hour_of_day", "format": "xlsx"}
+    columns = ["login_sum", "pauses.reasons"]
+
+    client.submit(page_of(schedule), **values, columns=columns, recipients="a@example.com b@example.com", language="pl")
+    history = client.get(page_of(schedule)).context["history"]
+
+    assert {str(name): (str(old), str(new)) for name, old, new in history[0].changes} == {
+        "how often": ("every day", "every Monday"),
+        "active": ("yes", "no"),
+        "period of a row": ("day", "hour of the day"),
+        "format": ("CSV", "XLSX"),
+        "columns": ("Inbound calls: offered", "Login: time, Pauses: each reason"),
+        "recipients": ("boss@example.com", "a@example.com, b@example.com"),
+        "language": ("English", "Polish"),
+    }

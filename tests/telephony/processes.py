@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 from typing import Any
 
 import redis
@@ -11,10 +12,9 @@ from django.db import OperationalError
 from django.db import connection as database
 
 from callcentre.embedded import Stores
-from callcentre.wake import wake
 from telephony.models import Agent, AgentState, Connection, Leg
 from tests.conftest import ACTOR
-from tests.processes import environment, running, wait_for
+from tests.processes import environment, running, wait_for, wake_by
 from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_pbx import Pbx
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer
@@ -54,11 +54,14 @@ class Service:
     def wait_until_killed(self, victim: Popen[bytes], pks: list[int]) -> None:
         """The worker dies at these calls. A message that is lost the sweep would make up for, which is off while a test
         wants them to be the worker's: so they are sent again."""
+        wake = wake_by(self.stores)
 
         def is_dead() -> bool:
             for pk in pks:
                 wake("telephony.place_call", pk)
-            return victim.poll() is not None
+            with suppress(TimeoutExpired):
+                victim.wait(timeout=1)
+            return victim.returncode is not None
 
         wait_for(is_dead, "the worker is killed")
 

@@ -183,6 +183,7 @@ def test_by_connection_id(api: ApiClient) -> None:
     assert found(api, f"connection_id={call.uid}") == ["a"]
     # The row is right, the second is another's.
     assert found(api, f"connection_id={other.uid.split('.')[0]}.{call.pk}") == []
+    assert found(api, f"connection_id=0{call.uid}") == []
 
 
 @pytest.mark.parametrize(

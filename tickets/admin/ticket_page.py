@@ -288,15 +288,6 @@ class TicketPage:
         fields = list(CustomField.objects.of(CustomField.Owner.TICKET))
         form = _properties(request, ticket, fields, request.POST)
         if form.is_valid():
-            if names := form.changed_meanwhile():
-                data = request.POST.copy()
-                for name in names:
-                    bound: Any = form[name]
-                    data[bound.html_initial_name] = form.initial[name]
-                form = _properties(request, ticket, fields, data)
-                for name in names:
-                    form.add_error(name, _now("Somebody has changed this meanwhile. Save again to set yours."))
-                return self.page(request, ticket, properties=form)  # type: ignore[no-any-return]
             try:
                 if values := form.values():
                     editing.edit(actor_of(request), ticket, **values)

@@ -17,6 +17,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
+from callcentre.admin import AskingAgain
 from telephony.models import Agent
 from tickets.admin.custom_inputs import input_of, name_of
 from tickets.admin.customer_choice import CustomerSelect
@@ -125,7 +126,7 @@ class ComposerForm(forms.Form):
         self._field(name).choices = choices
 
 
-class PropertiesForm(forms.Form):
+class PropertiesForm(AskingAgain, forms.Form):
     """What the ticket has. The page says what it showed, so that only what a person changed is changed."""
 
     status = forms.ChoiceField(label=_("Status"), widget=UnfoldAdminSelectWidget())
@@ -194,16 +195,6 @@ class PropertiesForm(forms.Form):
         verbs = {"status_id": "status", "substatus_id": "status", "agent_login": "agent"}
         ids = {f"{name}_id": name for name in ("queue", "category", "customer")}
         return {**verbs, **ids, **named}
-
-    def changed_meanwhile(self) -> list[str]:
-        """Fields that this person changed and somebody else has changed since the page was shown."""
-        return [
-            name for name in self.changed_data if self.fields[name].has_changed(self.initial[name], self._shown(name))
-        ]
-
-    def _shown(self, name: str) -> Any:
-        bound: Any = self[name]
-        return self.data.get(bound.html_initial_name, "")
 
 
 class OtherTicketForm(PeopleForm):

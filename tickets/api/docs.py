@@ -161,6 +161,7 @@ document(
         filter_set=TicketFilterSet,
         is_paged=True,
         query=(flag("include_custom_fields", "Adds `custom_fields` to each ticket."),),
+        errors={ErrorCode.NOT_CHOICE: "order"},
     ),
     create=Operation(
         id="create_ticket",

@@ -48,13 +48,13 @@ async function draw(section) {
         plugins: { legend: { align: "end", labels: { boxWidth: 10, color: text } } },
         scales: { x: { border: { width: 0 }, grid: { display: false }, ticks: { color: text, maxRotation: 0, autoSkipPadding: 12 } }, ...scales },
     });
-    const line = (set, colour, more) => ({ type: "line", label: set.label, data: set.data, borderColor: colour, backgroundColor: colour, borderWidth: 2, pointRadius: data.labels.length > 40 ? 0 : 2, tension: 0.25, spanGaps: true, ...more });
+    const line = (set, colour, more) => ({ type: "line", label: set.label, data: set.data, borderColor: colour, backgroundColor: colour, borderWidth: 2, pointRadius: data.labels.length > 40 ? 0 : 2, cubicInterpolationMode: "monotone", spanGaps: true, ...more });
     const drawn = [
         new Chart(calls, {
             data: {
                 labels: data.labels,
                 datasets: [
-                    line(data.talk, "#f59e0b", { yAxisID: "hours" }),
+                    line(data.talk, either("#d97706", "#f59e0b"), { yAxisID: "hours" }),
                     { type: "bar", label: data.calls.label, data: data.calls.data, backgroundColor: "#3b82f6", maxBarThickness: 28, yAxisID: "y" },
                 ],
             },
@@ -62,7 +62,7 @@ async function draw(section) {
         }),
     ];
     if (data.occupancy.data.some((value) => value !== null)) {
-        drawn.push(new Chart(occupancy, { data: { labels: data.labels, datasets: [line(data.occupancy, "#16a34a")] }, options: options({ y: axis({ max: 100 }) }) }));
+        drawn.push(new Chart(occupancy, { data: { labels: data.labels, datasets: [line(data.occupancy, either("#16a34a", "#22c55e"))] }, options: options({ y: axis({ max: 100 }) }) }));
     } else {
         occupancy.closest(".cc-chart").hidden = true;
     }

@@ -1,0 +1,91 @@
+"""How far an export says that it is: it goes on and on, and is at the end with the last line, not before."""
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import time_machine
+
+from reports.exporting import running
+from reports.lines import Table
+from reports.models import Export
+from tests.conftest import ACTOR
+from tests.reports.asking import AGGREGATIONS
+from tests.reports.exports import an_export, built
+from tests.reports.scenes import BASES, Scene, cast
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+
+
+def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> list[tuple[int, float]]:
+    """Of each: how many lines, and how much is done with it."""
+    monkeypatch.setattr("reports.lines.PORTION", size)
+    table: Table = running.table_of(export)
+    return [(len(lines), share) for lines, share in table.all()]
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@pytest.mark.parametrize("base", BASES[:2], ids=["spring", "autumn"])
+def test_it_only_grows_and_is_whole_with_the_last_portion(
+    aggregation: str, base: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where agents did nothing, and where the clock is put forward or back."""
+    AgentFactory.create_batch(3)
+    scene = Scene(cast(), base, 7)
+    scene.play()
+    span = (base, base + (12 * HOUR if aggregation == "minute" else 3 * DAY))
+    export = an_export(span, aggregation, columns=["login_sum"])
+
+    with time_machine.travel(scene.now, tick=False):
+        portions = portions_of(monkeypatch, export, 5)
+
+    shares = [share for _, share in portions]
+    assert all(earlier < later for earlier, later in pairwise(shares))
+    assert shares[0] > 0
+    assert [share for share in shares if share >= 1] == shares[-1:] == [1]
+
+
+def test_a_few_minutes_of_a_long_span_are_not_a_small_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many periods have a line differs from agent to agent: of two, each is a half."""
+    for login in ("anna", "borys"):
+        agent = AgentFactory(login=login)
+        agent.log_in(ACTOR, BASES[4])
+        agent.log_out(ACTOR, BASES[4] + 3 * MINUTE)
+    export = an_export((BASES[4] - DAY, BASES[4] + DAY), "minute", columns=["login_sum"])
+
+    assert portions_of(monkeypatch, export, 100) == [(3, 0.5), (3, 1.0)]
+
+
+def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = AgentFactory()
+    agent.log_in(ACTOR, BASES[4])
+    agent.log_out(ACTOR, BASES[4] + 9 * HOUR)
+    export = an_export((BASES[4], BASES[4] + 9 * HOUR), "hour", columns=["login_sum"])
+
+    portions = portions_of(monkeypatch, export, 3)
+
+    assert [(count, round(share, 1)) for count, share in portions] == [(3, 0.3), (3, 0.6), (3, 0.9), (0, 1.0)]
+
+
+def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.lines.PORTION", 5)
+    monkeypatch.setattr(running, "_SAY_SECONDS", 0)
+    agent = AgentFactory()
+    agent.log_in(ACTOR, BASES[4])
+    agent.log_out(ACTOR, BASES[4] + 30 * HOUR)
+    said: list[int] = []
+    say = running._say
+
+    def listening(export: Export, desk: Any, percent: int, *rest: Any) -> None:
+        said.append(percent)
+        say(export, desk, percent, *rest)
+
+    monkeypatch.setattr(running, "_say", listening)
+    export = built(an_export((BASES[4] - 30 * HOUR, BASES[4] + 60 * HOUR), "hour", columns=["login_sum"]))
+
+    assert said == sorted(said)
+    assert (len(set(said)) > 5, said[-1], export.percent, export.row_count) == (True, 99, 100, 30)
