@@ -284,7 +284,12 @@ def test_html_is_sanitised_and_plain_text_kept(action: str, text: str, kind: str
     wild = '<p onclick="x()">Hi <b>you</b><script>alert(1)</script><a href="javascript:x">l</a></p>'
     ticket = ticket_of_kind(KINDS.NEW)
 
-    for value, kinds in ((wild, {}), (wild, {kind: "HTML"}), (f"  {wild}\n a < b\r\n", {kind: "PLAIN"})):
+    for value, kinds in (
+        (wild, {}),
+        (wild, {kind: ""}),
+        (wild, {kind: "HTML"}),
+        (f"  {wild}\n a < b\r\n", {kind: "PLAIN"}),
+    ):
         assert post(api, ticket, action, **{text: value, "user_login": "anna"}, **kinds).status_code in (201, 204)
 
     *cleaned, plain = [message[text] for message in api.get(f"/api/tickets/{ticket.pk}").json()["messages"]]
