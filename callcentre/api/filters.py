@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django_filters import rest_framework as filters
 from rest_framework.request import Request
 
-from callcentre.api.fields import Reject, parse_boolean, parse_instant, parse_integer, parse_text
+from callcentre.api.fields import INT64, Reject, parse_boolean, parse_instant, parse_integer, parse_text
 from callcentre.errors import ErrorCode, Fault, Invalid
 
 M = TypeVar("M", bound=Model)
@@ -19,6 +19,11 @@ def query_list(params: QueryDict, name: str) -> list[str]:
     """Values of a list in any of its spellings: `name[]=1&name[]=2`, `name=1&name=2`, `name[0]=1&name[1]=2`."""
     numbered = re.compile(rf"{re.escape(name)}(\[\d*\])?\Z")
     return [value for key, values in params.lists() if numbered.match(key) for value in values if value != ""]
+
+
+def parse_id(text: str) -> int:
+    """Of an id that is beyond all there can be the last one, which nothing has."""
+    return max(min(parse_integer(text, -(10**30), 10**30), INT64), -INT64)
 
 
 class _Wire:
@@ -39,7 +44,7 @@ class TextFilter(_Wire, filters.CharFilter):
 
 class IdFilter(_Wire, filters.NumberFilter):
     def parse(self, text: str) -> int:
-        return parse_integer(text)
+        return parse_id(text)
 
 
 class BooleanFilter(_Wire, filters.BooleanFilter):
@@ -76,7 +81,7 @@ class ListFilter(_Wire, filters.Filter):
 
 class IdListFilter(ListFilter):
     def parse(self, text: str) -> int:
-        return parse_integer(text)
+        return parse_id(text)
 
 
 class MapFilter(_Wire, filters.Filter):

@@ -140,6 +140,11 @@ def world(db: None) -> dict[str, Any]:
         ("status_id[0]={new}&status_id[1]={postponed}", "ab"),
         ("status_id={closed}", "c"),
         ("status_id[]=999999999", ""),
+        ("status_id[]={closed}&status_id[]=99999999999999999999", "c"),
+        # An id that none can be is one that does not exist.
+        ("company_id=99999999999999999999", ""),
+        ("customer_id=-99999999999999999999", ""),
+        ("message_id=99999999999999999999", ""),
         # Alternatives of a field, and several fields.
         ("custom_fields[order_number]=A-1", "a"),
         ("custom_fields[order_number][0]=A-1", "a"),
