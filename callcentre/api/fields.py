@@ -213,7 +213,7 @@ class InstantField(serializers.CharField):
 class ChoiceField(serializers.ChoiceField):
     """One of some words; "" is none."""
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: Any) -> str | None:  # type: ignore[override]  # "" is none
         if data == "":
             return None
         if not isinstance(data, str) or data not in self.choices:

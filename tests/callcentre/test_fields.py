@@ -222,7 +222,8 @@ def test_a_choice_that_is_empty_is_none() -> None:
     field = fields.ChoiceField(choices=["HTML", "PLAIN"])
 
     assert field.to_internal_value("") is None
-    for value in ("html", " ", 1, True, [], {}):
+    wrong: list[Any] = ["html", " ", 1, True, [], {}]
+    for value in wrong:
         assert rejected(field.to_internal_value, value) is ErrorCode.NOT_CHOICE
 
 

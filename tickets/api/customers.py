@@ -81,7 +81,7 @@ class CustomerViewSet(ApiViewSet):
         return Response(_customers_data([customer_or_404(customer_id)])[0])
 
     def create(self, request: Request) -> Response:
-        data = request.data
+        data: Any = request.data
         is_singular = isinstance(data, dict) and data.get("phone_numbers") is None and "phone_number" in data
         if is_singular:
             data["phone_numbers"] = data["phone_number"]
