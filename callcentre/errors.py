@@ -189,6 +189,7 @@ class ErrorCode(enum.Enum):
     FILES_TOO_LARGE = 152003, _("The files together are larger than %(limit)s MB.")
     TOO_MANY_FILES = 152004, _("There are %(limit)s unused files already: use them, or wait until they are forgotten.")
     FILE_CUT_SHORT = 152005, _("Less came than the request announced.")
+    FILE_IN_FORM = 152006, _("The body must be the file itself (Content-Type: application/octet-stream), not a form.")
     # Chats
     CHAT_QUEUE_NOT_FOUND = 153001, _("Queue not found.")
     CHAT_CLOSED = 153002, _("The chat is closed.")

@@ -52,6 +52,16 @@ class TooMany(exceptions.APIException):
         self.fault = Fault(code, params={"seconds": wait})
 
 
+class WrongMediaType(exceptions.APIException):
+    """A body of a type that is not read here; the code says which is."""
+
+    status_code = 415
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__()
+        self.fault = Fault(code)
+
+
 class NotFound(exceptions.APIException):
     """The object is there, and has nothing of what was asked for; the code says why."""
 

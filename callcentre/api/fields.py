@@ -211,8 +211,12 @@ class InstantField(serializers.CharField):
 
 
 class ChoiceField(serializers.ChoiceField):
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str) or (data and data not in self.choices):
+    """One of some words; "" is none."""
+
+    def to_internal_value(self, data: Any) -> str | None:  # type: ignore[override]  # "" is none
+        if data == "":
+            return None
+        if not isinstance(data, str) or data not in self.choices:
             raise Reject(ErrorCode.NOT_CHOICE, choices=", ".join(map(str, self.choices)))
         return data
 
@@ -228,7 +232,7 @@ class ListField(serializers.ListField):
         values, faults = {}, []
         for position, item in enumerate(data):
             try:
-                if item in (None, ""):
+                if item is None or (isinstance(item, str) and not item.strip()):
                     raise Reject(ErrorCode.EMPTY)
                 values[position] = self.child.to_internal_value(item)
             except Reject as reject:

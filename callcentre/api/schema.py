@@ -35,7 +35,7 @@ PROBLEMS = {
     404: "Nothing is at this address: one of the ids in the path is unknown.",
     409: "Something is busy, or the `Idempotency-Key` was used for another body.",
     413: "The body is too large.",
-    415: "The body is no JSON.",
+    415: "The body is of a type that is not read here.",
     429: "Too many requests, or too many failed log-ins; `Retry-After` says when to come back.",
 }
 LIMITS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
@@ -132,8 +132,8 @@ def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) 
         responses["409"] = _problem(409, conflicts)
     if operation.body:
         responses["413"] = _shared(413)
-        if operation.request_type == JSON:
-            responses["415"] = _shared(415)
+        is_json = operation.request_type == JSON
+        responses["415"] = _shared(415) if is_json else _problem(415, [ErrorCode.FILE_IN_FORM])
     responses["429"] = _shared(429)
     return responses
 

@@ -1,4 +1,6 @@
-"""Words that no article has are taken for others that look like them, by the trigrams they share."""
+"""Words that no article has are taken for others: with two letters in each other's place, or that look like them, by
+the trigrams they share. Of a short word two letters that change places leave hardly a trigram as it was.
+"""
 
 from dataclasses import replace
 from uuid import UUID
@@ -11,7 +13,8 @@ from knowledgebase.search.query import Query, fold
 MAX_WORDS = 8
 # Words -> the one most like each, "" for none. One that the catalog has, or that begins one that it has, is right.
 SIMILAR = """
-SELECT w.word, CASE WHEN known.term IS NOT NULL THEN w.word ELSE coalesce(substr(like_it.term, 2), '') END
+SELECT w.word,
+  CASE WHEN known.term IS NOT NULL THEN w.word ELSE coalesce(substr(coalesce(turned.term, like_it.term), 2), '') END
 FROM unnest(%(words)s::text[]) AS w(word)
 LEFT JOIN LATERAL (
   SELECT t.term FROM knowledgebase_term t
@@ -20,8 +23,15 @@ LEFT JOIN LATERAL (
   LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
+  SELECT t.term FROM generate_series(1, length(w.word) - 1) AS i, knowledgebase_term t
+  WHERE t.catalog_id = %(catalog)s AND known.term IS NULL
+    AND t.term = '=' || overlay(w.word placing reverse(substr(w.word, i, 2)) from i for 2)
+  ORDER BY t.articles DESC, t.term LIMIT 1
+) AS turned ON true
+LEFT JOIN LATERAL (
   SELECT t.term FROM knowledgebase_term t
-  WHERE t.catalog_id = %(catalog)s AND t.term %% ('=' || w.word) AND t.term LIKE '=%%' AND known.term IS NULL
+  WHERE t.catalog_id = %(catalog)s AND t.term %% ('=' || w.word) AND t.term LIKE '=%%'
+    AND known.term IS NULL AND turned.term IS NULL
   ORDER BY similarity(t.term, '=' || w.word) DESC, t.articles DESC, t.term LIMIT 1
 ) AS like_it ON true
 """

@@ -218,10 +218,19 @@ def test_a_ratio_has_bounds_and_is_a_number(value: Any) -> None:
     assert code in {ErrorCode.NOT_NUMBER, ErrorCode.OUT_OF_RANGE}
 
 
+def test_a_choice_that_is_empty_is_none() -> None:
+    field = fields.ChoiceField(choices=["HTML", "PLAIN"])
+
+    assert field.to_internal_value("") is None
+    wrong: list[Any] = ["html", " ", 1, True, [], {}]
+    for value in wrong:
+        assert rejected(field.to_internal_value, value) is ErrorCode.NOT_CHOICE
+
+
 def test_faults_in_a_list_name_the_entry() -> None:
     field = fields.ListField(child=fields.TextField(), max_length=3)
 
-    for data, path in ((["a", 1.5], "1"), (["a", "b", None], "2"), ([""], "0")):
+    for data, path in ((["a", 1.5], "1"), (["a", "b", None], "2"), ([""], "0"), (["a", " "], "1")):
         with pytest.raises(Reject) as caught:
             field.to_internal_value(data)
         assert caught.value.fault.field == path

@@ -200,6 +200,13 @@ def test_a_mistyped_word_finds_what_was_meant(category: Category, text: str) -> 
     assert titles(category, text) == ["Reset"]
 
 
+@pytest.mark.parametrize("text", ["nubmer", "nmuber", "unmber", "numbre", "ONE nubmer", "nubmer oen"])
+def test_two_letters_in_each_others_place_find_what_was_meant(category: Category, text: str) -> None:
+    article(category, "Which number?", "The one on the parcel")
+
+    assert titles(category, text) == ["Which number?"]
+
+
 def test_a_word_is_taken_for_a_mistyped_one_only_when_nothing_matches(category: Category) -> None:
     article(category, "Password")
     article(category, "Pasword")

@@ -75,6 +75,9 @@ def test_a_customer_with_nothing_but_a_surname(api: ApiClient) -> None:
         ({"phone_numbers": "22 555 01 07"}, ["22 555 01 07"]),
         ({"phone_number": "101", "phone_numbers": ["102"]}, ["102"]),
         ({"phone_number": 225550107}, ["225550107"]),
+        ({"phone_number": "22 555 01 07", "phone_numbers": None}, ["22 555 01 07"]),
+        ({"phone_number": ""}, []),
+        ({"phone_number": None}, []),
     ],
 )
 def test_numbers_in_every_spelling_of_the_field(given: dict[str, Any], kept: list[str], api: ApiClient) -> None:
@@ -95,6 +98,7 @@ def test_numbers_in_every_spelling_of_the_field(given: dict[str, Any], kept: lis
         ({"surname": "S", "identifier": "taken"}, [(151003, "identifier")]),
         ({"surname": "S", "phone_numbers": ["call me"]}, [(121001, "phone_numbers.0")]),
         ({"surname": "S", "phone_numbers": ["101", "call me"]}, [(121001, "phone_numbers.1")]),
+        ({"surname": "S", "phone_number": "call me"}, [(121001, "phone_number.0")]),
         (
             {"surname": "S", "phone_numbers": [None, "call me", "101", {}, "or me"]},
             [
@@ -147,6 +151,7 @@ def test_a_customer_that_is_refused(body: dict[str, Any], expected: list[tuple[i
         ("identifier=c-2", ""),
         ("company_id={company}", "bc"),
         ("company_id=999999999", ""),
+        ("company_id=99999999999999999999", ""),
         ("company_id={company}&identifier=C-2", "b"),
     ],
 )

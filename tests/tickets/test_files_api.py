@@ -93,6 +93,17 @@ def test_a_wrong_upload_leaves_nothing(api: ApiClient, body: bytes, name: str, c
     assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
 
 
+@pytest.mark.parametrize("key", [{}, {"HTTP_IDEMPOTENCY_KEY": "k"}])
+def test_a_form_around_a_file_is_refused_and_leaves_nothing(api: ApiClient, key: dict[str, str]) -> None:
+    kind = "Multipart/Form-Data; boundary=b"
+    body = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\nabc\r\n--b--\r\n'
+
+    response = api.post("/api/temporary_files?filename=a.pdf", body, content_type=kind, **key)
+
+    assert (response.status_code, codes(response)) == (415, [(152006, None)])
+    assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
+
+
 def test_a_repeated_upload_with_its_key_is_one_file(api: ApiClient) -> None:
     first = upload(api, HTTP_IDEMPOTENCY_KEY="k")
     second = upload(api, HTTP_IDEMPOTENCY_KEY="k")

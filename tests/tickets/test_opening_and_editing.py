@@ -36,6 +36,7 @@ def faults(response: Any) -> list[tuple[int, str | None]]:
         ({"body": "<p>&nbsp;</p><script>x</script>", "body_type": "HTML"}, [(100001, "body")]),
         ({"subject": " "}, [(100001, "subject")]),
         ({"subject": "S\nS"}, [(100017, "subject")]),
+        ({"tags": ["a", " "]}, [(100001, "tags.1")]),
         ({"from": LINES}, [(100017, "from")]),
         ({"from": "jan\x1b[31m@client.example", "subject": "S\u2028S"}, [(100017, "subject"), (100017, "from")]),
     ],
@@ -47,6 +48,16 @@ def test_a_ticket_that_is_refused_says_why_and_leaves_nothing(
 
     assert faults(api.post("/api/tickets", {"subject": "S", "body": "B", **body})) == expected
     assert (Ticket.objects.count(), Event.objects.count()) == (0, 0)
+
+
+def test_a_choice_that_is_sent_empty_is_the_usual_one(api: ApiClient) -> None:
+    TicketQueueFactory()
+
+    answer = api.post("/api/tickets", {"subject": "S", "body": "B", "source": "", "body_type": ""})
+
+    assert answer.status_code == 201
+    ticket = Ticket.objects.get()
+    assert (ticket.source, ticket.messages.get().body_type) == ("email", "PLAIN")
 
 
 @pytest.mark.parametrize("subject", ["👩‍💻 Zażółć\u00a0gęślą", "שלום \u200fa", "<b>"])

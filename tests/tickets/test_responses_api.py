@@ -284,7 +284,12 @@ def test_html_is_sanitised_and_plain_text_kept(action: str, text: str, kind: str
     wild = '<p onclick="x()">Hi <b>you</b><script>alert(1)</script><a href="javascript:x">l</a></p>'
     ticket = ticket_of_kind(KINDS.NEW)
 
-    for value, kinds in ((wild, {}), (wild, {kind: "HTML"}), (f"  {wild}\n a < b\r\n", {kind: "PLAIN"})):
+    for value, kinds in (
+        (wild, {}),
+        (wild, {kind: ""}),
+        (wild, {kind: "HTML"}),
+        (f"  {wild}\n a < b\r\n", {kind: "PLAIN"}),
+    ):
         assert post(api, ticket, action, **{text: value, "user_login": "anna"}, **kinds).status_code in (201, 204)
 
     *cleaned, plain = [message[text] for message in api.get(f"/api/tickets/{ticket.pk}").json()["messages"]]
@@ -316,6 +321,18 @@ def test_the_date_is_honoured_and_the_ticket_changes_now(
 
     answer = api.get(f"/api/tickets/{ticket.pk}").json()
     assert (answer["messages"][0]["created_at"], answer["updated_at"]) == (shown, "2026-07-01 12:00")
+
+
+@pytest.mark.parametrize("action", ["agent_response", "customer_response"])
+def test_what_is_dated_in_the_minute_of_the_creation_comes_after_it(action: str, api: ApiClient, anna: Any) -> None:
+    ticket = ticket_of_kind(KINDS.NEW)
+    MessageFactory(ticket=ticket, body="first", created_at=BORN)
+
+    post(api, ticket, action, body="second", user_login="anna", date="2026-06-30 12:00")
+
+    shown = api.get(f"/api/tickets/{ticket.pk}").json()
+    assert [message["body"] for message in shown["messages"]] == ["first", "second"]
+    assert shown["first_agent_response_time"] == ("00:00:00" if action == "agent_response" else "")
 
 
 def test_a_comment_changes_no_status_and_touches_the_ticket(api: ApiClient, anna: Any) -> None:

@@ -20,7 +20,7 @@ OPERATIONS = [
     # INTERFACE 4.6
     Operation("POST", "/webhooks", WEBHOOKS_WRITE, 201, WEBHOOK, 3, NEW_WEBHOOK),
     Operation("GET", "/webhooks", WEBHOOKS, 200, [WEBHOOK], 2),
-    Operation("DELETE", "/webhooks/77001", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999"),
+    Operation("DELETE", "/webhooks/77001", WEBHOOKS_WRITE, 204, None, 5, None, "/webhooks/999999999"),
     # DECISIONS 9: webhooks
     ours(
         "GET",
@@ -42,9 +42,9 @@ OPERATIONS = [
         None,
         "/webhooks/999999999",
     ),
-    ours("POST", "/webhooks/77001/enable", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999/enable"),
-    ours("POST", "/webhooks/77001/disable", WEBHOOKS_WRITE, 204, None, 4, None, "/webhooks/999999999/disable"),
-    ours("POST", "/webhooks/77001/test", WEBHOOKS_WRITE, 204, None, 5, None, "/webhooks/999999999/test"),
+    ours("POST", "/webhooks/77001/enable", WEBHOOKS_WRITE, 204, None, 5, None, "/webhooks/999999999/enable"),
+    ours("POST", "/webhooks/77001/disable", WEBHOOKS_WRITE, 204, None, 5, None, "/webhooks/999999999/disable"),
+    ours("POST", "/webhooks/77001/test", WEBHOOKS_WRITE, 204, None, 6, None, "/webhooks/999999999/test"),
     ours("GET", "/webhooks/actions", WEBHOOKS, 200, [{"action": str, "example": Each(PAYLOAD_VALUE)}], 1),
     ours("GET", "/events", WEBHOOKS, 200, {"count": int, "result": [EVENT]}, 4),
 ]

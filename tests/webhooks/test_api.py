@@ -58,7 +58,10 @@ def test_an_action_named_twice_is_one(api: ApiClient) -> None:
     assert body["actions"] == ["AGENT_FREE", "TICKET_CREATED"]
 
 
-@pytest.mark.parametrize(("sent", "kept"), [({}, "json"), ({"format": "form"}, "form"), ({"format": None}, "json")])
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [({}, "json"), ({"format": "form"}, "form"), ({"format": None}, "json"), ({"format": ""}, "json")],
+)
 def test_the_format_is_json_unless_form_is_asked_for(sent: dict[str, Any], kept: str, api: ApiClient) -> None:
     assert api.post("/api/webhooks", BODY | sent).status_code == 201
 

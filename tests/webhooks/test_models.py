@@ -13,10 +13,11 @@ from standardwebhooks import Webhook as Verifier
 
 from callcentre.actor import SYSTEM
 from callcentre.crypto import decrypt, encrypt
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from tests.callcentre.factories import IdempotencyRecordFactory
 from tests.conftest import ACTOR
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
+from webhooks import retention
 from webhooks.models import Event, Webhook, WebhookChange
 from webhooks.signing import SECRET_BYTES
 
@@ -207,3 +208,21 @@ def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(woken: list
     assert (event.action, event.payload) == ("TEST", {"webhook_id": webhook.pk, "requested_by": "tester"})
     assert list(event.deliveries.values_list("webhook", flat=True)) == [webhook.pk]
     assert woken == [("webhooks.deliver", webhook.pk)]
+
+
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_what_somebody_removed_since_it_was_read_stays_removed(is_purged: bool, woken: list[Any]) -> None:
+    webhook = WebhookFactory()
+    read_before = Webhook.objects.get()
+    webhook.remove(ACTOR)
+    if is_purged:
+        retention.purge(webhook.pk)
+
+    read_before.remove(ACTOR)
+    read_before.disable(ACTOR)
+    for verb in (read_before.enable, read_before.send_test):
+        with pytest.raises(Conflict):
+            verb(ACTOR)
+
+    assert (Webhook.objects.registered().count(), Event.objects.count()) == (0, 0)
+    assert woken == [("webhooks.purge", webhook.pk)]

@@ -212,6 +212,15 @@ def test_an_allowed_network_is_sent_to(url: str, names: dict[str, list[str]], se
     check_target(url)
 
 
+def test_localhost_is_sent_to_where_the_loopback_is_allowed(names: dict[str, list[str]], settings: Any) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    names["localhost"] = ["::1", "127.0.0.1"]
+
+    check_target("http://localhost:9000/hook")
+    check_target("http://[::1]:9000/hook")
+    assert _refusal("http://[::2]/hook") == "address"
+
+
 @pytest.mark.parametrize("url", ["http://10.2.0.1/", "http://127.0.0.1/", "http://[fd00:1::1]/", "http://10.1.1/"])
 def test_an_allowed_network_allows_no_other(url: str, settings: Any) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = ["10.1.0.0/16", "fd00::/64"]

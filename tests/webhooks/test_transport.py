@@ -270,7 +270,7 @@ def test_a_reset_before_the_answer_is_a_failure(sender: Sender) -> None:
         ("http://user:hunter2@receiver.example/", "bad url"),
         ("http://10.0.0.1/", "forbidden address"),
         ("http://0x7f000001/", "forbidden address"),
-        ("http://[::1]:1/", "forbidden address"),
+        ("http://[fd00::1]:1/", "forbidden address"),
     ],
 )
 def test_a_url_that_would_not_be_registered_is_not_sent_to(sender: Sender, url: str, error: str) -> None:

@@ -17,9 +17,11 @@ from tickets.models import Company, Customer, CustomField
 
 
 class PhoneNumbersField(ListField):
-    """An array of numbers, or one number."""
+    """An array of numbers, or one number; "" is none."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
+        if isinstance(data, str) and not data.strip():
+            return []
         return super().to_internal_value(data if isinstance(data, list) else [data])
 
 
@@ -79,10 +81,13 @@ class CustomerViewSet(ApiViewSet):
         return Response(_customers_data([customer_or_404(customer_id)])[0])
 
     def create(self, request: Request) -> Response:
-        data = request.data
-        if isinstance(data, dict) and "phone_number" in data and "phone_numbers" not in data:
+        data: Any = request.data
+        is_singular = isinstance(data, dict) and data.get("phone_numbers") is None and "phone_number" in data
+        if is_singular:
             data["phone_numbers"] = data["phone_number"]
         values, faults = self.read(CustomerInput)
+        if is_singular:
+            self.wire_names = {**self.wire_names, "phone_numbers": "phone_number"}
         return Response({"customer_id": Customer.create(self.actor, faults, **values).pk}, status=201)
 
     def add_note(self, request: Request, customer_id: str) -> Response:

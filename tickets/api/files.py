@@ -5,7 +5,7 @@ from django.http import FileResponse, Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.exceptions import TooLarge
+from callcentre.api.exceptions import TooLarge, WrongMediaType
 from callcentre.api.fields import Reject, parse_text
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import ErrorCode, Fault, Invalid
@@ -48,7 +48,9 @@ class TemporaryFileViewSet(ApiViewSet):
         return super().finalize_response(request, response, *args, **kwargs)
 
     def _receive(self, request: Request) -> Stored:
-        """The body in the storage; read once."""
+        """The body in the storage; read once. A form around the file would become a part of it."""
+        if request.content_type.lower().startswith("multipart/"):
+            raise WrongMediaType(ErrorCode.FILE_IN_FORM)
         if self._stored is None:
             limit = settings.MAX_UPLOAD_MB * 1024 * 1024
             if _declared_size(request) > limit:

@@ -77,10 +77,12 @@ def reply(
             raise Invalid(faults)
         columns: dict[str, Any] = {}
         note = ""
+        # The minute of the creation began before it; the reply did not.
+        at = max(at or now, ticket.created_at)
         if ticket.status.kind in (Kind.NEW, Kind.IN_PROGRESS):
             columns, note = move(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
         if ticket.first_agent_responded_at is None:
-            columns["first_agent_responded_at"] = at or now
+            columns["first_agent_responded_at"] = at
         message = _write(
             ticket,
             now,
@@ -92,7 +94,7 @@ def reply(
             body=body,
             body_type=body_type,
             system_comment=note,
-            created_at=at or now,
+            created_at=at,
         )
         if agent:
             change_log.note(agent.pk, message.created_at, message.created_at)
@@ -156,7 +158,7 @@ def receive(
                     quoted=html.clean(quoted) if body_type == Message.BodyType.HTML else quoted,
                     body_type=body_type,
                     system_comment=note,
-                    created_at=at or now,
+                    created_at=max(at or now, began_at),
                     is_automatic=is_automatic,
                 )
                 events.message_received(ticket.pk, ticket.customer_id, _login(ticket), message.pk)

@@ -161,6 +161,7 @@ document(
         summary="Send to a webhook again",
         description="What waits is sent first. A webhook that is enabled already is tried at once.",
         is_extension=True,
+        conflicts={ErrorCode.CONFLICT: ""},
     ),
     disable=Operation(
         id="disable_webhook",
@@ -176,6 +177,7 @@ document(
             " enabled."
         ),
         is_extension=True,
+        conflicts={ErrorCode.CONFLICT: ""},
     ),
     actions=Operation(
         id="list_webhook_actions",

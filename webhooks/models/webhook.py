@@ -104,7 +104,7 @@ class Webhook(TimestampedModel):
         if faults:
             raise Invalid(faults)
         with transaction.atomic():
-            locked = Webhook.objects.registered().select_for_update().filter(pk=self.pk).first()
+            locked = self._hold()
             if locked is None:
                 raise Conflict(ErrorCode.CONFLICT)
             changes = differences(locked, values)
@@ -117,8 +117,10 @@ class Webhook(TimestampedModel):
             wake("webhooks.deliver", self.pk)
 
     def remove(self, actor: Actor) -> None:
-        """Forget the registration: nothing more is sent, and what was is cleared away by and by."""
+        """Forget the registration: nothing more is sent, and what was is cleared away by and by. Again: nothing."""
         with transaction.atomic():
+            if self._hold() is None:
+                return
             self._set(
                 is_active=False,
                 deleted_at=timezone.now(),
@@ -133,13 +135,17 @@ class Webhook(TimestampedModel):
     def enable(self, actor: Actor) -> None:
         """Send to it again, what is due first."""
         with transaction.atomic():
+            if self._hold() is None:
+                raise Conflict(ErrorCode.CONFLICT)
             self._set(is_active=True, disabled_because="", disabled_at=None, notice_due_at=None, **UNTRIED)
             self._log(actor, "enable")
             wake("webhooks.deliver", self.pk)
 
     def disable(self, actor: Actor, reason: str = Reason.PERSON) -> None:
-        """Send nothing to it until it is enabled; what is due waits."""
+        """Send nothing to it until it is enabled; what is due waits. One that was removed is sent nothing already."""
         with transaction.atomic():
+            if self._hold() is None:
+                return
             now = timezone.now()
             is_notice_due = reason != self.Reason.PERSON
             self._set(
@@ -175,6 +181,8 @@ class Webhook(TimestampedModel):
     def send_test(self, actor: Actor) -> None:
         """Tell this webhook alone that somebody tries it; a receiver that is left alone for a while is tried now."""
         with transaction.atomic():
+            if self._hold() is None:
+                raise Conflict(ErrorCode.CONFLICT)
             event = Event.objects.create(
                 event_id=uuid4(),
                 action=TEST_ACTION,
@@ -211,6 +219,10 @@ class Webhook(TimestampedModel):
         until = self.previous_secret_expires_at
         overlapping = [self.previous_secret] if self.previous_secret and until and timezone.now() < until else []
         return [self.secret, *overlapping]
+
+    def _hold(self) -> "Webhook | None":
+        """The row as it is now, ours until the transaction ends; None where it was removed since it was read."""
+        return Webhook.objects.registered().select_for_update(no_key=True).filter(pk=self.pk).first()
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():

@@ -160,7 +160,12 @@ def addresses_of(target: Target, seconds: float) -> Sequence[Endpoint]:
 def are_allowed(endpoints: Sequence[Endpoint], networks: Iterable[str]) -> bool:
     """Whether all of them may be connected to: one forbidden address makes the whole name suspect."""
     networks = tuple(networks)
-    return all(_is_public(endpoint.address) or is_in_networks(endpoint.address, networks) for endpoint in endpoints)
+    return all(_is_public(endpoint.address) or _is_let_through(endpoint.address, networks) for endpoint in endpoints)
+
+
+def _is_let_through(address: str, networks: Iterable[str]) -> bool:
+    """Whoever lets 127.0.0.1 through means this machine: on most, `localhost` is ::1 as well."""
+    return is_in_networks(address, networks) or (address == "::1" and is_in_networks("127.0.0.1", networks))
 
 
 def _is_public(text: str) -> bool:
