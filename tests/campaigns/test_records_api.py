@@ -128,7 +128,7 @@ def test_call_no_sooner_than_needs_next_call(api: ApiClient, campaign: Campaign)
 
 
 def test_what_could_not_be_read_is_not_missing_besides(api: ApiClient, campaign: Campaign) -> None:
-    wrong = {"status_id": status_id(campaign, "MY_RECORD"), "agent_login": [], "next_call_date": "soon"}
+    wrong: dict[str, Any] = {"status_id": status_id(campaign, "MY_RECORD"), "agent_login": [], "next_call_date": "soon"}
     RecordFactory(campaign=campaign, phone_number="+48221234568")
 
     for response in (add(api, **wrong), edit(api, "+48221234568", **wrong)):
