@@ -1,7 +1,7 @@
 """The question that a request asks: every parameter read and checked, all faults at once."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer, parse_text
-from callcentre.api.filters import query_list
+from callcentre.api.filters import parse_id, query_list
 from callcentre.errors import ErrorCode, Fault, Invalid
 from reports.builder import Question
 from reports.limits import MOST_PERIODS
@@ -52,7 +52,8 @@ def read(params: QueryDict, faults: list[Fault]) -> Wanted:
         faults.append(Fault(ErrorCode.REPORT_ENDS_BEFORE_START, "date_to"))
     elif begin and end and aggregation and aggregation.periods_in(begin, end) > MOST_PERIODS:
         faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregate_by", {"limit": MOST_PERIODS}))
-    queues = _ids(params, "queues_ids", faults)
+    # No queue has the id 0, by which the rollups mean all calls.
+    queues = [queue or -1 for queue in _ids(params, "queues_ids", faults, parse_id)]
     threshold = _integer(params, "outbound_threshold", faults)
     if faults or begin is None or end is None or aggregation is None:
         unknown: list[Fault] = []
@@ -134,11 +135,11 @@ def _integer(params: QueryDict, name: str, faults: list[Fault]) -> int:
         return 0
 
 
-def _ids(params: QueryDict, name: str, faults: list[Fault]) -> list[int]:
+def _ids(params: QueryDict, name: str, faults: list[Fault], parse: Callable[[str], int] = parse_integer) -> list[int]:
     found = []
     for text in query_list(params, name):
         try:
-            found.append(parse_integer(text))
+            found.append(parse(text))
         except Reject as reject:
             faults.append(Fault(reject.fault.code, name, reject.fault.params))
     return list(dict.fromkeys(found))

@@ -200,14 +200,10 @@ class DateField(serializers.DateField):
 class InstantField(serializers.CharField):
     """`YYYY-MM-DD hh:mm`, read as an instant; "" is none."""
 
-    def __init__(self, *, is_upper_bound: bool = False, **kwargs: Any) -> None:
-        self.is_upper_bound = is_upper_bound
-        super().__init__(**kwargs)
-
     def to_internal_value(self, data: Any) -> datetime | None:  # type: ignore[override]
         if data == "":
             return None
-        return parse_instant(data, is_upper_bound=self.is_upper_bound, code=ErrorCode.NOT_MINUTE)
+        return parse_instant(data, code=ErrorCode.NOT_MINUTE)
 
 
 class ChoiceField(serializers.ChoiceField):

@@ -258,6 +258,19 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
     assert parts(outbound_threshold="20", **{"queues_ids[]": str(queue.pk)}) == (0, 1)
 
 
+@pytest.mark.parametrize("queue_id", ["0", "-1", "999999", "9" * 20])
+def test_of_a_queue_that_nobody_can_have_there_is_nothing(queue_id: str, api: ApiClient) -> None:
+    agent, start = AgentFactory(login="anna"), at(9)
+    ConnectionFactory(agent=agent, created_at=start, answered_at=start, ended_at=at(10), queue=QueueFactory())
+    change_log.note_everything(at(0), at(24))
+
+    composed = ask(api, **{"queues_ids[]": queue_id})
+    refresh()
+    rolled_up = ask(api, **{"queues_ids[]": queue_id})
+
+    assert (composed.json(), rolled_up.json()) == ([], [])
+
+
 def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callable[..., ApiClient]) -> None:
     api = api_client("reports:read")
     agent = AgentFactory(login="anna")
