@@ -222,7 +222,11 @@ class RowReader:
         if self._additional:
             self._read_additional(cells, count, reading)
         reading.draft, broken = check(values, self._campaign, self._agents, self._start)
-        faults += [Fault(fault.code, self._labels.get(fault.field, fault.field), fault.params) for fault in broken]
+        # Of what could not be read it is not said that it is missing.
+        unread = {fault.field for fault in faults}
+        for fault in broken:
+            if (label := self._labels.get(fault.field, fault.field)) not in unread:
+                faults.append(Fault(fault.code, label, fault.params))
         return reading
 
     def _read_phone(self, cells: Sequence[str], count: int, reading: Reading) -> None:

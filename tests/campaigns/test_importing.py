@@ -190,6 +190,11 @@ def test_what_spreadsheets_and_data_tools_do_to_numbers_is_undone(campaign: Camp
             'A record with the status "CALL_NO_SOONER_THAN" needs next_call_date.',
         ),
         ("phone,next_call", "225550101,24.12.2026", 'Field "next_call" must be a time: YYYY-MM-DD hh:mm.'),
+        (
+            "phone,status,next_call",
+            "225550101,CALL_NO_SOONER_THAN,24.12.2026",
+            'Field "next_call" must be a time: YYYY-MM-DD hh:mm.',
+        ),
         ("phone,order", "225550101,many", 'Field "order" must be a whole number.'),
         ("phone,order", "225550101,3000000000", 'Field "order" must be between -2147483648 and 2147483647.'),
         ("phone,identifier", "225550101," + "x" * 101, 'Field "identifier" can have at most 100 characters.'),
