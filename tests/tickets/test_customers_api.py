@@ -76,6 +76,7 @@ def test_a_customer_with_nothing_but_a_surname(api: ApiClient) -> None:
         ({"phone_number": "101", "phone_numbers": ["102"]}, ["102"]),
         ({"phone_number": 225550107}, ["225550107"]),
         ({"phone_number": "22 555 01 07", "phone_numbers": None}, ["22 555 01 07"]),
+        ({"phone_number": "22 555 01 07", "phone_numbers": []}, ["22 555 01 07"]),
         ({"phone_number": ""}, []),
         ({"phone_number": None}, []),
     ],

@@ -82,7 +82,7 @@ class CustomerViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         data: Any = request.data
-        is_singular = isinstance(data, dict) and data.get("phone_numbers") is None and "phone_number" in data
+        is_singular = isinstance(data, dict) and data.get("phone_numbers") in (None, "", []) and "phone_number" in data
         if is_singular:
             data["phone_numbers"] = data["phone_number"]
         values, faults = self.read(CustomerInput)
