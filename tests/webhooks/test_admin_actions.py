@@ -15,7 +15,7 @@ from tests.webhooks.factories import (
     ResendFactory,
     WebhookFactory,
 )
-from webhooks import tasks
+from webhooks import retention, tasks
 from webhooks.models import Delivery, Resend, Webhook, resend
 
 LIST = reverse("admin:webhooks_webhook_changelist")
@@ -128,6 +128,27 @@ def test_a_webhook_is_removed_by_its_verb():
     assert webhook.deleted_at is not None
     assert webhook.http_auth_password == ""
     assert superuser().get(page_of(webhook)).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("name", "verb"), [("test", "send_test"), ("enable", "enable"), ("rotate-secret", "rotate_secret")]
+)
+def test_a_webhook_that_somebody_removed_meanwhile_is_said_to_be_gone(name, verb, monkeypatch):
+    webhook = WebhookFactory()
+    client = superuser()
+    form = inputs_of(client.page(of(webhook, name)))
+    does = getattr(Webhook, verb)
+
+    def too_late(self, *args, **kwargs):
+        Webhook.objects.get(pk=self.pk).remove(ACTOR)
+        retention.purge(self.pk)
+        return does(self, *args, **kwargs)
+
+    monkeypatch.setattr(Webhook, verb, too_late)
+    response = client.post(of(webhook, name), form)
+
+    assert response.status_code == 302
+    assert "Something else changed at the same time; try again." in messages_of(response)
 
 
 @pytest.mark.parametrize("name", ACTIONS)

@@ -1,4 +1,7 @@
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -17,10 +20,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 
+from callcentre.actor import Actor
 from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.errors import ErrorCode
+from callcentre.errors import Conflict, ErrorCode
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
@@ -110,8 +114,9 @@ class WebhookAdmin(HistoryMixin, Admin):
     def enable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
         count = 0
         for webhook in webhooks.filter(is_active=False):
-            webhook.enable(actor_of(request))
-            count += 1
+            with suppress(Conflict):  # somebody has removed it meanwhile
+                webhook.enable(actor_of(request))
+                count += 1
         sentence = ngettext("%(count)s webhook enabled.", "%(count)s webhooks enabled.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
@@ -202,17 +207,22 @@ class WebhookAdmin(HistoryMixin, Admin):
             raise PermissionDenied
         return webhook  # type: ignore[no-any-return]
 
-    def _done(self, request: HttpRequest, webhook: Webhook, sentence: str) -> HttpResponse:
-        self.message_user(request, sentence, messages.SUCCESS)
+    def _do(self, request: HttpRequest, webhook: Webhook, verb: Callable[[Actor], Any], sentence: str) -> HttpResponse:
+        """What the verb does, and then says so; or says why not: somebody may have removed the webhook meanwhile."""
+        try:
+            verb(actor_of(request))
+        except REFUSALS as error:
+            self.say_refused(request, error)
+        else:
+            self.message_user(request, sentence, messages.SUCCESS)
         return redirect(self.url_of("change", webhook.pk))
 
     @page_action(description=_("Send a test event"), url_path="test", icon="send", permissions=["change"])
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
         if request.method == "POST":
-            webhook.send_test(actor_of(request))
             said = _now("A test event is on its way. What came of it is among the deliveries in a moment.")
-            return self._done(request, webhook, said)
+            return self._do(request, webhook, webhook.send_test, said)
         intro = _now("An event TEST is sent to this webhook alone, signed and repeated like any other.")
         if not webhook.is_active:
             intro = _now("The webhook is disabled: the test event waits until it is enabled.")
@@ -222,8 +232,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
         if request.method == "POST":
-            webhook.enable(actor_of(request))
-            return self._done(request, webhook, _now("The webhook is enabled."))
+            return self._do(request, webhook, webhook.enable, _now("The webhook is enabled."))
         intro = _now(
             "What waits is sent at once, then whatever happens from now on. What happened while it was disabled is"
             " not sent: the receiver reads it at /api/events."
@@ -234,8 +243,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
         if request.method == "POST":
-            webhook.disable(actor_of(request))
-            return self._done(request, webhook, _now("The webhook is disabled."))
+            return self._do(request, webhook, webhook.disable, _now("The webhook is disabled."))
         intro = _now("Nothing is sent until it is enabled again. What waits goes on waiting; no new events join it.")
         return self.action_page(request, title=_now("Disable"), submit=_now("Disable"), obj=webhook, intro=intro)
 
@@ -243,7 +251,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
         if request.method == "POST":
-            return self._secret_page(request, webhook, webhook.show_secret(actor_of(request)))
+            return self._secret_page(request, webhook, webhook.show_secret)
         intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")
         return self.action_page(
             request, title=_now("Show the secret"), submit=_now("Show it"), obj=webhook, intro=intro
@@ -259,7 +267,7 @@ class WebhookAdmin(HistoryMixin, Admin):
                 form.add_error(None, _("The webhook was changed meanwhile, or this page was sent before."))
             else:
                 overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
-                return self._secret_page(request, webhook, webhook.rotate_secret(actor_of(request), overlap))
+                return self._secret_page(request, webhook, partial(webhook.rotate_secret, overlap=overlap))
         return self.action_page(
             request,
             title=_now("New secret"),
@@ -269,7 +277,12 @@ class WebhookAdmin(HistoryMixin, Admin):
             intro=_now("Until the overlap is over each delivery is signed with both, so that either one verifies."),
         )
 
-    def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
+    def _secret_page(self, request: HttpRequest, webhook: Webhook, verb: Callable[[Actor], str]) -> HttpResponse:
+        try:
+            secret = verb(actor_of(request))
+        except REFUSALS as error:
+            self.say_refused(request, error)
+            return redirect(self.url_of("change", webhook.pk))
         context = {
             **self.admin_site.each_context(request),
             "title": _now("The secret"),

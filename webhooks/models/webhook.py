@@ -161,7 +161,9 @@ class Webhook(TimestampedModel):
     def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24)) -> str:
         """A new secret; the old one signs as well until the overlap is over."""
         with transaction.atomic():
-            locked = Webhook.objects.select_for_update().get(pk=self.pk)
+            locked = self._hold()
+            if locked is None:
+                raise Conflict(ErrorCode.CONFLICT)
             self._set(
                 previous_secret=locked.secret,
                 previous_secret_expires_at=timezone.now() + overlap,
@@ -209,9 +211,9 @@ class Webhook(TimestampedModel):
 
     def give_up_if(self, actor: Actor, *, is_gone: bool) -> None:
         """Disable a receiver that wants no more, or has failed for five days; supervisors are told."""
-        self.refresh_from_db(fields=["failing_since", "is_active"])
-        has_failed_long = self.failing_since and timezone.now() - self.failing_since > FAILING_FOR
-        if self.is_active and (is_gone or has_failed_long):
+        now = Webhook.objects.active().filter(pk=self.pk).first()
+        has_failed_long = now and now.failing_since and timezone.now() - now.failing_since > FAILING_FOR
+        if now and (is_gone or has_failed_long):
             self.disable(actor, self.Reason.GONE if is_gone else self.Reason.FAILING)
 
     @property
