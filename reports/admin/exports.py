@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _now
@@ -153,9 +153,12 @@ class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
         export = self._export(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
+        mail = export.mails.filter(pk=mail_pk).first()
+        if mail is None:
+            raise Http404
         if request.method == "POST":
             try:
-                get_object_or_404(export.mails, pk=mail_pk).resend(actor_of(request))
+                mail.resend(actor_of(request))
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))

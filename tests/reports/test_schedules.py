@@ -230,6 +230,16 @@ def test_a_failed_one_is_sent_again_when_somebody_wants_it(owed: ExportMail) -> 
         owed.resend(ACTOR)
 
 
+@pytest.mark.usefixtures("plain_static")
+def test_one_that_is_not_there_is_missed_in_the_language_of_who_looks(owed: ExportMail) -> None:
+    address = f"/admin/reports/export/{owed.export_id}/mails/{owed.pk + 1}/resend/"
+
+    response = superuser().post(address, headers={"accept-language": "pl"})
+
+    assert response.status_code == 404
+    assert "Adres jest błędny" in response.content.decode()
+
+
 def test_a_worker_that_died_is_followed_by_another(owed: ExportMail) -> None:
     now = datetime.now(tz=zone())
     ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=now + mailing.LEASE, attempt_count=1)
