@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
+from tests.backoffice import page_of
 from tests.browser.conftest import SCREENS, Visit
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
@@ -52,6 +53,25 @@ def paths() -> list[str]:
         reverse("admin:callcentre_user_add"),
         reverse("admin:password_change"),
     ]
+
+
+def test_a_bar_is_light_in_the_light_and_dark_in_the_dark(visit: Visit) -> None:
+    page = visit.open(page_of(ResendFactory(state="running", total_count=4, done_count=1)))
+    shade = """(dark) => {
+        document.documentElement.classList.toggle("dark", dark);
+        return getComputedStyle(document.querySelector(".cc-bar")).backgroundColor;
+    }"""
+    lightness = """(colour) => {
+        const brush = new OffscreenCanvas(1, 1).getContext("2d");
+        brush.fillStyle = colour;
+        brush.fillRect(0, 0, 1, 1);
+        return brush.getImageData(0, 0, 1, 1).data[0];
+    }"""
+
+    light, dark = (page.evaluate(lightness, page.evaluate(shade, is_dark)) for is_dark in (False, True))
+
+    assert light > 200
+    assert dark < 100
 
 
 @pytest.mark.timeout(600)
