@@ -222,10 +222,10 @@ class RowReader:
         if self._additional:
             self._read_additional(cells, count, reading)
         reading.draft, broken = check(values, self._campaign, self._agents, self._start)
-        # Of what could not be read it is not said that it is missing.
-        unread = {fault.field for fault in faults}
         for fault in broken:
-            if (label := self._labels.get(fault.field, fault.field)) not in unread:
+            label = self._labels.get(fault.field, fault.field)
+            # Of a cell that could not be read it is not said that it is missing.
+            if all(said.field != label for said in faults):
                 faults.append(Fault(fault.code, label, fault.params))
         return reading
 
