@@ -1,7 +1,10 @@
-"""Words that no article has are taken for others: with two letters in each other's place, or that look like them, by
-the trigrams they share. Of a short word two letters that change places leave hardly a trigram as it was.
+"""Words that no article has are taken for others: one slip away, or that look like them, by the trigrams they share.
+
+Of a short word one slip leaves hardly a trigram as it was, so whatever one slip may have been is looked for by itself.
 """
 
+import string
+from collections.abc import Iterator
 from dataclasses import replace
 from uuid import UUID
 
@@ -11,10 +14,12 @@ from knowledgebase.search.query import Query, fold
 
 # More words than that nobody mistypes at once.
 MAX_WORDS = 8
+# Of a shorter word, too much is one letter away.
+SHORTEST = 3
 # Words -> the one most like each, "" for none. One that the catalog has, or that begins one that it has, is right.
 SIMILAR = """
 SELECT w.word,
-  CASE WHEN known.term IS NOT NULL THEN w.word ELSE coalesce(substr(coalesce(turned.term, like_it.term), 2), '') END
+  CASE WHEN known.term IS NOT NULL THEN w.word ELSE coalesce(substr(coalesce(near.term, like_it.term), 2), '') END
 FROM unnest(%(words)s::text[]) AS w(word)
 LEFT JOIN LATERAL (
   SELECT t.term FROM knowledgebase_term t
@@ -23,15 +28,15 @@ LEFT JOIN LATERAL (
   LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
-  SELECT t.term FROM generate_series(1, length(w.word) - 1) AS i, knowledgebase_term t
-  WHERE t.catalog_id = %(catalog)s AND known.term IS NULL
-    AND t.term = '=' || overlay(w.word placing reverse(substr(w.word, i, 2)) from i for 2)
-  ORDER BY t.articles DESC, t.term LIMIT 1
-) AS turned ON true
+  SELECT t.term FROM unnest(%(typed)s::text[], %(meant)s::text[], %(turned)s::bool[]) AS slip(typed, meant, is_turned)
+  JOIN knowledgebase_term t ON t.catalog_id = %(catalog)s AND t.term = slip.meant
+  WHERE slip.typed = w.word AND known.term IS NULL
+  ORDER BY slip.is_turned DESC, t.articles DESC, t.term LIMIT 1
+) AS near ON true
 LEFT JOIN LATERAL (
   SELECT t.term FROM knowledgebase_term t
   WHERE t.catalog_id = %(catalog)s AND t.term %% ('=' || w.word) AND t.term LIKE '=%%'
-    AND known.term IS NULL AND turned.term IS NULL
+    AND known.term IS NULL AND near.term IS NULL
   ORDER BY similarity(t.term, '=' || w.word) DESC, t.articles DESC, t.term LIMIT 1
 ) AS like_it ON true
 """
@@ -43,8 +48,20 @@ def mended(catalog_id: UUID, query: Query) -> Query | None:
     if len(words) > MAX_WORDS:
         return None
     beginning = fold(query.terms[-1].words[-1]) if query.terms[-1].is_prefix else ""
+    slips = [(word, f"={meant}", is_turned) for word in words for meant, is_turned in _slips(word)]
+    typed, meants, turned = zip(*slips, strict=True) if slips else ((), (), ())
     with connection.cursor() as cursor:
-        cursor.execute(SIMILAR, {"words": words, "catalog": catalog_id, "beginning": beginning})
+        cursor.execute(
+            SIMILAR,
+            {
+                "words": words,
+                "catalog": catalog_id,
+                "beginning": beginning,
+                "typed": list(typed),
+                "meant": list(meants),
+                "turned": list(turned),
+            },
+        )
         meant = dict(cursor.fetchall())
     if not all(meant.values()) or all(word == other for word, other in meant.items()):
         return None
@@ -53,3 +70,19 @@ def mended(catalog_id: UUID, query: Query) -> Query | None:
         for term in query.terms
     )
     return Query(tuple(terms))
+
+
+def _slips(word: str) -> Iterator[tuple[str, bool]]:
+    """What may have been meant by whoever slipped once: each word, and whether two letters have changed places."""
+    places = range(len(word))
+    for place in places[1:]:
+        yield word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :], True
+    if len(word) < SHORTEST:
+        return
+    for place in places:
+        yield word[:place] + word[place + 1 :], False
+    for letter in {*string.ascii_lowercase, *word}:
+        for place in places:
+            yield word[:place] + letter + word[place + 1 :], False
+            yield word[:place] + letter + word[place:], False
+        yield word + letter, False

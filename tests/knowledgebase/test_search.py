@@ -207,6 +207,28 @@ def test_two_letters_in_each_others_place_find_what_was_meant(category: Category
     assert titles(category, text) == ["Which number?"]
 
 
+@pytest.mark.parametrize("text", ["crd", "catd", "carrd", "ard", "vard", "card lsot", "LOS card", "kard"])
+def test_one_letter_less_or_more_or_another_one_finds_what_was_meant(category: Category, text: str) -> None:
+    article(category, "A lost card")
+
+    assert titles(category, text) == ["A lost card"]
+
+
+def test_of_what_is_one_slip_away_the_word_of_most_articles_is_meant(category: Category) -> None:
+    article(category, "Cord")
+    article(category, "Card")
+    article(category, "Another card")
+    Term.objects.count_anew(category.catalog)
+
+    assert set(titles(category, "crd")) == {"Card", "Another card"}
+
+
+def test_a_word_of_another_script_lacks_a_letter_that_is_doubled(category: Category) -> None:
+    article(category, "Касса")
+
+    assert titles(category, "каса") == ["Касса"]
+
+
 def test_a_word_is_taken_for_a_mistyped_one_only_when_nothing_matches(category: Category) -> None:
     article(category, "Password")
     article(category, "Pasword")
