@@ -14,8 +14,9 @@ from knowledgebase.search.query import Query, fold
 
 # More words than that nobody mistypes at once.
 MAX_WORDS = 8
-# Of a shorter word, too much is one letter away.
-SHORTEST = 3
+# Of a shorter word, too much is one letter away; of a longer one, trigrams say enough, and there would be tens of
+# thousands: a sentence in Chinese is one word.
+SHORTEST, LONGEST = 3, 16
 # Words -> the one most like each, "" for none. One that the catalog has, or that begins one that it has, is right.
 SIMILAR = """
 SELECT w.word,
@@ -77,7 +78,7 @@ def _slips(word: str) -> Iterator[tuple[str, bool]]:
     places = range(len(word))
     for place in places[1:]:
         yield word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :], True
-    if len(word) < SHORTEST:
+    if not SHORTEST <= len(word) <= LONGEST:
         return
     for place in places:
         yield word[:place] + word[place + 1 :], False

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -227,6 +229,22 @@ def test_a_word_of_another_script_lacks_a_letter_that_is_doubled(category: Categ
     article(category, "Касса")
 
     assert titles(category, "каса") == ["Касса"]
+
+
+def test_a_slip_in_a_long_word_is_mended_too(category: Category) -> None:
+    article(category, "Electroencephalography")
+
+    assert titles(category, "electroencephalografy") == ["Electroencephalography"]
+
+
+@pytest.mark.parametrize(
+    "text", ["".join(map(chr, range(0x4E00, 0x4E00 + 200))), ("abcdefghijklmnopqrstuvwxyz" * 8)[:200]]
+)
+def test_no_word_makes_a_statement_of_megabytes(category: Category, text: str) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        assert titles(category, text) == []
+
+    assert max(len(query["sql"]) for query in captured.captured_queries) < 200_000
 
 
 def test_a_word_is_taken_for_a_mistyped_one_only_when_nothing_matches(category: Category) -> None:
