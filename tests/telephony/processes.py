@@ -2,9 +2,7 @@
 
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
-from subprocess import Popen, TimeoutExpired
 from typing import Any
 
 import redis
@@ -12,9 +10,10 @@ from django.db import OperationalError
 from django.db import connection as database
 
 from callcentre.embedded import Stores
+from telephony.leading import is_heard
 from telephony.models import Agent, AgentState, Connection, Leg
 from tests.conftest import ACTOR
-from tests.processes import environment, running, wait_for, wake_by
+from tests.processes import environment, running, wait_for
 from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_pbx import Pbx
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer
@@ -51,20 +50,6 @@ class Service:
         self.former.append(self.ari.pbx)
         self.ari.kill()
 
-    def wait_until_killed(self, victim: Popen[bytes], pks: list[int]) -> None:
-        """The worker dies at these calls. A message that is lost the sweep would make up for, which is off while a test
-        wants them to be the worker's: so they are sent again."""
-        wake = wake_by(self.stores)
-
-        def is_dead() -> bool:
-            for pk in pks:
-                wake("telephony.place_call", pk)
-            with suppress(TimeoutExpired):
-                victim.wait(timeout=1)
-            return victim.returncode is not None
-
-        wait_for(is_dead, "the worker is killed")
-
     def has_worked(self) -> bool:
         """No task waits, and no worker has one."""
         with redis.Redis.from_url(self.stores.redis_url) as broker:
@@ -82,11 +67,19 @@ class Service:
             if method == "POST" and "endpoint" in values
         )
 
-    def has_looked(self) -> bool:
-        """The listener has compared its calls with the channels: by then it has placed those that it found waiting, and
-        leaves new ones to the workers."""
+    def wait_until_heard(self) -> None:
+        """The listener hears the switch, and has placed the calls that it found waiting: it leaves new ones to workers.
+
+        It places them as soon as it says that it hears, and looks at the channels afterwards. The look before may be
+        of the same moment.
+        """
+        wait_for(is_heard, "the switch is heard")
+        looks = self._looks()
+        wait_for(lambda: self._looks() > looks, "the listener has placed what it found")
+
+    def _looks(self) -> int:
         with self.ari.pbx.lock:
-            return any(method == "GET" and path.endswith("channels") for method, path, _values in self.ari.pbx.requests)
+            return sum(method == "GET" and path.endswith("channels") for method, path, _values in self.ari.pbx.requests)
 
     def bridged(self) -> list[set[str]]:
         """The channels of each bridge with two of them."""

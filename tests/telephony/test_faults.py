@@ -146,9 +146,9 @@ def test_of_two_listeners_one_leads_and_the_other_takes_its_place(service: Servi
 
 def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service: Service, agents: list[Agent]) -> None:
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="before") as victim:
-        wait_for(lambda: is_heard() and service.has_looked(), "the listener has placed what it found")
+        service.wait_until_heard()
         pks = calls(agents[:1])
-        service.wait_until_killed(victim, pks)
+        wait_for(lambda: victim.poll() is not None, "the worker is killed")
         state = Connection.objects.get().state
 
         with service.worker():
@@ -161,9 +161,9 @@ def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service:
 
 def test_a_worker_killed_between_originate_and_reply_has_called_once(service: Service, agents: list[Agent]) -> None:
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="after") as victim:
-        wait_for(lambda: is_heard() and service.has_looked(), "the listener has placed what it found")
+        service.wait_until_heard()
         pks = calls(agents[:1])
-        service.wait_until_killed(victim, pks)
+        wait_for(lambda: victim.poll() is not None, "the worker is killed")
 
         with service.worker():
             wait_for(lambda: in_state("talking", pks) == 1, "they talk")
