@@ -241,6 +241,12 @@ def check_lines(**texts: str) -> Iterable[Fault]:
             yield Fault(ErrorCode.NOT_ONE_LINE, field)
 
 
+def besides(said: Sequence[Fault], faults: Iterable[Fault]) -> list[Fault]:
+    """Those of fields of which nothing is said yet: what could not be read is not called missing as well."""
+    fields = {fault.field for fault in said}
+    return [fault for fault in faults if fault.field not in fields]
+
+
 class Readable(list[Entry]):
     """What could be read of an array; `positions`: where in it each of these entries stood."""
 

@@ -12,7 +12,7 @@ import phonenumbers
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.errors import ErrorCode, Fault, Invalid, besides
 from callcentre.phone import PhoneError, is_region, normalise
 from callcentre.spreadsheets import as_entered
 from campaigns.importing.formats import ENCODINGS
@@ -222,11 +222,9 @@ class RowReader:
         if self._additional:
             self._read_additional(cells, count, reading)
         reading.draft, broken = check(values, self._campaign, self._agents, self._start)
-        for fault in broken:
-            label = self._labels.get(fault.field, fault.field)
-            # Of a cell that could not be read it is not said that it is missing.
-            if all(said.field != label for said in faults):
-                faults.append(Fault(fault.code, label, fault.params))
+        faults += besides(
+            faults, (Fault(fault.code, self._labels.get(fault.field, fault.field), fault.params) for fault in broken)
+        )
         return reading
 
     def _read_phone(self, cells: Sequence[str], count: int, reading: Reading) -> None:

@@ -8,7 +8,7 @@ import orjson
 from django.db import connection, transaction
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, numbered
+from callcentre.errors import ErrorCode, Fault, besides, numbered
 from callcentre.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.rules import CampaignFacts, Draft, check
@@ -72,8 +72,8 @@ def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]
     start = Draft(status=campaign.first_status)
     for record in records:
         _read_numbers(record)
-        record.draft, faults = check(record.values, campaign, agents, start, record.faults)
-        record.faults += faults
+        record.draft, faults = check(record.values, campaign, agents, start)
+        record.faults += besides(record.faults, faults)
     _find_repeated(records)
     with transaction.atomic():
         faultless = [record for record in records if not record.faults]

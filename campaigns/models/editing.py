@@ -9,7 +9,7 @@ import orjson
 from django.db import connection, transaction
 
 from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, besides
 from callcentre.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.adding import read_additional
@@ -110,8 +110,8 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
                 edit.faults.append(Fault(ErrorCode.SAME_RECORD_TWICE, "phone_number"))
                 continue
             taken.add(edit.record_id)
-            edit.after, faults = check(edit.values, campaign, agents, edit.before, edit.faults)
-            edit.faults += faults
+            edit.after, faults = check(edit.values, campaign, agents, edit.before)
+            edit.faults += besides(edit.faults, faults)
         _find_taken_identifiers(cursor, campaign, edits)
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
         _replace_additional(cursor, campaign, made)

@@ -1,6 +1,6 @@
 """What makes a record valid: one pure function, the same for one row or ten thousand."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -108,25 +108,19 @@ class Draft:
 
 
 def check(
-    values: Mapping[str, Any],
-    campaign: CampaignFacts,
-    agents: Mapping[str, int],
-    before: Draft,
-    unread: Iterable[Fault] = (),
+    values: Mapping[str, Any], campaign: CampaignFacts, agents: Mapping[str, int], before: Draft
 ) -> tuple[Draft, list[Fault]]:
     """What the record becomes when these values are set, and what is wrong with them.
 
     `values` by the model's names, types already read; a name that is absent leaves things as they are. `agents` has
-    the ids of those logins that exist. `unread`: faults of what could not be read; that it is missing is not said.
+    the ids of those logins that exist.
     """
     faults: list[Fault] = []
-    wrong = {fault.field for fault in unread}
     status = _status(values, campaign, before.status, faults)
-    agent_id, agent_login = before.agent_id, before.agent_login
+    agent_id, agent_login, is_agent_wrong = before.agent_id, before.agent_login, False
     if "agent_login" in values:
         login = values["agent_login"] or ""
-        if login and login not in agents:
-            wrong.add("agent_login")
+        if is_agent_wrong := bool(login) and login not in agents:
             faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
         else:
             agent_id, agent_login = agents.get(login), login
@@ -142,9 +136,9 @@ def check(
         values.get("last_note", before.last_note),
         _fields(values["fields"], campaign, before.fields, faults) if values.get("fields") else before.fields,
     )
-    if agent_id is None and status.system_status in _NEEDING_AGENT and "agent_login" not in wrong:
+    if agent_id is None and not is_agent_wrong and status.system_status in _NEEDING_AGENT:
         faults.append(Fault(ErrorCode.AGENT_REQUIRED, "agent_login", {"status": status.system_status}))
-    if next_call_at is None and status.system_status in _NEEDING_NEXT_CALL and "next_call_at" not in wrong:
+    if next_call_at is None and status.system_status in _NEEDING_NEXT_CALL:
         faults.append(Fault(ErrorCode.NEXT_CALL_REQUIRED, "next_call_at", {"status": status.system_status}))
     return draft, faults
 
