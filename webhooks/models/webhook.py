@@ -105,8 +105,6 @@ class Webhook(TimestampedModel):
             raise Invalid(faults)
         with transaction.atomic():
             locked = self._hold()
-            if locked is None:
-                raise Conflict(ErrorCode.CONFLICT)
             changes = differences(locked, values)
             if not changes:
                 return
@@ -119,7 +117,7 @@ class Webhook(TimestampedModel):
     def remove(self, actor: Actor) -> None:
         """Forget the registration: nothing more is sent, and what was is cleared away by and by. Again: nothing."""
         with transaction.atomic():
-            if self._hold() is None:
+            if self._held() is None:
                 return
             self._set(
                 is_active=False,
@@ -135,8 +133,7 @@ class Webhook(TimestampedModel):
     def enable(self, actor: Actor) -> None:
         """Send to it again, what is due first."""
         with transaction.atomic():
-            if self._hold() is None:
-                raise Conflict(ErrorCode.CONFLICT)
+            self._hold()
             self._set(is_active=True, disabled_because="", disabled_at=None, notice_due_at=None, **UNTRIED)
             self._log(actor, "enable")
             wake("webhooks.deliver", self.pk)
@@ -144,7 +141,7 @@ class Webhook(TimestampedModel):
     def disable(self, actor: Actor, reason: str = Reason.PERSON) -> None:
         """Send nothing to it until it is enabled; what is due waits. One that was removed is sent nothing already."""
         with transaction.atomic():
-            if self._hold() is None:
+            if self._held() is None:
                 return
             now = timezone.now()
             is_notice_due = reason != self.Reason.PERSON
@@ -162,8 +159,6 @@ class Webhook(TimestampedModel):
         """A new secret; the old one signs as well until the overlap is over."""
         with transaction.atomic():
             locked = self._hold()
-            if locked is None:
-                raise Conflict(ErrorCode.CONFLICT)
             self._set(
                 previous_secret=locked.secret,
                 previous_secret_expires_at=timezone.now() + overlap,
@@ -183,8 +178,7 @@ class Webhook(TimestampedModel):
     def send_test(self, actor: Actor) -> None:
         """Tell this webhook alone that somebody tries it; a receiver that is left alone for a while is tried now."""
         with transaction.atomic():
-            if self._hold() is None:
-                raise Conflict(ErrorCode.CONFLICT)
+            self._hold()
             event = Event.objects.create(
                 event_id=uuid4(),
                 action=TEST_ACTION,
@@ -222,8 +216,14 @@ class Webhook(TimestampedModel):
         overlapping = [self.previous_secret] if self.previous_secret and until and timezone.now() < until else []
         return [self.secret, *overlapping]
 
-    def _hold(self) -> "Webhook | None":
-        """The row as it is now, ours until the transaction ends; None where it was removed since it was read."""
+    def _hold(self) -> "Webhook":
+        """The row as it is now, ours until the transaction ends. Raises Conflict where it was removed meanwhile."""
+        if (locked := self._held()) is None:
+            raise Conflict(ErrorCode.CONFLICT)
+        return locked
+
+    def _held(self) -> "Webhook | None":
+        """Likewise; None where it was removed."""
         return Webhook.objects.registered().select_for_update(no_key=True).filter(pk=self.pk).first()
 
     def _set(self, **values: Any) -> None:
