@@ -50,7 +50,6 @@ def mended(catalog_id: UUID, query: Query) -> Query | None:
         return None
     beginning = fold(query.terms[-1].words[-1]) if query.terms[-1].is_prefix else ""
     slips = [(word, f"={meant}", is_turned) for word in words for meant, is_turned in _slips(word)]
-    typed, meants, turned = zip(*slips, strict=True) if slips else ((), (), ())
     with connection.cursor() as cursor:
         cursor.execute(
             SIMILAR,
@@ -58,9 +57,9 @@ def mended(catalog_id: UUID, query: Query) -> Query | None:
                 "words": words,
                 "catalog": catalog_id,
                 "beginning": beginning,
-                "typed": list(typed),
-                "meant": list(meants),
-                "turned": list(turned),
+                "typed": [typed for typed, _meant, _turned in slips],
+                "meant": [meant for _typed, meant, _turned in slips],
+                "turned": [is_turned for _typed, _meant, is_turned in slips],
             },
         )
         meant = dict(cursor.fetchall())
