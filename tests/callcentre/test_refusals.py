@@ -1,4 +1,4 @@
-"""Pages for what is not there, for forms that came too late, and for what broke."""
+"""Pages for what somebody may not do, for what is not there, for forms that came too late, and for what broke."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +37,58 @@ def browser_with_two_tabs() -> tuple[BackOffice, dict[str, str]]:
     page = client.page(LOGIN, next=USERS)
     typed = inputs_of(page) | {"username": "anna", "password": PASSWORD, "csrfmiddlewaretoken": token_of(page)}
     return client, typed
+
+
+# Not allowed
+
+
+def test_whoever_may_not_see_a_page_is_told_who_he_is_and_led_on():
+    client = staff()
+
+    response = client.get(USERS)
+
+    page = response.content.decode()
+    assert response.status_code == 403
+    assert f"You are logged in as {get_user(client).get_username()}, who lacks the right" in page
+    assert f'href="{INDEX}"' in page
+    assert client.get(INDEX).status_code == 200
+
+
+def test_somebody_else_logs_in_and_is_where_the_first_one_wanted_to_be():
+    client, other = staff(), UserFactory(admin=True)
+    other.set_password("of the other one")
+    other.save()
+    wanted = f"{USERS}?q=anna"
+
+    page = client.get(wanted).content.decode()
+    out = client.post(reverse("admin:logout"), {"next": inputs_of(page)["next"]}, follow=True)
+    form = inputs_of(out.content.decode()) | {"username": other.username, "password": "of the other one"}
+    back = client.post(out.redirect_chain[-1][0], form)
+
+    assert get_user(client) == other
+    assert back.headers["Location"] == wanted
+
+
+def test_what_was_refused_to_be_done_is_not_gone_back_to():
+    response = staff("view_apiuser").post(
+        reverse("admin:callcentre_apiuser_delete", args=[ApiUserFactory().pk]), {"post": "yes"}
+    )
+
+    assert response.status_code == 403
+    assert inputs_of(response.content.decode())["next"] == INDEX
+
+
+def test_a_refusal_in_polish():
+    response = staff().get(USERS, headers={"accept-language": "pl"})
+
+    page = response.content.decode()
+    assert (response.status_code, response["Content-Language"]) == (403, "pl")
+    assert "Brak uprawnień" in page
+    assert "Zaloguj się na inne konto" in page
+
+
+def test_who_may_do_it_sees_no_refusal():
+    assert "Log in as somebody else" not in superuser().page(USERS)
 
 
 # Nothing there
