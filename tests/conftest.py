@@ -108,15 +108,20 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 @contextmanager
 def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[None]:
-    """For fixtures of many tests: all of them find what `fill` writes, each undoes its own, and the end undoes all."""
-    with ExitStack() as transactions:
-        with blocker.unblock():
-            transactions.enter_context(transaction.atomic())
-            fill()
+    """Keep what `fill` writes for many tests. Each test rolls back its own changes; the end rolls back all.
+
+    The transaction is also rolled back where `fill` fails: left open, it would break every test after it.
+    """
+    with blocker.unblock(), ExitStack() as filling:
+        filling.enter_context(transaction.atomic())
+        fill()
+        filled = filling.pop_all()
+    try:
         yield
+    finally:
         with blocker.unblock():
             transaction.set_rollback(True)
-            transactions.close()
+            filled.close()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import jsonschema  # type: ignore[import-untyped]
 import orjson
 import pytest
 import yaml
+from django.db import connection
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from drf_spectacular.drainage import GENERATOR_STATS
@@ -20,7 +21,7 @@ from pytest_django import DjangoDbBlocker
 from callcentre.errors import ErrorCode
 from callcentre.models import User
 from knowledgebase.models import Article
-from telephony.models import Agent, Connection, ConnectionTopic, Pause, Topic, TopicField
+from telephony.models import Agent
 from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.telephony.factories import (
     ConnectionFactory,
@@ -117,18 +118,15 @@ def demonstrate() -> None:
     from telephony.demo import seed as seed_telephony
     from tickets.demo import seed as seed_tickets
 
+    keep_small_ids_free()
     seed_telephony()
     seed_tickets()
     seed_campaigns()
     seed_articles()
     EventFactory()
     WebhookFactory()
-    # What the examples name.
-    ConnectionTopic.objects.all().delete()
-    for model, pk in ((Connection, 341), (Topic, 5), (TopicField, 3)):
-        model.objects.filter(pk=pk).delete()
-    if not Pause.objects.filter(pk=2).exists():
-        PauseFactory(pk=2)
+    # The objects that the examples of the document name.
+    PauseFactory(pk=2)
     Agent.objects.get(login="agent1").log_in(ACTOR)
     queue = QueueFactory(pk=88_001)
     call = ConnectionFactory(pk=341, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
@@ -140,6 +138,15 @@ def demonstrate() -> None:
     CustomFieldFactory(owner="customer", name="loyalty")
     CustomerFactory(pk=77)
     TicketFactory(pk=5012)
+
+
+def keep_small_ids_free() -> None:
+    """Move every sequence past the ids that the examples name: other tests may have left a sequence just before one."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT setval(format('%I.%I', schemaname, sequencename)::regclass,"
+            " greatest(coalesce(last_value, 0), 100000)) FROM pg_sequences WHERE schemaname = 'public'"
+        )
 
 
 def id_for(path: str) -> str:
