@@ -17,7 +17,7 @@ from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import actor_columns
 from callcentre.nudge import nudge
 from callcentre.phone import PhoneError, normalise
-from telephony.calls import inbound, legs, offers, orders, transferring
+from telephony.calls import inbound, legs, offers, orders, talks, transferring
 from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
 
 logger = logging.getLogger(__name__)
@@ -172,6 +172,7 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     )
     if offer := offers.current(connection):
         offers.close(offer, at, is_transferred=True)
+    talks.transfer(connection, at)
     for leg in connection.open_legs:
         if leg.role != Leg.Role.CUSTOMER:
             legs.hang_up(leg, at)

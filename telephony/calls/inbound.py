@@ -8,7 +8,7 @@ from callcentre.actor import SYSTEM
 from callcentre.models import actor_columns
 from callcentre.nudge import nudge
 from telephony import events
-from telephony.calls import distributing, legs, offers, orders, transferring
+from telephony.calls import distributing, legs, offers, orders, talks, transferring
 from telephony.calls.distributing import distribute
 from telephony.customers import customers_of
 from telephony.models import Connection, Leg, Queue, Transfer
@@ -130,6 +130,7 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.join_count += 1
     connection.save(update_fields=["state", "agent", "answered_at", "wait_seconds", "join_count"])
     offers.answer(offer, at)
+    talks.begin(connection, offer.agent, at)
     offer.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from prometheus_client import Counter
 
 from telephony import channels, events
-from telephony.calls import offers, orders
+from telephony.calls import offers, orders, talks
 from telephony.models import Agent, Connection, Leg, Queue, change_log
 
 NORMAL = 16
@@ -178,7 +178,9 @@ def end(
             *("ring_seconds", "wait_seconds"),
         ]
     )
-    if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
+    if connection.has_talks:
+        talks.end(connection, at)
+    elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
         change_log.note(connection.agent_id, connection.created_at, at)
     told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
     for leg in connection.open_legs:

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import legs, offers, orders
+from telephony.calls import legs, offers, orders, talks
 from telephony.models import Agent, Connection, Leg
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
@@ -45,6 +45,7 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
     if leg.agent:
         if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
             offers.answer(offer, at)
+        talks.begin(connection, leg.agent, at)
         leg.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)

@@ -27,7 +27,8 @@ from telephony.numbers import comparable
 LONG = timedelta(hours=6)
 
 
-def _is_long(start: str) -> Q:
+def is_long(start: str) -> Q:
+    """Build the condition of an index that holds only rows which last longer than LONG."""
     return Q(GreaterThan(F("ended_at") - F(start), Value(LONG)))
 
 
@@ -127,6 +128,8 @@ class Connection(models.Model):
     is_on_hold = models.BooleanField(_("on hold"), default=False)
     # How often its legs were joined: each time is a bridge and a recording of its own.
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
+    # An agent has transferred this outbound call: its talks are rows of Talk. Never true of an inbound call.
+    has_talks = models.BooleanField(default=False, db_default=False, editable=False)
     # Until when a call that is QUEUED may still be placed.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
@@ -166,7 +169,7 @@ class Connection(models.Model):
             models.Index(
                 fields=["state", "queue", "waiting_since"], condition=~Q(state="ended"), name="connection_open"
             ),
-            models.Index(fields=["agent"], condition=_is_long("created_at"), name="connection_long"),
+            models.Index(fields=["agent"], condition=is_long("created_at"), name="connection_long"),
         ]
 
     def __str__(self) -> str:
@@ -362,7 +365,7 @@ class Offer(models.Model):
         ]
         indexes = [
             models.Index(fields=["agent", "offered_at"], name="offer_of_agent"),
-            models.Index(fields=["agent"], condition=_is_long("offered_at"), name="offer_long"),
+            models.Index(fields=["agent"], condition=is_long("offered_at"), name="offer_long"),
         ]
 
     def __str__(self) -> str:

@@ -16,7 +16,7 @@ from callcentre.api.fields import zone
 from callcentre.errors import Conflict, Invalid
 from reports import builder, rollup, settling
 from reports.models import Rollup
-from telephony.calls import legs, offers
+from telephony.calls import legs, offers, talks
 from telephony.models import Connection, LedgerChange, Offer
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS, ask, refresh
@@ -86,6 +86,18 @@ class Play:
             self.scene.connection(agent, "OUTBOUND", self.now, answered_at=answered_at, queue=self.scene._queue())
         else:
             legs.end(call, self.now, "ANSWERED", cause=16, hung_up_by="agent")
+
+    def do_transfer(self, agent: Any) -> None:
+        """Transfer a call that was asked for; or pick it up, once it was transferred."""
+        calls = Connection.objects.filter(direction="OUTBOUND", ended_at=None, answered_at__isnull=False)
+        if (call := calls.order_by("id").first()) is None:
+            return
+        if call.has_talks and not call.talks.filter(ended_at=None).exists():
+            call.agent, call.queue = agent, self.scene._queue()
+            call.save(update_fields=["agent", "queue"])
+            talks.begin(call, agent, self.now)
+        else:
+            talks.transfer(call, self.now)
 
     def do_chat(self, agent: Any) -> None:
         chatting.start(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)

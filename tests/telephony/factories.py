@@ -24,6 +24,7 @@ from telephony.models import (
     QueueMember,
     Recording,
     SwitchCommand,
+    Talk,
     Topic,
     TopicField,
     TopicGroup,
@@ -177,6 +178,19 @@ class OfferFactory(factory.django.DjangoModelFactory[Offer]):
     queue = factory.SelfAttribute("connection.queue")
     agent = factory.SubFactory(AgentFactory)
     offered_at = factory.SelfAttribute("connection.created_at")
+
+
+class TalkFactory(factory.django.DjangoModelFactory[Talk]):
+    """The whole talk of an outbound call, as its agent transfers it."""
+
+    class Meta:
+        model = Talk
+
+    connection = factory.SubFactory(ConnectionFactory, has_talks=True)
+    agent = factory.SubFactory(AgentFactory)
+    counted_at = factory.SelfAttribute("connection.created_at")
+    started_at = factory.SelfAttribute("connection.answered_at")
+    ended_at = factory.SelfAttribute("connection.ended_at")
 
 
 class TransferFactory(factory.django.DjangoModelFactory[Transfer]):

@@ -1,5 +1,6 @@
 """Chats: read as a conversation; given to an agent, answered, closed, by the verbs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -56,10 +57,10 @@ class StateFilter(DropdownFilter):
 class Counted(PeriodFilter):
     ways = {"closed": _("closed"), "written": _("an agent wrote")}
 
-    def of(self, way: str, argument: int, spans: Spans) -> Q:
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
         if way == "closed":
             return within("closed_at", spans)
-        lines = ChatMessage.objects.filter(within("created_at", spans), agent=argument)
+        lines = ChatMessage.objects.filter(within("created_at", spans), agent=arguments[0])
         return Q(pk__in=lines.values("chat"))
 
 
