@@ -16,8 +16,8 @@ from telephony.models import Connection, Talk
 class Counted(PeriodFilter):
     """Outbound calls with a talk longer than so many seconds, or not: those that began in the spans, or were talked.
 
-    The arguments are the threshold, then the agent, then the queues, as far as the report names them. A transferred call
-    is listed once for each of its talks that the figure counts.
+    The arguments are the threshold, then the agent, then the queues, as far as the report names them. A transferred
+    call is listed once for each of its talks that the figure counts.
     """
 
     ways = {

@@ -10,7 +10,7 @@ from telephony.models import Agent, Connection, Talk, change_log
 
 
 def transfer(connection: Connection, at: datetime) -> None:
-    """End the talk of the agent who transfers the call. The first transfer stores the talk of the agent who placed it."""
+    """End the talk of the agent who transfers the call. The first transfer stores the talk up to then."""
     if connection.direction != Connection.Direction.OUTBOUND or connection.agent_id is None:
         return
     if connection.has_talks:
