@@ -18,6 +18,7 @@ from django.utils import timezone
 from prometheus_client import Counter
 
 from callcentre.nudge import subscribe
+from telephony import clocks
 from telephony.calls import commands, distributing, handling, inbound, placing, resync
 from telephony.channels import connection_of
 from telephony.crew import Crew
@@ -140,7 +141,7 @@ class Listener:
     # What is due
 
     def _tick(self) -> None:
-        now = timezone.now()
+        now = clocks.now()
         due: list[Callable[[], Any]] = [
             lambda: Agent.objects.end_wrap_ups(now),
             lambda: self._give_all(placing.overdue(now), placing.place),

@@ -120,10 +120,10 @@ class RecordImport(models.Model):
 
     @property
     def seconds(self) -> int | None:
-        """How long it took, or has been taking."""
+        """The seconds that it took, or has been taking."""
         if self.started_at is None:
             return None
-        return round(((self.finished_at or timezone.now()) - self.started_at).total_seconds())
+        return max(round(((self.finished_at or timezone.now()) - self.started_at).total_seconds()), 0)
 
     @classmethod
     def upload(cls, actor: Actor, campaign: Campaign, file: "File[bytes]", **values: Any) -> "RecordImport":

@@ -17,6 +17,7 @@ from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import actor_columns
 from callcentre.nudge import nudge
 from callcentre.phone import PhoneError, normalise
+from telephony import clocks
 from telephony.calls import inbound, legs, offers, orders, talks, transferring
 from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
 
@@ -121,7 +122,7 @@ def _carry_out(pk: int, connection_id: int) -> None:
     now = timezone.now()
     obstacle = _obstacle(connection, command.kind)
     if obstacle is None:
-        _VERBS[command.kind](connection, command, legs.instant(connection, now))
+        _VERBS[command.kind](connection, command, legs.instant(connection, clocks.now()))
     command.done_at, command.error = now, str(obstacle.text) if obstacle else ""
     command.save(update_fields=["done_at", "error"])
 

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from django.db import connection as database
 from django.db import transaction
-from django.utils import timezone
 
+from telephony import clocks
 from telephony.calls import inbound, legs, orders, outbound, transferring
+from telephony.channels import connection_of
 from telephony.models import Connection, Leg, Recording
 from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Ringing, Up
 
@@ -37,6 +38,8 @@ def handle(event: Event) -> None:
 
 
 def ringing(channel_id: str, at: datetime) -> None:
+    connection_id = connection_of(channel_id)
+    at = clocks.on_call(connection_id, at) if connection_id else at
     with database.cursor() as cursor:
         cursor.execute(_RINGING, [at, channel_id])
         row = cursor.fetchone()
@@ -97,7 +100,7 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
 
 def leg_refused(channel_id: str, cause: int | None) -> None:
     """The switch will not call this number."""
-    ended(channel_id, timezone.now(), cause)
+    ended(channel_id, clocks.now(), cause)
 
 
 def _is_of_queue(connection: Connection) -> bool:

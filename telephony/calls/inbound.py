@@ -7,7 +7,7 @@ from django.db import transaction
 from callcentre.actor import SYSTEM
 from callcentre.models import actor_columns
 from callcentre.nudge import nudge
-from telephony import events
+from telephony import clocks, events
 from telephony.calls import distributing, legs, offers, orders, talks, transferring
 from telephony.calls.distributing import distribute
 from telephony.customers import customers_of
@@ -51,6 +51,7 @@ def arrived(event: Arrived) -> None:
         )
         at = connection.created_at = connection.waiting_since = legs.instant(connection, event.at)
         connection.save(force_insert=True)
+        clocks.on_call(connection.pk, event.at)
         leg = legs.add_leg(
             connection, Leg.Role.CUSTOMER, connection.src, at, channel_id=event.channel_id, state=Leg.State.UP
         )

@@ -9,10 +9,9 @@ import structlog
 from django.db import connection as database
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.utils import timezone
 from prometheus_client import Counter
 
-from telephony import channels, events
+from telephony import channels, clocks, events
 from telephony.calls import offers, orders, talks
 from telephony.models import Agent, Connection, Leg, Queue, change_log
 
@@ -103,8 +102,9 @@ def _locked() -> QuerySet[Connection]:
 
 
 def instant(connection: Connection, at: datetime) -> datetime:
-    """The whole second of what the switch tells, by our clock: never before the call began, never after now."""
-    return max(min(at, timezone.now()).replace(microsecond=0), connection.created_at)
+    """Return the whole second of something that happens to a call, which is not before what happened to it already."""
+    second = clocks.on_call(connection.pk, at).replace(microsecond=0)
+    return max(second, *filter(None, (connection.created_at, connection.waiting_since, connection.answered_at)))
 
 
 def add_leg(

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from django.db import connection as database
 from django.db import transaction
 from django.db.models import Exists, OuterRef
-from django.utils import timezone
 
+from telephony import clocks
 from telephony.calls import handling, legs, orders
 from telephony.channels import connection_of
 from telephony.models import Connection, Leg
@@ -47,7 +47,7 @@ class Comparison:
 
     def look(self, switch: Switch) -> list[Finding]:
         """Compare. The legs are read before the channels, so that none of them is too young to be listed."""
-        now = timezone.now()
+        now = clocks.now()
         rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
         channels = {channel.id: channel for channel in switch.channels()}
         findings: list[Finding] = []
@@ -151,7 +151,7 @@ def legless(now: datetime) -> list[int]:
 def end_legless(pk: int) -> None:
     connection = legs.lock(pk)
     if connection and connection.state not in (State.QUEUED, State.ENDED) and not connection.open_legs:
-        give_up(connection, legs.instant(connection, timezone.now()))
+        give_up(connection, legs.instant(connection, clocks.now()))
 
 
 def established() -> list[int]:

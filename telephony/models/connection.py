@@ -270,13 +270,15 @@ class Connection(models.Model):
 
     @property
     def duration(self) -> int:
-        """Whole seconds from start to end; 0 while it goes on."""
-        return int((self.ended_at - self.created_at).total_seconds()) if self.ended_at else 0
+        """The whole seconds from start to end; 0 while it goes on."""
+        return max(int((self.ended_at - self.created_at).total_seconds()), 0) if self.ended_at else 0
 
     @property
     def billsec(self) -> int:
-        """Whole seconds of talk; 0 while it goes on, or where nobody answered."""
-        return int((self.ended_at - self.answered_at).total_seconds()) if self.ended_at and self.answered_at else 0
+        """The whole seconds of talk; 0 while it goes on, or where nobody answered."""
+        if self.ended_at is None or self.answered_at is None:
+            return 0
+        return max(int((self.ended_at - self.answered_at).total_seconds()), 0)
 
 
 class Leg(models.Model):

@@ -13,7 +13,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.wake import wake
-from telephony import events
+from telephony import clocks, events
 from telephony.models.connection import Connection
 
 # Between the attempts to fetch a recording; the first is made at once.
@@ -132,7 +132,7 @@ class Recording(models.Model):
     @classmethod
     def begin(cls, connection: Connection) -> str:
         """The switch is about to be told to record a call, which the caller has locked. The recording's name."""
-        started_at = timezone.now().replace(microsecond=0)
+        started_at = clocks.on_call(connection.pk, clocks.now()).replace(microsecond=0)
         recording = Recording(name=connection.recording_name, connection=connection, started_at=started_at)
         Recording.objects.bulk_create([recording], ignore_conflicts=True)
         return recording.name

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
-from django.utils import timezone
 
+from telephony import clocks
 from telephony.channels import connection_of
 from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Replaced, Ringing, Up
 
@@ -65,14 +65,14 @@ def dialled(channel: dict[str, Any], arguments: list[str]) -> str:
 
 
 def arrived(channel: dict[str, Any], arguments: list[str]) -> Arrived:
-    return Arrived(channel["id"], timezone.now(), channel["caller"]["number"], dialled(channel, arguments))
+    return Arrived(channel["id"], clocks.now(), channel["caller"]["number"], dialled(channel, arguments))
 
 
 def _entered(content: dict[str, Any]) -> Event:
     """A channel has entered our application: one of ours because it was answered, another because it calls."""
     channel = content["channel"]
     if connection_of(channel["id"]) is not None:
-        return Up(channel["id"], timezone.now())
+        return Up(channel["id"], clocks.now())
     return arrived(channel, content.get("args") or [])
 
 
@@ -85,12 +85,12 @@ def _dialled(content: dict[str, Any]) -> Event | None:
 
 
 def _ringing(channel: dict[str, Any], *, is_ringing: bool) -> Event | None:
-    return Ringing(channel["id"], timezone.now()) if is_ringing else None
+    return Ringing(channel["id"], clocks.now()) if is_ringing else None
 
 
 def _destroyed(content: dict[str, Any]) -> Event:
     return Ended(
-        content["channel"]["id"], timezone.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
+        content["channel"]["id"], clocks.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
     )
 
 
@@ -98,7 +98,7 @@ def _recorded(content: dict[str, Any]) -> Event:
     recording = content["recording"]
     return RecordingFinished(
         recording["name"],
-        timezone.now(),
+        clocks.now(),
         max(int(recording.get("duration", 0)), 0),
         is_failed=content["type"] == "RecordingFailed",
     )

@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 import requests
 from django.conf import settings
-from django.utils import timezone
 from websockets.exceptions import InvalidHandshake, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
+from telephony import clocks
 from telephony.channels import connection_of
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, arrived
@@ -243,7 +243,7 @@ class AsteriskSwitch:
             logger.warning("the end of a call may not be told", extra={"error": str(error)})
         yield caller
         if not is_there:
-            yield Ended(caller.channel_id, timezone.now(), 0)
+            yield Ended(caller.channel_id, clocks.now(), 0)
 
     def _callers(self) -> list[Arrived]:
         """Who is in our application already and called while nobody listened, or may have."""

@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from django.utils import timezone
-
+from telephony import clocks
 from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Ringing, SwitchError, Up
 
 logger = logging.getLogger(__name__)
@@ -133,7 +132,7 @@ class Network:
             channel_id = f"{int(time.time())}.{self._count}"
             phone = _Phone(channel_id, caller, is_agent=False, patience=patience, talk=talk)
             self._phones[channel_id] = phone
-            self._tell(Arrived(channel_id, timezone.now(), caller, dialled))
+            self._tell(Arrived(channel_id, clocks.now(), caller, dialled))
             self._begin_turn(phone)
             return channel_id
 
@@ -169,7 +168,7 @@ class Network:
                 self._recordings[bridge.recording] = seconds
                 if len(self._recordings) > RECORDINGS_KEPT:
                     del self._recordings[next(iter(self._recordings))]
-                self._tell(RecordingFinished(bridge.recording, timezone.now(), seconds))
+                self._tell(RecordingFinished(bridge.recording, clocks.now(), seconds))
 
     def play_music(self, channel_id: str) -> None:
         with self._lock:
@@ -212,12 +211,12 @@ class Network:
 
     def _ring(self, phone: _Phone) -> None:
         phone.is_ringing = True
-        self._tell(Ringing(phone.id, timezone.now()))
+        self._tell(Ringing(phone.id, clocks.now()))
 
     def _pick_up(self, phone: _Phone) -> None:
         phone.is_up, phone.is_ringing = True, False
         self._begin_turn(phone)
-        self._tell(Up(phone.id, timezone.now()))
+        self._tell(Up(phone.id, clocks.now()))
 
     def _begin_turn(self, phone: _Phone) -> None:
         """Its timers are void; somebody outside who talks to nobody gives up some time."""
@@ -254,7 +253,7 @@ class Network:
         del self._phones[phone.id]
         phone.turn += 1
         self._leave(phone)
-        self._tell(Ended(phone.id, timezone.now(), cause, tech_cause))
+        self._tell(Ended(phone.id, clocks.now(), cause, tech_cause))
 
     # Time
 

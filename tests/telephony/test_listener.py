@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from telephony.models import Connection
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+from tests.tickets.factories import DispatchFactory, TicketQueueFactory
 
 PATIENCE_SECONDS = 30.0
 
@@ -99,6 +101,22 @@ def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
     assert value(client, 'callcentre_longest_wait_seconds{queue="Hotline"}') >= 300
     assert value(client, 'callcentre_agents{state="free"}') == 1
     assert value(client, "callcentre_queued_call_oldest_seconds") >= 300
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_no_age_is_negative_where_the_clock_was_set_back(client: Client) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    ConnectionFactory(talking=True, state=Connection.State.QUEUED, created_at=later)
+    ConnectionFactory(waiting=True, queue=QueueFactory(name="Hotline"), created_at=later)
+    TicketQueueFactory(imap_host="mail.us.example", read_at=later)
+    DispatchFactory(state="queued", queued_at=later)
+
+    assert value(client, "callcentre_queued_call_oldest_seconds") == 0
+    assert value(client, 'callcentre_longest_wait_seconds{queue="Hotline"}') == 0
+    lines = client.get("/metrics").content.decode().splitlines()
+    ages = {line.partition("{")[0]: float(line.rpartition(" ")[2]) for line in lines if "_seconds{" in line}
+    assert ages["callcentre_mailbox_unread_seconds"] == 0
+    assert min(ages.values()) >= 0
 
 
 @pytest.mark.usefixtures("committed_db")

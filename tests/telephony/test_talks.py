@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.migrations.loader import MigrationLoader
 
 from callcentre.api.fields import second, zone
+from telephony import clocks
 from telephony.calls import commands, handling, legs, placing
 from telephony.models import Agent, Connection, LedgerChange, Leg, Offer, Talk
 from telephony.switch.base import Arrived, Ended, Up
@@ -35,10 +36,16 @@ DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
 
 
 class Clock:
-    """The time of a test: it stands still until the test moves it on."""
+    """The time of a test, on all clocks: it stands still until the test moves it on."""
 
-    def __init__(self, traveller: Any) -> None:
+    def __init__(self, traveller: Any, patch: pytest.MonkeyPatch) -> None:
         self._traveller, self.now = traveller, MORNING
+        patch.setattr(clocks, "time", self)
+
+    def time(self) -> float:
+        return self.now.timestamp()
+
+    monotonic = time
 
     def later(self, seconds: int) -> datetime:
         self.now += timedelta(seconds=seconds)
@@ -47,9 +54,9 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Iterator[Clock]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     with time_machine.travel(MORNING, tick=False) as traveller:
-        yield Clock(traveller)
+        yield Clock(traveller, monkeypatch)
 
 
 @pytest.fixture
