@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ from telephony.crew import Crew
 from telephony.leading import Leadership
 from telephony.models import Agent
 from telephony.switch import current_switch
-from telephony.switch.base import Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
+from telephony.switch.base import Event, Heard, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ THREADS = 4
 TICK_SECONDS = 0.5
 # Between two looks at the switch's channels: when all is well, and when something is in doubt.
 CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
+# Between two notes of when the switch was heard.
+CONTACT_SECONDS = 1.0
 # After another listener has taken the switch's events from us.
 PAUSE_SECONDS = 5.0
 # What is under way when we are asked to end may take so long.
@@ -54,6 +57,10 @@ class Listener:
         self._switch: Switch = current_switch()
         self._is_heard = False
         self._last_look = float("-inf")
+        # When the switch was heard last, when that was stored, and when it was heard before the present stream.
+        self._heard_at: datetime | None = None
+        self._stored_at = float("-inf")
+        self._silent_since: datetime | None = None
         self._given: set[int] = set()
 
     def run(self) -> None:
@@ -69,6 +76,7 @@ class Listener:
     def _lead(self, leadership: Leadership) -> None:
         """Until we are asked to end, or another one leads, or hears the switch in our place."""
         logger.info("leading")
+        self._heard_at = leadership.last_contact()
         reader = threading.Thread(target=self._read, name="events", daemon=True)
         reader.start()
         was_heard = False
@@ -88,6 +96,7 @@ class Listener:
                         # Kept until somebody hears what becomes of them; some were hung up meanwhile.
                         self._crew.attempt(self._give_commands)
                         self._crew.attempt(lambda: self._give_all(placing.queued(), placing.place))
+                self._keep_contact(leadership)
                 self._tick()
         except _Lost:
             logger.warning("another listener leads")
@@ -97,6 +106,12 @@ class Listener:
             leadership.__exit__()
         if not self.is_stopping:
             time.sleep(PAUSE_SECONDS)
+
+    def _keep_contact(self, leadership: Leadership) -> None:
+        clock = time.monotonic()
+        if self._is_heard and self._heard_at and clock - self._stored_at >= CONTACT_SECONDS:
+            self._stored_at = clock
+            leadership.keep_contact(self._heard_at)
 
     def _regained(self, leadership: Leadership) -> Leadership:
         """The stream goes on meanwhile, and what it tells waits for the database. Raises _Lost."""
@@ -126,6 +141,7 @@ class Listener:
         match event:
             case Online():
                 logger.info("the switch is heard")
+                self._silent_since = self._heard_at
                 self._crew.is_in_trouble = self._is_heard = True
                 self._last_look = float("-inf")
                 self._wake.set()
@@ -135,8 +151,13 @@ class Listener:
                 self._wake.set()
             case Replaced():
                 logger.warning("another listener hears the switch in our place")
+            case Heard(at):
+                self._heard_at = at
+                return
             case _:
                 self._crew.give(_key(event), partial(_handle, event))
+        if not isinstance(event, Offline | Replaced):
+            self._heard_at = clocks.now()
 
     # What is due
 
@@ -181,7 +202,7 @@ class Listener:
         self._last_look = clock
         self._crew.is_in_trouble = False
         try:
-            findings = self._comparison.look(self._switch)
+            findings = self._comparison.look(self._switch, self._silent_since)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._crew.is_in_trouble |= is_behind

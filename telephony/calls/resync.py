@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from telephony import clocks
-from telephony.calls import handling, legs, orders
+from telephony.calls import handling, legs, orders, unseen
 from telephony.channels import connection_of
 from telephony.models import Connection, Leg
 from telephony.switch.base import Switch
@@ -35,30 +35,34 @@ class Finding:
 
 
 class Comparison:
-    """Remembers what was missing the last time."""
+    """Remembers what was missing the last time, since when at the latest, and when each channel was listed last."""
 
     def __init__(self) -> None:
-        self._missing: set[str] = set()
+        self._missing: dict[str, datetime] = {}
+        self._listed_at: dict[str, datetime] = {}
 
     @property
     def is_in_doubt(self) -> bool:
         """Something was missing: another look will tell."""
         return bool(self._missing)
 
-    def look(self, switch: Switch) -> list[Finding]:
-        """Compare. The legs are read before the channels, so that none of them is too young to be listed."""
+    def look(self, switch: Switch, silent_since: datetime | None = None) -> list[Finding]:
+        """Compare. The legs are read before the channels, so that none of them is too young to be listed.
+
+        `silent_since` is when the switch was heard last before the present stream of its events.
+        """
         now = clocks.now()
         rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
         channels = {channel.id: channel for channel in switch.channels()}
         findings: list[Finding] = []
         lost: dict[int, list[str]] = defaultdict(list)
-        missing: set[str] = set()
+        missing: dict[str, datetime] = {}
         for channel_id, leg in rows.items():
             channel = channels.get(channel_id)
             if channel is None:
                 if leg.state == Leg.State.ASKED and leg.asked_at > now - timedelta(seconds=GRACE_SECONDS):
                     continue
-                missing.add(channel_id)
+                missing[channel_id] = self._missing.get(channel_id) or self._gone_at(leg, now, silent_since)
                 if channel_id in self._missing:
                     lost[leg.connection_id].append(channel_id)
             elif leg.hangup_asked_at:
@@ -67,10 +71,19 @@ class Comparison:
                 findings.append(Finding(leg.connection_id, _picked_up(channel_id, now)))
             elif channel.is_ringing and leg.state == Leg.State.ASKED:
                 findings.append(Finding(leg.connection_id, _ringing(channel_id, now)))
-        findings += [Finding(pk, _losing(pk, channel_ids, now)) for pk, channel_ids in lost.items()]
+        for pk, channel_ids in lost.items():
+            gone_at = min(missing[channel_id] for channel_id in channel_ids)
+            findings.append(Finding(pk, _losing(pk, channel_ids, gone_at, now)))
         findings += [Finding(0, _hanging_up(channel_id)) for channel_id in _left_over(channels.keys() - rows.keys())]
-        self._missing = missing
+        self._missing, self._listed_at = missing, dict.fromkeys(channels, now)
         return findings
+
+    def _gone_at(self, leg: Leg, now: datetime, silent_since: datetime | None) -> datetime:
+        """Return when a missing leg ended at the latest. The end was told, unless the switch was not heard then."""
+        signs = (leg.asked_at, leg.ringing_at, leg.up_at, self._listed_at.get(leg.channel_id))
+        if silent_since is None or any(sign and sign > silent_since for sign in signs):
+            return now
+        return silent_since
 
 
 def _left_over(channel_ids: set[str]) -> list[str]:
@@ -92,21 +105,27 @@ def _ringing(channel_id: str, at: datetime) -> Callable[[], None]:
     return lambda: handling.ringing(channel_id, at)
 
 
-def _losing(pk: int, channel_ids: list[str], at: datetime) -> Callable[[], None]:
-    return lambda: lose(pk, channel_ids, at)
+def _losing(pk: int, channel_ids: list[str], at: datetime, found_at: datetime) -> Callable[[], None]:
+    return lambda: lose(pk, channel_ids, at, found_at)
 
 
-def lose(pk: int, channel_ids: list[str], at: datetime) -> None:
-    """These legs are gone, and nobody has heard why: they get no cause. With one left, whoever is gone has hung up."""
-    with transaction.atomic():
-        connection = legs.lock(pk)
-        if connection is None:
-            return
-        going_on = [leg for leg in connection.open_legs if not leg.hangup_asked_at]
-        if connection.state != State.ENDED and all(leg.channel_id in channel_ids for leg in going_on):
-            give_up(connection, legs.instant(connection, at))
+@transaction.atomic
+def lose(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | None = None) -> None:
+    """End legs that are gone, without a cause, as nobody has heard why. With one left, whoever is gone has hung up.
+
+    They ended at `at`, as far as is known. The recording of a call tells more, if it lasted until the end.
+    """
+    connection = legs.lock(pk)
+    if connection is None:
+        return
+    was_recorded = connection.state == State.TALKING and not connection.is_on_hold
+    going_on = [leg for leg in connection.open_legs if not leg.hangup_asked_at]
+    if connection.state != State.ENDED and all(leg.channel_id in channel_ids for leg in going_on):
+        give_up(connection, legs.instant(connection, at))
     for channel_id in channel_ids:
         handling.ended(channel_id, at, None)
+    if was_recorded:
+        unseen.presume(pk, found_at or at)
 
 
 def give_up(connection: Connection, at: datetime) -> None:
@@ -151,7 +170,8 @@ def legless(now: datetime) -> list[int]:
 def end_legless(pk: int) -> None:
     connection = legs.lock(pk)
     if connection and connection.state not in (State.QUEUED, State.ENDED) and not connection.open_legs:
-        give_up(connection, legs.instant(connection, clocks.now()))
+        over_at = max((leg.ended_at for leg in connection.all_legs if leg.ended_at), default=clocks.now())
+        give_up(connection, legs.instant(connection, over_at))
 
 
 def established() -> list[int]:

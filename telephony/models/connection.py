@@ -118,6 +118,8 @@ class Connection(models.Model):
     # The other side was first reached: the customer of an outbound call, an agent for an inbound one.
     answered_at = models.DateTimeField(_("answered"), null=True)
     ended_at = models.DateTimeField(_("end"), null=True)
+    # When it was found that the call had ended unseen, until its recording corrects the presumed end.
+    end_found_at = models.DateTimeField(null=True, editable=False)
     disposition = models.CharField(_("result"), max_length=10, choices=Disposition, blank=True)
     # ITU-T Q.850 cause of the leg that decided the result.
     cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)

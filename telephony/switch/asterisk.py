@@ -24,10 +24,12 @@ from telephony.channels import connection_of
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, arrived
 from telephony.switch.base import (
+    PULSE_SECONDS,
     Arrived,
     Channel,
     Ended,
     Event,
+    Heard,
     Offline,
     Online,
     Replaced,
@@ -225,12 +227,24 @@ class AsteriskSwitch:
         for caller in self._callers():
             if interpreter.is_new(caller):
                 yield from self._let_in(caller)
-        while not self._closing.is_set():
-            event = interpreter.event(stream.recv(decode=False))
+        for message in self._messages(stream):
+            event = message if isinstance(message, Heard) else interpreter.event(message)
             if isinstance(event, Arrived):
                 yield from self._let_in(event)
-            elif event:
-                yield event
+            else:
+                yield event or Heard(clocks.now())
+
+    def _messages(self, stream: ClientConnection) -> Iterator[bytes | Heard]:
+        """Read the stream. While it is silent, ask whether Asterisk is there, and tell when it was."""
+        asked_at, answer = clocks.now(), None
+        while not self._closing.is_set():
+            try:
+                yield stream.recv(PULSE_SECONDS, decode=False)
+            except TimeoutError:
+                if answer and answer.is_set():
+                    yield Heard(asked_at)
+                if answer is None or answer.is_set():
+                    asked_at, answer = clocks.now(), stream.ping()
 
     def _let_in(self, caller: Arrived) -> Iterator[Event]:
         """Have his end told as well, which Asterisk does not do by itself. If he has hung up already, tell it."""

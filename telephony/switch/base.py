@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+# How long a switch that is there may tell nothing.
+PULSE_SECONDS = 0.5
+
 
 class SwitchError(Exception):
     """The switch refused: it will not do this, and asking again will not help. `cause` (Q.850) if it says why."""
@@ -48,6 +51,13 @@ class Offline:
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """Another listener has taken over; nothing more will come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The switch is there, although it tells nothing else of interest: about every PULSE_SECONDS, or more often."""
+
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ class RecordingFinished:
     is_failed: bool = False
 
 
-Event = Online | Offline | Replaced | Ringing | Up | Ended | Arrived | RecordingFinished
+Event = Online | Offline | Replaced | Heard | Ringing | Up | Ended | Arrived | RecordingFinished
 
 
 class Switch(Protocol):

@@ -21,8 +21,18 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from callcentre.nudge import nudge, subscribe
+from telephony import clocks
 from telephony.models import Agent, SwitchCommand
-from telephony.switch.base import Channel, Event, Online, Replaced, SwitchError, SwitchUnreachable
+from telephony.switch.base import (
+    PULSE_SECONDS,
+    Channel,
+    Event,
+    Heard,
+    Online,
+    Replaced,
+    SwitchError,
+    SwitchUnreachable,
+)
 from telephony.switch.simulation import Network
 
 logger = logging.getLogger(__name__)
@@ -99,8 +109,13 @@ class SimulatedSwitch:
                 self._taker = threading.Thread(target=self._take_commands, name="switch commands", daemon=True)
                 self._taker.start()
         yield Online()
-        while event := news.get():
-            yield event
+        while True:
+            try:
+                if (event := news.get(timeout=PULSE_SECONDS)) is None:
+                    return
+                yield event
+            except queue.Empty:
+                yield Heard(clocks.now())
 
     def _tell(self, event: Event) -> None:
         self._news.put(event)

@@ -16,12 +16,13 @@ from callcentre.api.fields import zone
 from callcentre.errors import Conflict, Invalid
 from reports import builder, rollup, settling
 from reports.models import Rollup
-from telephony.calls import legs, offers, talks
+from telephony.calls import legs, offers, talks, unseen
 from telephony.models import Connection, LedgerChange, Offer
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS, ask, refresh
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
+from tests.telephony.factories import RecordingFactory
 from tickets.models import Chat, Ticket, chatting, conversing, editing
 
 EXAMPLES, STEPS = int(os.environ.get("REPORT_EXAMPLES", "5")), 50
@@ -98,6 +99,15 @@ class Play:
             talks.begin(call, agent, self.now)
         else:
             talks.transfer(call, self.now)
+
+    def do_correct(self, agent: Any) -> None:
+        """The end of a call was presumed, and its recording tells another."""
+        over = Connection.objects.filter(ended_at__isnull=False, answered_at__isnull=False).order_by("-ended_at", "id")
+        if (call := over.first()) is None or call.recordings.exists():
+            return
+        length = self.chance.choice([0, 1, 59, 3600, 20_000])
+        RecordingFactory(connection=call, ready=True, started_at=call.answered_at, seconds=length)
+        unseen.presume(call.pk, self.now + timedelta(days=1))
 
     def do_chat(self, agent: Any) -> None:
         chatting.start(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)

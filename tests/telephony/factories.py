@@ -24,6 +24,7 @@ from telephony.models import (
     QueueMember,
     Recording,
     SwitchCommand,
+    SwitchContact,
     Talk,
     Topic,
     TopicField,
@@ -324,6 +325,13 @@ class SwitchCommandFactory(factory.django.DjangoModelFactory[SwitchCommand]):
         model = SwitchCommand
 
     name = "channels"
+
+
+class SwitchContactFactory(factory.django.DjangoModelFactory[SwitchContact]):
+    class Meta:
+        model = SwitchContact
+
+    heard_at = factory.LazyFunction(timezone.now)
 
 
 class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from callcentre.embedded import Stores
 from telephony.leading import is_heard
-from telephony.models import Agent, AgentState, Connection, Leg
+from telephony.models import Agent, AgentState, Connection, Leg, SwitchContact
 from tests.pristine import Pristine
 from tests.processes import wait_for, wake_by
 from tests.telephony.processes import (
@@ -240,3 +240,37 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
 
         assert_over_and_counted_once(service, pks)
         assert not AgentState.objects.filter(ended_at=None, kind__in=["ringing", "talking"]).exists()
+
+
+@pytest.mark.parametrize("victims", ["the switch", "the switch, the listener and the database"])
+def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[Agent]) -> None:
+    """The calls ended at the latest when the switch was heard last, which is known although all were killed."""
+    postgres = service.stores._servers["database_url"].process
+    assert postgres is not None
+    with ExitStack() as context:
+        context.enter_context(service.worker())
+        victim = context.enter_context(service.listener())
+        pks = calls(agents[:5])
+        wait_for(lambda: in_state("talking", pks) == 5, "all talk")
+        answered_at = timezone.now()
+        wait_for(lambda: SwitchContact.objects.filter(heard_at__gt=answered_at).exists(), "the contact is stored")
+        service.kill_switch()
+        killed_at = timezone.now()
+        if "listener" in victims:
+            kill(victim)
+            postgres.kill()
+            postgres.wait(20)
+            assert service.stores.revive() == ["PostgreSQL"]
+            database.close()
+        wait_for(lambda: timezone.now() > killed_at + timedelta(seconds=3), "an outage")
+        service.ari.start()
+        if "listener" in victims:
+            context.enter_context(service.listener())
+        assert_over_and_counted_once(service, pks)
+
+    ended_later = {"ended_at__gt": killed_at}
+    assert not Connection.objects.filter(**ended_later).exists()
+    assert not Leg.objects.filter(**ended_later).exists()
+    assert not AgentState.objects.filter(kind="talking", **ended_later).exists()
+    found_later = Connection.objects.filter(end_found_at__gt=killed_at + timedelta(seconds=3))
+    assert [call.billsec >= 0 for call in found_later] == [True] * 5

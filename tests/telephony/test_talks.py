@@ -1,23 +1,21 @@
 """Talks of transferred calls: each agent has the time for which this agent talked, in the API and in the report."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-import time_machine
 from django.db import connection as database
 from django.db import transaction
 from django.db.migrations.loader import MigrationLoader
 
-from callcentre.api.fields import second, zone
-from telephony import clocks
+from callcentre.api.fields import second
 from telephony.calls import commands, handling, legs, placing
 from telephony.models import Agent, Connection, LedgerChange, Leg, Offer, Talk
 from telephony.switch.base import Arrived, Ended, Up
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh
 from tests.telephony.callers import HOTLINE, distribute
+from tests.telephony.conftest import MORNING, Clock
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
     AgentFactory,
@@ -31,32 +29,7 @@ from tests.telephony.factories import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-MORNING = datetime(2026, 11, 20, 9, tzinfo=zone())
 DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
-
-
-class Clock:
-    """The time of a test, on all clocks: it stands still until the test moves it on."""
-
-    def __init__(self, traveller: Any, patch: pytest.MonkeyPatch) -> None:
-        self._traveller, self.now = traveller, MORNING
-        patch.setattr(clocks, "time", self)
-
-    def time(self) -> float:
-        return self.now.timestamp()
-
-    monotonic = time
-
-    def later(self, seconds: int) -> datetime:
-        self.now += timedelta(seconds=seconds)
-        self._traveller.move_to(self.now)
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
-    with time_machine.travel(MORNING, tick=False) as traveller:
-        yield Clock(traveller, monkeypatch)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from telephony.switch import simulation
 from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
@@ -247,6 +248,17 @@ def test_thirty_calls_at_once(line: Line) -> None:
 
     wait_for(lambda: len(line.listener.of(Up)) == 30)
     assert len(line.switch.channels()) == 30
+
+
+def test_a_switch_is_heard_while_nothing_happens(line: Line) -> None:
+    begun = timezone.now()
+
+    wait_for(lambda: len(line.listener.heard) > 3, "pulses")
+    instants = [heard.at for heard in line.listener.heard]
+    assert instants == sorted(instants)
+    assert instants[-1] > begun
+    assert instants[-1] <= timezone.now()
+    assert line.listener.events == [Online()]
 
 
 def test_closing_ends_the_stream_of_events(line: Line) -> None:
