@@ -60,4 +60,4 @@ def _move_end(connection: Connection, end: datetime) -> None:
     if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND and not connection.has_talks:
         change_log.note(connection.agent_id, connection.created_at, last)
     for agent_id in sorted(filter(None, agents)):
-        writing.move_end_of_talk(agent_id, connection.pk, was, end)
+        writing.move_end_of_talk(agent_id, connection.pk, connection.created_at, was, end)

@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'talk',
                 'verbose_name_plural': 'talks',
                 'ordering': ['id'],
-                'indexes': [models.Index(fields=['agent', 'counted_at'], name='talk_of_agent'), models.Index(condition=models.Q(django.db.models.lookups.GreaterThan(django.db.models.expressions.CombinedExpression(models.F('ended_at'), '-', models.F('counted_at')), models.Value(datetime.timedelta(seconds=21600)))), fields=['agent'], name='talk_long'), models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['agent'], name='talk_open')],
+                'indexes': [models.Index(fields=['agent', 'counted_at'], name='talk_of_agent'), models.Index(condition=models.Q(django.db.models.lookups.GreaterThan(django.db.models.expressions.CombinedExpression(models.F('ended_at'), '-', models.F('counted_at')), models.Value(datetime.timedelta(seconds=21600)))), fields=['agent'], name='talk_long')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True)), fields=('connection',), name='talk_one_open_of_connection')],
             },
         ),

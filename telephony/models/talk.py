@@ -41,7 +41,6 @@ class Talk(models.Model):
         indexes = [
             models.Index(fields=["agent", "counted_at"], name="talk_of_agent"),
             models.Index(fields=["agent"], condition=is_long("counted_at"), name="talk_long"),
-            models.Index(fields=["agent"], condition=Q(ended_at__isnull=True), name="talk_open"),
         ]
 
     def __str__(self) -> str:

@@ -137,16 +137,18 @@ _TALK_AND_AFTER = """
 WITH talk AS (
   SELECT id, started_at FROM telephony_agentstate
   WHERE agent_id = %(agent_id)s AND connection_id = %(connection_id)s AND kind = 'talking' AND ended_at = %(was)s
-    AND started_at <= %(was)s
+    AND started_at BETWEEN %(since)s AND %(was)s
   ORDER BY started_at DESC, id DESC LIMIT 1
 )
 SELECT state.id, state.kind = 'wrap_up', state.started_at, state.ended_at, state.ends_at, EXISTS (
   SELECT FROM telephony_agentsession session
   WHERE session.agent_id = %(agent_id)s AND state.ended_at IN (session.started_at, session.ended_at)
 )
-FROM talk JOIN telephony_agentstate state
-  ON state.agent_id = %(agent_id)s AND state.started_at >= talk.started_at AND state.id >= talk.id
-ORDER BY state.started_at, state.id LIMIT 3
+FROM talk CROSS JOIN LATERAL (
+  SELECT * FROM telephony_agentstate
+  WHERE agent_id = %(agent_id)s AND started_at >= talk.started_at AND id >= talk.id ORDER BY started_at, id LIMIT 3
+) state
+ORDER BY state.started_at, state.id
 """
 _MOVE = "UPDATE telephony_agentstate SET started_at = %s, ended_at = %s, ends_at = %s WHERE id = %s"
 _NOTE = "INSERT INTO telephony_ledgerchange (agent_id, since, until) VALUES (%s, %s, %s)"
@@ -271,14 +273,16 @@ class _Row:
     ends_with_session: bool
 
 
-def move_end_of_talk(agent_id: int, connection_id: int, was: datetime, to: datetime) -> None:
+def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: datetime, to: datetime) -> None:
     """Let a talk have ended at another instant, and the wrap-up after it too. What the agent did then keeps its end.
 
-    Do nothing if the talk did not end with the call: the agent had paused or logged out.
+    The talk is the last one in this call, which began at `since`. Do nothing if the talk did not end with the call: the
+    agent had paused or logged out.
     """
     lock(agent_id)
     with connection.cursor() as cursor:
-        cursor.execute(_TALK_AND_AFTER, {"agent_id": agent_id, "connection_id": connection_id, "was": was})
+        talk: dict[str, Any] = {"agent_id": agent_id, "connection_id": connection_id, "since": since, "was": was}
+        cursor.execute(_TALK_AND_AFTER, talk)
         rows = [_Row(*row) for row in cursor.fetchall()]
         if not rows or rows[0].ends_with_session:
             return

@@ -70,7 +70,7 @@ def move_end(agent: Agent, call: Connection, seconds: int) -> None:
         assert talk.ended_at
         with transaction.atomic():
             to = talk.ended_at + timedelta(seconds=seconds)
-            writing.move_end_of_talk(agent.pk, call.pk, talk.ended_at, to)
+            writing.move_end_of_talk(agent.pk, call.pk, at(0), talk.ended_at, to)
 
 
 def calls_of(agent: Agent) -> list[Connection]:
