@@ -113,8 +113,10 @@ def _losing(pk: int, channel_ids: list[str], at: datetime, found_at: datetime) -
 def lose(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | None = None) -> None:
     """End legs that are gone, without a cause, as nobody has heard why. With one left, whoever is gone has hung up.
 
-    They ended at `at`, as far as is known. The recording of a call tells more, if it lasted until the end.
+    They ended at `at`, as far as is known. The recording of a call tells more, if it lasted until the end. A target that
+    has not picked up ends when it is found missing: until then the customer waits for it.
     """
+    found_at = found_at or at
     connection = legs.lock(pk)
     if connection is None:
         return
@@ -122,10 +124,12 @@ def lose(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | Non
     going_on = [leg for leg in connection.open_legs if not leg.hangup_asked_at]
     if connection.state != State.ENDED and all(leg.channel_id in channel_ids for leg in going_on):
         give_up(connection, legs.instant(connection, at))
+    is_waiting = connection.state == State.DIALLING
+    targets = {leg.channel_id for leg in connection.open_legs if leg.role == Role.TARGET and not leg.up_at}
     for channel_id in channel_ids:
-        handling.ended(channel_id, at, None)
+        handling.ended(channel_id, found_at if is_waiting and channel_id in targets else at, None)
     if was_recorded:
-        unseen.presume(pk, found_at or at)
+        unseen.presume(pk, found_at)
 
 
 def give_up(connection: Connection, at: datetime) -> None:

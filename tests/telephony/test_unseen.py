@@ -251,6 +251,18 @@ def test_a_leg_that_ended_while_nobody_listened_ends_the_call_then(
     assert (presumed.hung_up_by, presumed.billsec, fresh(talking).billsec) == ("customer", 40, 15)
 
 
+def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_found(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    """The customer has waited for it until then."""
+    clock.later(6)
+    command = commands.ask(ACTOR, fresh(talking), "transfer", {"number": "+48225550199"})
+    commands.carry_out(command.pk, talking.pk)
+    interrupt(switch, clock, listed=[f"callcentre-{talking.pk}-2"])
+
+    assert Leg.objects.get(role="target").ended_at == MORNING + timedelta(seconds=AGAIN + 2)
+
+
 def test_a_leg_that_was_heard_of_since_ended_now(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
     clock.later(LAST)
     Leg.objects.update(up_at=clock.now)
