@@ -15,16 +15,15 @@ from typing import Any
 
 import psycopg
 from django.utils import timezone
-from prometheus_client import Counter
 
 from callcentre.nudge import subscribe
-from telephony.calls import commands, distributing, handling, inbound, placing, resync
-from telephony.channels import connection_of
+from telephony.calls import commands, distributing, inbound, placing, resync
 from telephony.crew import Crew
+from telephony.dispatch import Dispatcher
 from telephony.leading import Leadership
 from telephony.models import Agent
 from telephony.switch import current_switch
-from telephony.switch.base import Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
+from telephony.switch.base import Event, Offline, Online, Replaced, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +36,6 @@ PAUSE_SECONDS = 5.0
 # What is under way when we are asked to end may take so long.
 PATIENCE_SECONDS = 8.0
 
-handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
-
 
 class Listener:
     """Leads, or waits to lead, until it is asked to end."""
@@ -49,6 +46,7 @@ class Listener:
         self._over = threading.Event()
         self._wake = threading.Event()
         self._crew = Crew(THREADS)
+        self._dispatcher = Dispatcher(self._crew)
         self._comparison = resync.Comparison()
         self._switch: Switch = current_switch()
         self._is_heard = False
@@ -135,7 +133,7 @@ class Listener:
             case Replaced():
                 logger.warning("another listener hears the switch in our place")
             case _:
-                self._crew.give(_key(event), partial(_handle, event))
+                self._dispatcher.receive(event)
 
     # What is due
 
@@ -148,7 +146,7 @@ class Listener:
         if self._is_heard:
             due += [
                 self._give_commands,
-                lambda: inbound.overflow_overdue(now),
+                lambda: self._give_all(distributing.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distributing.distribute(now),
                 self._look,
             ]
@@ -180,12 +178,14 @@ class Listener:
         self._last_look = clock
         self._crew.is_in_trouble = False
         try:
-            findings = self._comparison.look(self._switch)
+            seen = self._comparison.look(self._switch)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._crew.is_in_trouble |= is_behind
             return
-        for finding in findings:
+        for caller in seen.callers:
+            self._dispatcher.receive(caller)
+        for finding in seen.findings:
             self._crew.give(finding.connection_id, finding.act)
         self._give_all(resync.legless(now), resync.end_legless)
         if is_behind:
@@ -194,14 +194,3 @@ class Listener:
 
 class _Lost(Exception):
     """Another listener leads."""
-
-
-def _handle(event: Any) -> None:
-    handling.handle(event)
-    handled.labels(type(event).__name__).inc()
-
-
-def _key(event: Any) -> int:
-    """The same for all channels that we asked for in one call."""
-    name = event.name if isinstance(event, RecordingFinished) else event.channel_id
-    return connection_of(name) or hash(name)

@@ -2,9 +2,11 @@
 
 The switch tells nothing twice, a process may die between its commit and its command, and a command may get no answer.
 So from time to time, and whenever the stream of events begins anew, open legs are compared with the channels that the
-switch lists. A leg that is missing twice, some seconds apart, is over: once might be news that is still on its way.
+switch lists. A leg that is missing twice, some seconds apart, is over: once might be news that is still on its way. A
+caller in our application who has no leg is let in, and a bridge whose connection is over is taken away.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +17,12 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from telephony.calls import handling, legs, orders
-from telephony.channels import connection_of
+from telephony.calls import handling, inbound, legs, orders
+from telephony.channels import connection_of, connection_of_bridge
 from telephony.models import Connection, Leg
-from telephony.switch.base import Switch
+from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
+
+logger = logging.getLogger(__name__)
 
 # A leg that was asked for is on its way to the switch for so long at most; a wish to hang up is done by then.
 GRACE_SECONDS = 10.0
@@ -34,6 +38,14 @@ class Finding:
     act: Callable[[], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look has found: callers who have no leg yet, and what is to be done with connections that there are."""
+
+    callers: list[Arrived]
+    findings: list[Finding]
+
+
 class Comparison:
     """Remembers what was missing the last time."""
 
@@ -45,11 +57,12 @@ class Comparison:
         """Something was missing: another look will tell."""
         return bool(self._missing)
 
-    def look(self, switch: Switch) -> list[Finding]:
+    def look(self, switch: Switch) -> Seen:
         """Compare. The legs are read before the channels, so that none of them is too young to be listed."""
         now = timezone.now()
         rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
         channels = {channel.id: channel for channel in switch.channels()}
+        bridges = switch.bridges()
         findings: list[Finding] = []
         lost: dict[int, list[str]] = defaultdict(list)
         missing: set[str] = set()
@@ -68,16 +81,55 @@ class Comparison:
             elif channel.is_ringing and leg.state == Leg.State.ASKED:
                 findings.append(Finding(leg.connection_id, _ringing(channel_id, now)))
         findings += [Finding(pk, _losing(pk, channel_ids, now)) for pk, channel_ids in lost.items()]
-        findings += [Finding(0, _hanging_up(channel_id)) for channel_id in _left_over(channels.keys() - rows.keys())]
+        strangers = [channel for channel in channels.values() if channel.id not in rows]
+        callers, left_over = _sorted(strangers, now)
+        findings += [Finding(0, _hanging_up(channel_id)) for channel_id in left_over]
+        findings += [Finding(pk, _parting(bridge_id)) for pk, bridge_id in _bridges_left_over(bridges)]
+        findings += [Finding(0, _storing(caller)) for caller in _missed(switch)]
         self._missing = missing
-        return findings
+        return Seen(callers, findings)
 
 
-def _left_over(channel_ids: set[str]) -> list[str]:
-    """Channels that we asked for and whose legs are over."""
-    ours = [channel_id for channel_id in channel_ids if connection_of(channel_id) is not None]
-    wanted = set(Leg.objects.filter(channel_id__in=ours, ended_at=None).values_list("channel_id", flat=True))
-    return [channel_id for channel_id in ours if channel_id not in wanted]
+def _sorted(strangers: list[Channel], now: datetime) -> tuple[list[Arrived], list[str]]:
+    """Return, of channels without an open leg, the callers who never had one, and the channels whose leg is over."""
+    ours = [channel for channel in strangers if connection_of(channel.id) is not None or channel.caller is not None]
+    if not ours:
+        return [], []
+    legs_of_ours = Leg.objects.filter(channel_id__in=[channel.id for channel in ours])
+    is_over = dict(legs_of_ours.values_list("channel_id", "ended_at"))
+    callers = [
+        Arrived(channel.id, now, channel.caller, channel.dialled)
+        for channel in ours
+        if channel.caller is not None and channel.id not in is_over
+    ]
+    left_over = [channel.id for channel in ours if is_over.get(channel.id, channel.caller is None)]
+    return callers, left_over
+
+
+def _bridges_left_over(bridge_ids: list[str]) -> list[tuple[int, str]]:
+    """Return those of our bridges whose connection is over, each after its connection."""
+    ours = {pk: bridge_id for bridge_id in bridge_ids if (pk := connection_of_bridge(bridge_id)) is not None}
+    if not ours:
+        return []
+    going_on = set(Connection.objects.open().filter(pk__in=ours).values_list("pk", flat=True))
+    return [(pk, bridge_id) for pk, bridge_id in ours.items() if pk not in going_on]
+
+
+def _missed(switch: Switch) -> list[Missed]:
+    """Return the callers who came and went unheard; none where this switch cannot say."""
+    try:
+        return switch.missed()
+    except SwitchError as error:
+        logger.warning("the switch does not say who was missed", extra={"error": str(error)})
+        return []
+
+
+def _storing(caller: Missed) -> Callable[[], None]:
+    return lambda: inbound.missed(caller)
+
+
+def _parting(bridge_id: str) -> Callable[[], None]:
+    return lambda: orders.part_bridge(bridge_id)
 
 
 def _hanging_up(channel_id: str) -> Callable[[], None]:

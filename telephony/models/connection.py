@@ -216,6 +216,13 @@ class Connection(models.Model):
         wake("telephony.place_call", connection.pk)
         return connection
 
+    @staticmethod
+    def next_id() -> int:
+        """Return an id that no connection has, and that no other will get."""
+        with database.cursor() as cursor:
+            cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")
+            return int(cursor.fetchone()[0])
+
     def _store(self) -> None:
         """Insert a call of the active agent whose phone is `src`, all in one statement. Raises Invalid without one."""
         with database.cursor() as cursor:

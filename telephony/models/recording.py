@@ -138,6 +138,11 @@ class Recording(models.Model):
         return recording.name
 
     @classmethod
+    def withdraw(cls, name: str) -> None:
+        """The switch does not record this after all: forget that it was to."""
+        cls.objects.filter(name=name, state=cls.State.EXPECTED).delete()
+
+    @classmethod
     def finish(cls, name: str, *, is_failed: bool = False) -> None:
         """The switch says that this recording can be read, or never will be. Told twice it is told once."""
         expected = cls.objects.filter(name=name, state=cls.State.EXPECTED)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from telephony.calls import commands, handling, inbound
+from telephony.calls import commands, distributing, handling, inbound
 from telephony.models import Agent, AgentState, Connection, Queue
 from telephony.switch.base import Arrived, Ended, Up
 from tests.conftest import ACTOR
@@ -29,8 +29,9 @@ def call_in(channel: str = "caller-1", caller: str = CALLER, dialled: str = HOTL
 
 def distribute(seconds_from_now: int = 0) -> None:
     now = timezone.now() + timedelta(seconds=seconds_from_now)
-    inbound.overflow_overdue(now)
-    inbound.distribute(now)
+    for pk in distributing.overdue(now):
+        inbound.overflow(pk, now)
+    distributing.distribute(now)
 
 
 def pick_up(connection: Connection) -> None:
