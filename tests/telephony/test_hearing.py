@@ -1,6 +1,7 @@
 """The listener with its real threads, in this process, and an Asterisk on a real socket: who calls is heard."""
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -121,6 +122,11 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     def join(self: AsteriskSwitch, bridge_id: str, channel_ids: list[str], **values: Any) -> None:
         caller = next(name for name in channel_ids if not name.startswith("callcentre-"))
         listening.pbx.far_end_hangs_up(caller)
+        # Time for another thread to end the call, if one were to.
+        for _ in range(50):
+            if is_over(caller):
+                break
+            time.sleep(0.01)
         real(self, bridge_id, channel_ids, **values)
 
     monkeypatch.setattr(AsteriskSwitch, "join", join)
