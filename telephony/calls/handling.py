@@ -72,15 +72,15 @@ def up(channel_id: str, at: datetime) -> None:
 
 
 @transaction.atomic
-def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "") -> None:
-    """A channel is gone. Without a cause the switch has refused it, or it was lost."""
+def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
+    """End the leg of a channel that is gone. Without a cause the switch has refused it, or it was lost."""
     if (found := legs.lock_by_channel(channel_id)) is None:
         return
     connection, leg = found
     if leg.ended_at:
         return
     at = legs.instant(connection, at)
-    legs.mark_ended(leg, at, cause, tech_cause)
+    legs.mark_ended(leg, at, cause, tech_cause, cause_text)
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         return
     if leg.role == Role.TARGET:
@@ -95,9 +95,9 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
         outbound.agent_ended(connection, leg, at, cause)
 
 
-def leg_refused(channel_id: str, cause: int | None) -> None:
-    """The switch will not call this number."""
-    ended(channel_id, timezone.now(), cause)
+def leg_refused(channel_id: str, cause: int | None, reason: str) -> None:
+    """End a leg that the switch will not call, for the reason that it gave."""
+    ended(channel_id, timezone.now(), cause, cause_text=reason)
 
 
 def _is_of_queue(connection: Connection) -> bool:

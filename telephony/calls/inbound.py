@@ -8,7 +8,7 @@ from django.db import transaction
 from callcentre.actor import SYSTEM
 from callcentre.models import actor_columns
 from callcentre.nudge import nudge
-from telephony import events
+from telephony import causes, events
 from telephony.calls import distributing, legs, offers, orders, transferring
 from telephony.customers import customers_of
 from telephony.models import Connection, Leg, Queue, Transfer
@@ -43,7 +43,8 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
         logger.warning("a number that no queue has was called", extra={"dialled": connection.dst})
         legs.end(connection, at, Disposition.NO_ANSWER, cause=UNALLOCATED, hung_up_by=Party.SYSTEM)
     elif place is None:
-        legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, hung_up_by=Party.SYSTEM)
+        reason = causes.QUEUE_CLOSED
+        legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, cause_text=reason, hung_up_by=Party.SYSTEM)
     else:
         orders.answer(leg)
         _send_to(connection, place, at, is_overflow=place != queue)
@@ -57,8 +58,9 @@ def missed(caller: Missed) -> None:
         return
     connection, leg = _begin(caller.channel_id, caller.caller, caller.dialled, caller.began_at, None)
     ended_at = legs.instant(connection, caller.ended_at)
-    legs.mark_ended(leg, ended_at, None)
-    legs.end(connection, ended_at, Disposition.NO_ANSWER, cause=None, hung_up_by=Party.CUSTOMER)
+    reason = causes.NO_CONNECTION
+    legs.mark_ended(leg, ended_at, None, cause_text=reason)
+    legs.end(connection, ended_at, Disposition.NO_ANSWER, cause=None, cause_text=reason, hung_up_by=Party.CUSTOMER)
     logger.warning("a caller was missed", extra={"caller": connection.src, "dialled": connection.dst})
 
 
@@ -170,6 +172,7 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | Non
             at,
             Disposition.ANSWERED,
             cause=cause,
+            cause_text=leg.cause_text,
             hung_up_by=Party.AGENT,
             wrap_up_seconds=connection.wrap_up_seconds,
         )
@@ -188,6 +191,7 @@ def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | 
         at,
         Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
         cause=cause,
+        cause_text=leg.cause_text,
         hung_up_by=Party.CUSTOMER,
         wrap_up_seconds=connection.wrap_up_seconds,
     )

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from telephony.causes import NO_CONNECTION
 from telephony.models import Connection, Leg, Recording
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
@@ -86,7 +87,13 @@ def hang_up_channel(channel_id: str, cause: int = 16) -> None:
     _order("hang_up", channel_id, cause)
 
 
-def _order(command: str, *args: Any, refused: Callable[[SwitchError], None] | None = None, **kwargs: Any) -> None:
+def _order(
+    command: str,
+    *args: Any,
+    refused: Callable[[SwitchError], None] | None = None,
+    unanswered: Callable[[SwitchUnreachable], None] | None = None,
+    **kwargs: Any,
+) -> None:
     """Tell the switch after the commit. `refused` is called where it will not do it, as where the channel is gone."""
 
     def tell() -> None:
@@ -94,6 +101,8 @@ def _order(command: str, *args: Any, refused: Callable[[SwitchError], None] | No
             getattr(current_switch(), command)(*args, **kwargs)
         except SwitchUnreachable as error:
             logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
+            if unanswered:
+                unanswered(error)
         except SwitchError as error:
             logger.info("switch refused", extra={"command": command, "error": str(error)})
             if refused:
@@ -107,9 +116,21 @@ def _order_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> No
 
     def refused(error: SwitchError) -> None:
         logger.warning("call refused", extra={"command": command, "channel": channel_id, "error": str(error)})
-        _handling().leg_refused(channel_id, error.cause)
+        _handling().leg_refused(channel_id, error.cause, str(error))
 
-    _order(command, channel_id, leg.number, presented=presented, ring_seconds=ring_seconds, refused=refused)
+    def unanswered(error: SwitchUnreachable) -> None:
+        """Note why, in case that the leg turns out to be lost."""
+        Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=NO_CONNECTION)
+
+    _order(
+        command,
+        channel_id,
+        leg.number,
+        presented=presented,
+        ring_seconds=ring_seconds,
+        refused=refused,
+        unanswered=unanswered,
+    )
 
 
 def _handling() -> Any:

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from telephony import events
+from telephony import causes, events
 from telephony.calls import legs, orders
 from telephony.channels import channel_id
 from telephony.customers import customer_of
@@ -86,19 +86,21 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
 def _give_up_late(pk: int, now: datetime) -> None:
     connection = legs.lock(pk) if Connection.objects.late(now).filter(pk=pk).exists() else None
     if connection and connection.state == Connection.State.QUEUED:
+        cause, reason = _why_late()
         legs.end(
             connection,
             legs.instant(connection, now),
             Connection.Disposition.FAILED,
-            cause=_why_late(),
+            cause=cause,
+            cause_text=reason,
             hung_up_by=Connection.Party.SYSTEM,
         )
 
 
-def _why_late() -> int:
+def _why_late() -> tuple[int, str]:
     if not is_heard():
-        return OUT_OF_ORDER
-    return NO_CIRCUIT if _has_limits() else TEMPORARY_FAILURE
+        return OUT_OF_ORDER, causes.NO_CONNECTION
+    return (NO_CIRCUIT, causes.NO_LINE) if _has_limits() else (TEMPORARY_FAILURE, causes.NOT_TRIED)
 
 
 def queued() -> list[int]:

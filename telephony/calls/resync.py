@@ -173,6 +173,8 @@ def give_up(connection: Connection, at: datetime) -> None:
         at,
         Connection.Disposition.ANSWERED if connection.answered_at else failure,
         cause=None,
+        # Where the switch did not answer as a phone was to be rung, the leg says so.
+        cause_text=next((leg.cause_text for leg in connection.open_legs if leg.cause_text), ""),
         hung_up_by=Connection.Party.SYSTEM,
         wrap_up_seconds=connection.wrap_up_seconds,
     )

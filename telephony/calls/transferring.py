@@ -63,6 +63,7 @@ def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | No
         at,
         Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
         cause=cause,
+        cause_text=leg.cause_text,
         hung_up_by=Party.AGENT if leg.up_at else Party.SYSTEM,
         wrap_up_seconds=connection.wrap_up_seconds,
     )

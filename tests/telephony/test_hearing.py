@@ -3,12 +3,14 @@
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from django.db import connection as database
 from django.utils import timezone
 
+from telephony import customers
 from telephony import listener as module
 from telephony.calls import handling, inbound, orders
 from telephony.channels import channel_id
@@ -97,7 +99,7 @@ def test_a_caller_of_whom_no_event_tells_is_let_in_although_the_first_look_fails
 def test_a_caller_whose_arrival_could_not_be_handled_is_let_in_by_the_next_look(
     queue: Queue, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failures, real = [ValueError("once"), ValueError("twice")], inbound.customers_of
+    failures, real = [ValueError("once"), ValueError("twice")], customers.customers_of
 
     def customers_of(numbers: Any) -> Any:
         if failures:
@@ -135,7 +137,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     monkeypatch.setattr(module, "DOUBT_SECONDS", 600.0)
     for _ in range(5):
         channel = call_in(listening)
-        wait_for(lambda channel=channel: is_over(channel), "the call is over")
+        wait_for(partial(is_over, channel), "the call is over")
         wait_for(lambda: not Leg.objects.filter(ended_at=None).exists(), "so are its legs")
         wait_for(lambda: not listening.pbx.bridges, "no bridge is left")
         anna.free(anna.actor)

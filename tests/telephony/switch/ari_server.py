@@ -141,8 +141,9 @@ class Handler(BaseHTTPRequestHandler):
                 return
             path = [unquote(part) for part in parts.path.removeprefix("/ari/").split("/")]
             with self.ari.pbx.lock:
-                request = f"{self.command} {parts.path.removeprefix('/ari/')}"
-                self.ari.pbx.requests.append((*request.split(" ", 1), parameters))
+                place = parts.path.removeprefix("/ari/")
+                self.ari.pbx.requests.append((self.command, place, parameters))
+                request = f"{self.command} {place}"
                 if self.ari.failing.get(request, 0):
                     self.ari.failing[request] -= 1
                     raise Refused(500, "Internal Server Error")
