@@ -17,7 +17,7 @@ import psycopg
 from django.utils import timezone
 
 from callcentre.nudge import subscribe
-from telephony.calls import commands, distributing, inbound, placing, resync
+from telephony.calls import commands, distributing, inbound, orders, placing, resync
 from telephony.crew import Crew
 from telephony.dispatch import Dispatcher
 from telephony.leading import Leadership
@@ -169,7 +169,7 @@ class Listener:
     def _look(self) -> None:
         """Compare rows and channels, where there is a reason to, or nobody has for a while."""
         now, clock = timezone.now(), time.monotonic()
-        is_behind = self._crew.is_in_trouble
+        is_behind = self._crew.is_in_trouble or orders.untold.is_set()
         since = clock - self._last_look
         if since < DOUBT_SECONDS:
             return
@@ -177,6 +177,7 @@ class Listener:
             return
         self._last_look = clock
         self._crew.is_in_trouble = False
+        orders.untold.clear()
         try:
             seen = self._comparison.look(self._switch)
         except SwitchError as error:

@@ -21,6 +21,7 @@ import tests.telephony.contract
 import tests.tickets.contract
 import tests.webhooks.contract
 from callcentre.models import ApiUser
+from telephony.leading import Leadership
 from tests.conftest import ApiClient, kept_for_all
 from tests.contract import JSON, Operation, has_shape, ours
 
@@ -57,6 +58,15 @@ def world(request: pytest.FixtureRequest, django_db_setup: None, django_db_block
             app.contract.fill(request.param)
 
     with kept_for_all(django_db_blocker, fill):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def switch_that_answers(settings: Any) -> Iterator[None]:
+    """A switch that somebody hears, as what is asked of a call needs one."""
+    settings.SWITCH_BACKEND = "tests.telephony.doubles.RecordingSwitch"
+    with Leadership() as leadership:
+        leadership.tell(is_heard=True)
         yield
 
 

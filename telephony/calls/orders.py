@@ -5,7 +5,9 @@ what a crash kept from being said, is found by comparing rows with channels (tel
 """
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +20,30 @@ from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
 
 logger = logging.getLogger(__name__)
+
+# Set when the switch did not answer an order: who should hear each other, or music, is to be told so once more.
+untold = threading.Event()
+_of_thread = threading.local()
+
+
+def is_answered() -> bool:
+    """Whether the switch answers now."""
+    try:
+        current_switch().ping()
+    except SwitchError:
+        return False
+    return True
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """Collect why orders of this thread were not answered, as far as they are given within."""
+    reasons: list[str] = []
+    _of_thread.reasons = reasons
+    try:
+        yield reasons
+    finally:
+        del _of_thread.reasons
 
 
 def call_agent(leg: Leg, presented: str, ring_seconds: int) -> None:
@@ -101,6 +127,8 @@ def _order(
             getattr(current_switch(), command)(*args, **kwargs)
         except SwitchUnreachable as error:
             logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
+            untold.set()
+            getattr(_of_thread, "reasons", []).append(f"{NO_CONNECTION}.")
             if unanswered:
                 unanswered(error)
         except SwitchError as error:

@@ -226,6 +226,8 @@ def restore(pk: int) -> None:
         if len(here) > 1:
             orders.join(connection, *here)
     elif customer in here:
+        if connection.join_count:
+            orders.part(connection)
         if connection.direction == Connection.Direction.INBOUND:
             orders.answer(customer)
         orders.play_music(customer, connection.music_class)
