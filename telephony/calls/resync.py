@@ -162,11 +162,12 @@ def lose(pk: int, channel_ids: list[str], at: datetime) -> None:
 
 
 def give_up(connection: Connection, at: datetime) -> None:
-    """The call went down with the switch, or with whoever was about to tell it."""
+    """End a call that went down with the switch, or with the process that was about to tell the switch of it."""
+    has_rung = any(leg.role == Role.CUSTOMER and leg.ringing_at for leg in connection.all_legs)
     failure = (
-        Connection.Disposition.FAILED
-        if connection.direction == Connection.Direction.OUTBOUND
-        else Connection.Disposition.NO_ANSWER
+        Connection.Disposition.NO_ANSWER
+        if has_rung or connection.direction == Connection.Direction.INBOUND
+        else Connection.Disposition.FAILED
     )
     legs.end(
         connection,

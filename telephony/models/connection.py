@@ -92,6 +92,7 @@ class Connection(models.Model):
     class Party(models.TextChoices):
         AGENT = "agent", _("agent")
         CUSTOMER = "customer", _("customer")
+        TARGET = "target", _("target of a transfer")
         SYSTEM = "system", _("system")
 
     direction = models.CharField(_("direction"), max_length=8, choices=Direction)

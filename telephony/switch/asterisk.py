@@ -34,6 +34,9 @@ from telephony.switch.base import (
 )
 
 logger = logging.getLogger(__name__)
+# Why a stream ended is told by Offline, in a line; the library would log a traceback besides.
+_logger_of_stream = logging.getLogger(f"{__name__}.stream")
+_logger_of_stream.setLevel(logging.CRITICAL)
 
 # Before the stream of events is opened again: after the first failure, the second, and so on.
 RECONNECT_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -243,6 +246,7 @@ class AsteriskSwitch:
             close_timeout=1,
             # Asterisk cuts off whoever does not take what it writes within 100 ms, so we take all at once.
             max_queue=None,
+            logger=_logger_of_stream,
         )
         self._stream = stream
         return stream

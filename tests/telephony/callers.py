@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from telephony.calls import commands, distributing, handling, inbound
 from telephony.models import Agent, AgentState, Connection, Queue
-from telephony.switch.base import Arrived, Ended, Up
+from telephony.switch.base import Arrived, Ended, Ringing, Up
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueMemberFactory
 from webhooks.models import Event
@@ -39,6 +39,8 @@ def pick_up(connection: Connection) -> None:
 
 
 def ring_out(connection: Connection, cause: int = 19) -> None:
+    """The phone rings and is not picked up."""
+    handling.handle(Ringing(ringing_channel(connection), timezone.now()))
     handling.handle(Ended(ringing_channel(connection), timezone.now(), cause))
 
 

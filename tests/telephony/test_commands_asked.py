@@ -147,9 +147,7 @@ def test_a_command_that_meets_a_dead_switch_is_an_error_and_changes_nothing(
     assert (call.state, call.is_on_hold, switch.told) == ("talking", False, [])
 
 
-def test_a_command_whose_order_is_not_answered_is_not_called_done(
-    talking: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_command_whose_order_is_not_answered_is_not_called_done(talking: Connection, switch: RecordingSwitch) -> None:
     orders.untold.clear()
     commands.ask(ACTOR, talking, "hold")
     switch.refusals["part"] = SwitchUnreachable("time-out")

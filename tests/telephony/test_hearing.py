@@ -18,7 +18,7 @@ from telephony.crew import Crew
 from telephony.dispatch import Dispatcher
 from telephony.leading import is_heard
 from telephony.listener import THREADS, Listener
-from telephony.models import Agent, AgentState, Connection, Leg, Queue
+from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording
 from telephony.switch.asterisk import AsteriskSwitch
 from telephony.switch.base import Arrived, Ended, Event, Up
 from tests.processes import wait_for
@@ -144,6 +144,9 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
 
     assert not listening.pbx.lines
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
+
+    # Nothing was said that could have been recorded.
+    assert not Recording.objects.exists()
 
 
 # The order of what belongs to one call

@@ -291,3 +291,14 @@ def test_a_switch_that_cannot_say_who_was_missed_is_looked_at_all_the_same(
     look(switch)
 
     assert fresh(dialling).state == "ended"
+
+
+@pytest.mark.parametrize(("rang", "disposition"), [(True, "NO ANSWER"), (False, "FAILED")])
+def test_a_call_that_is_gone_as_a_whole_was_not_answered_if_the_customers_phone_rang(
+    rang: bool, disposition: str, dialling: Connection, switch: RecordingSwitch
+) -> None:
+    if rang:
+        handling.handle(Ringing(f"callcentre-{dialling.pk}-2", timezone.now()))
+    look(switch)
+
+    assert (fresh(dialling).disposition, fresh(dialling).hung_up_by) == (disposition, "system")

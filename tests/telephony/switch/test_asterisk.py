@@ -1,5 +1,6 @@
 """Asterisk's oddities, as they were observed on a real one: each on a stand-in with a real socket."""
 
+import logging
 import threading
 from typing import Any
 
@@ -326,12 +327,18 @@ def test_a_second_listener_takes_over_and_the_first_is_told(both: Pair) -> None:
     second.stop()
 
 
-def test_a_peer_that_has_gone_silent_is_noticed(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(
+    both: Pair, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     line, server = both
     monkeypatch.setattr(asterisk, "PING_SECONDS", 0.2)
     monkeypatch.setattr(asterisk, "PONG_SECONDS", 0.2)
     server.is_deaf = True
     server.cut(for_good=False)
 
-    wait_for(lambda: len(line.listener.of(Offline)) > 1)
+    wait_for(lambda: len(line.listener.of(Offline)) > 2)
+    # The listener makes a warning of the reason.
+    assert all("\n" not in event.reason for event in line.listener.of(Offline))
+    assert "ping timeout" in line.listener.of(Offline)[-1].reason
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
     server.is_deaf = False
