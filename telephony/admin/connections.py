@@ -168,8 +168,14 @@ class OfferInline(_PartInline):
 
 class TransferInline(_PartInline):
     model = Transfer
-    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number")
+    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number", "reason")
     moment = _instant("at", _("time"))
+
+    @display(description=_("note"))
+    def reason(self, transfer: Transfer) -> str:
+        """Return what was not reached and why, the reason in the reader's language."""
+        number, colon, reason = transfer.note.partition(": ")
+        return f"{number}{colon}{causes.shown(reason)}" or "–"
 
 
 class LegInline(_PartInline):

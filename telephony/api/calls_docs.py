@@ -35,8 +35,8 @@ document(
         description=(
             "The agent's phone rings first; when it is picked up the number is called, and then both can talk. What "
             "becomes of it is not known at the time of the answer: see `GET /connections` and the events"
-            " `CONNECTION_…`. While the phone rings or talks the call waits, and is placed after it, in the order of the"
-            " requests. A call that cannot be placed within a configured time has failed."
+            " `CONNECTION_…`. While the phone rings or talks the call waits, and is placed afterwards, in the order of"
+            " the requests. A call that cannot be placed within a configured time has failed."
         ),
         body=CallInput,
         request_example={"sip": "101", "phone_number": "+48 22 555 01 07"},

@@ -9,7 +9,7 @@ from django.db import connection as database
 from django.db import transaction
 from django.utils import timezone
 
-from telephony.calls import inbound, legs, orders, outbound, transferring
+from telephony.calls import inbound, legs, orders, outbound, returning, transferring
 from telephony.models import Connection, Leg, Recording
 from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Ringing, Up
 
@@ -84,7 +84,7 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         return
     if leg.role == Role.TARGET:
-        transferring.target_ended(connection, leg, at, cause)
+        returning.target_ended(connection, leg, at, cause)
     elif leg.role == Role.CUSTOMER and _is_of_queue(connection):
         inbound.customer_ended(connection, leg, at, cause)
     elif leg.role == Role.CUSTOMER:

@@ -210,8 +210,9 @@ def _overflow(connection: Connection, at: datetime) -> None:
     place: Queue | str | None = connection.queue.overflow_number
     if target := connection.queue.overflow_queue:
         place = _open_place(target, at)
-    if isinstance(place, Queue) and connection.transfers.filter(action=OVERFLOW, queue=place).exists():
-        place = None  # he has come round
+    was_there = {"queue": place} if isinstance(place, Queue) else {"number": place}
+    if place and connection.transfers.filter(action=OVERFLOW, **was_there).exists():
+        place = None  # the caller has come round
     if place:
         _send_to(connection, place, at, is_overflow=True)
         return
