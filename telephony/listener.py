@@ -57,7 +57,10 @@ class Listener:
         subscribe("calls", self._wake.set, self._over)
         while not self.is_stopping:
             with suppress(psycopg.Error), Leadership() as leadership:
-                if leadership.is_won():
+                # A standby keeps its connection: it asks again and again, and leads as soon as the leader's is gone.
+                while not self.is_stopping and not leadership.is_won():
+                    time.sleep(TICK_SECONDS)
+                if not self.is_stopping:
                     self._lead(leadership)
             time.sleep(TICK_SECONDS)
         self._over.set()
