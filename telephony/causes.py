@@ -3,7 +3,7 @@
 Names are stored in English, so that programs can compare them; `shown` translates them for people.
 """
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext as translated
 from django.utils.translation import gettext_noop as _
 
 # No number outside is the reason, and no agent: nobody could tell the PBX, or hear what became of a call.
@@ -59,4 +59,4 @@ def text_of(cause: int | None) -> str:
 
 def shown(text: str) -> str:
     """Return a stored reason in the reader's language; what a PBX said stays as it said it."""
-    return gettext(text) if text else ""
+    return translated(text) if text else ""

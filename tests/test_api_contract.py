@@ -21,11 +21,10 @@ import tests.telephony.contract
 import tests.tickets.contract
 import tests.webhooks.contract
 from callcentre.models import ApiUser
-from telephony.leading import Leadership
 from tests.conftest import ApiClient, kept_for_all
 from tests.contract import JSON, Operation, has_shape, ours
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("switch_that_answers")]
 
 # In the order in which they fill the world: events before anything else is recorded, as what a transaction has
 # recorded is out of the feed until it ends; agents before what they work on.
@@ -58,15 +57,6 @@ def world(request: pytest.FixtureRequest, django_db_setup: None, django_db_block
             app.contract.fill(request.param)
 
     with kept_for_all(django_db_blocker, fill):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def switch_that_answers(settings: Any) -> Iterator[None]:
-    """A switch that somebody hears, as what is asked of a call needs one."""
-    settings.SWITCH_BACKEND = "tests.telephony.doubles.RecordingSwitch"
-    with Leadership() as leadership:
-        leadership.tell(is_heard=True)
         yield
 
 
