@@ -51,12 +51,15 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
 
 
 @transaction.atomic
-def missed(caller: Missed) -> None:
-    """Store the call of somebody who came and went while nobody heard the switch; told twice, it is stored once."""
+def missed(caller: Missed, pk: int | None = None) -> None:
+    """Store the call of somebody who came and went while nobody heard the switch; told twice, it is stored once.
+
+    `pk` is the id that the connection gets.
+    """
     orders.forget_missed(caller.key)
     if Leg.objects.filter(channel_id=caller.channel_id).exists():
         return
-    connection, leg = _begin(caller.channel_id, caller.caller, caller.dialled, caller.began_at, None)
+    connection, leg = _begin(caller.channel_id, caller.caller, caller.dialled, caller.began_at, pk)
     ended_at = legs.instant(connection, caller.ended_at)
     reason = causes.NO_CONNECTION
     legs.mark_ended(leg, ended_at, None, cause_text=reason)

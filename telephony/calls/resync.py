@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from telephony.calls import handling, inbound, legs, orders
+from telephony.calls import handling, legs, orders
 from telephony.channels import connection_of, connection_of_bridge
 from telephony.models import Connection, Leg
 from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
@@ -40,9 +40,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look has found: callers who have no leg yet, and what is to be done with connections that there are."""
+    """What a look has found: callers who have no leg yet, or were missed, and what is to be done with connections."""
 
-    callers: list[Arrived]
+    callers: list[Arrived | Missed]
     findings: list[Finding]
 
 
@@ -85,9 +85,8 @@ class Comparison:
         callers, left_over = _sorted(strangers, now)
         findings += [Finding(0, _hanging_up(channel_id)) for channel_id in left_over]
         findings += [Finding(pk, _parting(bridge_id)) for pk, bridge_id in _bridges_left_over(bridges)]
-        findings += [Finding(0, _storing(caller)) for caller in _missed(switch)]
         self._missing = missing
-        return Seen(callers, findings)
+        return Seen([*callers, *_missed(switch)], findings)
 
 
 def _sorted(strangers: list[Channel], now: datetime) -> tuple[list[Arrived], list[str]]:
@@ -122,10 +121,6 @@ def _missed(switch: Switch) -> list[Missed]:
     except SwitchError as error:
         logger.warning("the switch does not say who was missed", extra={"error": str(error)})
         return []
-
-
-def _storing(caller: Missed) -> Callable[[], None]:
-    return lambda: inbound.missed(caller)
 
 
 def _parting(bridge_id: str) -> Callable[[], None]:

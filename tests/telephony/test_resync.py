@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from telephony.calls import distributing, handling, placing, resync
+from telephony.calls import distributing, handling, inbound, placing, resync
 from telephony.channels import connection_of
 from telephony.models import Agent, Connection, Leg, Queue
 from telephony.switch.base import Channel, Missed, Ringing, SwitchError, Up
@@ -36,7 +36,10 @@ def look(switch: RecordingSwitch, times: int = 2) -> None:
     for _ in range(times):
         seen = comparison.look(switch)
         for caller in seen.callers:
-            handling.handle(caller)
+            if isinstance(caller, Missed):
+                inbound.missed(caller)
+            else:
+                inbound.arrived(caller)
         for finding in seen.findings:
             finding.act()
 
