@@ -12,7 +12,6 @@ UNSEEN = _("The end was not seen: no connection to the PBX")
 # Of calls that could not be placed in time.
 NO_LINE = _("No line was free")
 NOT_TRIED = _("The call was not placed in time")
-PHONE_BUSY = _("The agent's phone was in another call")
 QUEUE_CLOSED = _("The queue is closed")
 
 NAMES = {

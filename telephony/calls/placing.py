@@ -4,8 +4,8 @@ A worker that dies in between leaves an agent's leg that is ASKED; the listener 
 (telephony.calls.resync) and either goes on with it or ends it. Nobody asks again.
 
 While nobody hears the switch a phone would ring, be picked up, and nothing would follow: calls stay QUEUED until
-somebody does, or until they may no longer be placed. So does a call whose agent's phone is in another call: one
-customer of an agent is called at a time.
+somebody does, or until they may no longer be placed. A call whose agent's phone is in another call stays QUEUED as long
+as that: one customer of an agent is called at a time.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +18,6 @@ from django.utils import timezone
 
 from telephony import causes, events
 from telephony.calls import legs, orders
-from telephony.calls.offers import USER_BUSY
 from telephony.channels import channel_id
 from telephony.customers import customer_of
 from telephony.leading import IS_HEARD, is_heard
@@ -37,23 +36,29 @@ _LOCK = """
 SELECT c.id FROM telephony_connection c JOIN telephony_agent a ON a.id = c.agent_id
 WHERE c.id = %s AND c.state = 'queued' FOR NO KEY UPDATE
 """
-# The phone rings or talks, or an older call is to ring it. A leg that is about to be hung up does not count.
-_MUST_WAIT = """(
-  EXISTS (
-    SELECT FROM telephony_leg l
-    WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL AND l.hangup_asked_at IS NULL
-  ) OR EXISTS (
-    SELECT FROM telephony_connection older
-    WHERE older.agent_id = telephony_connection.agent_id AND older.state = 'queued' AND older.place_until >= %(now)s
-      AND older.id < telephony_connection.id
-  )
+# The phone rings or talks. A leg that is about to be hung up does not count.
+_IN_CALL = """EXISTS (
+  SELECT FROM telephony_leg l
+  WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL AND l.hangup_asked_at IS NULL
 )"""
+# An older call is to ring the phone first.
+_IS_SECOND = """EXISTS (
+  SELECT FROM telephony_connection older
+  WHERE older.agent_id = telephony_connection.agent_id AND older.state = 'queued' AND older.place_until >= %(now)s
+    AND older.id < telephony_connection.id
+)"""
+# The time for which a call may wait begins when its phone is free.
+_WAIT_ON = f"""
+UPDATE telephony_connection SET place_until = %(until)s
+WHERE id = %(id)s AND state = 'queued' AND {IS_HEARD} AND {_IN_CALL}
+"""  # noqa: S608  (of our own constants)
 _CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
 # Whose number it is, unless whoever asked for the call has named him.
 _CLAIM = f"""
 WITH claimed AS (
   UPDATE telephony_connection SET state = 'originating', customer_id = COALESCE(customer_id, {{customer}})
-  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_HEARD} AND NOT {_MUST_WAIT}
+  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_HEARD}
+    AND NOT {_IN_CALL} AND NOT {_IS_SECOND}
   RETURNING id, {", ".join(_CLAIMED)}
 ), leg AS (
   INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
@@ -85,8 +90,15 @@ def place(pk: int) -> None:
                 connection.agent.ring(connection, now)
             leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
             orders.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
-        else:
+        elif not _waits_for_phone(pk, now):
             _give_up_late(pk, now)
+
+
+def _waits_for_phone(pk: int, now: datetime) -> bool:
+    """Whether the call waits for its agent's phone; if so, it may be placed for a while longer."""
+    with database.cursor() as cursor:
+        cursor.execute(_WAIT_ON, {"id": pk, "until": now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)})
+        return bool(cursor.rowcount)
 
 
 def _claimed(pk: int, now: datetime) -> Connection | None:
@@ -110,7 +122,7 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
 def _give_up_late(pk: int, now: datetime) -> None:
     connection = legs.lock(pk) if Connection.objects.late(now).filter(pk=pk).exists() else None
     if connection and connection.state == Connection.State.QUEUED:
-        cause, reason = _why_late(pk)
+        cause, reason = _why_late()
         legs.end(
             connection,
             legs.instant(connection, now),
@@ -121,11 +133,9 @@ def _give_up_late(pk: int, now: datetime) -> None:
         )
 
 
-def _why_late(pk: int) -> tuple[int, str]:
+def _why_late() -> tuple[int, str]:
     if not is_heard():
         return OUT_OF_ORDER, causes.NO_CONNECTION
-    if Connection.objects.filter(_is_phone_in_call(), pk=pk).exists():
-        return USER_BUSY, causes.PHONE_BUSY
     return (NO_CIRCUIT, causes.NO_LINE) if _has_limits() else (TEMPORARY_FAILURE, causes.NOT_TRIED)
 
 
@@ -135,14 +145,11 @@ def queued() -> list[int]:
 
 
 def overdue(now: datetime) -> list[int]:
-    """Return those whose message was lost, or that had to wait; those whose phone is in a call wait still."""
+    """Return those whose message was lost, or that had to wait; those whose phone is in a call only now and then."""
     old = _queued().filter(created_at__lt=now - timedelta(seconds=OVERDUE_SECONDS))
-    due = old.filter(~_is_phone_in_call() | Q(place_until__lt=now))
-    return list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
-
-
-def _is_phone_in_call() -> Exists:
-    return Exists(Leg.objects.filter(agent=OuterRef("agent"), ended_at=None, hangup_asked_at=None))
+    in_call = Exists(Leg.objects.filter(agent=OuterRef("agent"), ended_at=None, hangup_asked_at=None))
+    soon = now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS / 2)
+    return list(old.filter(~in_call | Q(place_until__lt=soon)).values_list("pk", flat=True)[:MOST_AT_ONCE])
 
 
 def _queued() -> QuerySet[Connection]:

@@ -2,16 +2,20 @@
 
 import threading
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection as database
+from django.test import Client
 from django.utils import timezone
 
 from telephony import causes
 from telephony.calls import distributing, handling, placing
+from telephony.leading import LOCK_SPACE, Leadership, is_heard
 from telephony.models import Agent, Connection, Leg, Queue
-from telephony.switch.base import Ended, Up
+from telephony.switch.base import Ended
 from tests.conftest import ACTOR
+from tests.processes import wait_for
 from tests.telephony.callers import call_in, distribute, member, offers
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory
@@ -131,16 +135,49 @@ def test_those_who_wait_for_a_phone_do_not_keep_others_from_being_placed(
     assert placing.overdue(timezone.now() + timedelta(seconds=5)) == [other.pk]
 
 
-def test_a_call_whose_phone_was_busy_for_too_long_has_failed_and_says_why(
-    asked: list[Connection], switch: RecordingSwitch
+def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(
+    asked: list[Connection], switch: RecordingSwitch, settings: Any
+) -> None:
+    first, second = asked[:2]
+    placing.place(first.pk)
+    now = timezone.now()
+    Connection.objects.filter(pk=second.pk).update(place_until=now + timedelta(seconds=5))
+
+    assert second.pk in placing.overdue(now + timedelta(seconds=2))
+    placing.place(second.pk)
+    until = Connection.objects.get(pk=second.pk).place_until
+    end(first)
+    placing.place(second.pk)
+
+    assert until
+    assert until >= now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)
+    assert states([second]) == ["originating"]
+
+
+def test_a_call_does_not_wait_for_a_phone_of_which_nobody_would_hear(
+    asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placing.place(asked[0].pk)
-    handling.handle(Up(f"callcentre-{asked[0].pk}-1", timezone.now()))
-    late = timezone.now() - timedelta(seconds=1)
-    Connection.objects.filter(pk=asked[1].pk).update(place_until=late)
-
-    assert asked[1].pk in placing.overdue(timezone.now() + timedelta(seconds=5))
-    placing.place(asked[1].pk)
+    Connection.objects.filter(pk=asked[1].pk).update(place_until=timezone.now() - timedelta(seconds=1))
+    with Leadership() as other:
+        other._own.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", [LOCK_SPACE]
+        )
+        wait_for(lambda: not is_heard())
+        placing.place(asked[1].pk)
 
     over = Connection.objects.get(pk=asked[1].pk)
-    assert (over.disposition, over.cause, over.cause_text) == ("FAILED", 17, causes.PHONE_BUSY)
+    assert (over.disposition, over.cause_text) == ("FAILED", causes.NO_CONNECTION)
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+def test_operators_are_not_told_of_calls_that_wait_for_their_phone(
+    is_busy: bool, asked: list[Connection], switch: RecordingSwitch, client: Client
+) -> None:
+    if is_busy:
+        placing.place(asked[0].pk)
+    Connection.objects.filter(state="queued").update(created_at=timezone.now() - timedelta(minutes=5))
+
+    lines = client.get("/metrics").content.decode().splitlines()
+    (oldest,) = [float(line.split()[1]) for line in lines if line.startswith("callcentre_queued_call_oldest_seconds ")]
+    assert (oldest >= 300) is not is_busy
