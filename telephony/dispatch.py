@@ -32,7 +32,7 @@ class Dispatcher:
         """Give the event to the thread of its call; a caller's goes by way of a thread that finds out which it is."""
         if isinstance(event, RecordingFinished):
             self._crew.give(hash(event.name), partial(_handle, event))
-        elif (connection_id := connection_of(event.channel_id)) is not None:
+        elif not isinstance(event, Missed) and (connection_id := connection_of(event.channel_id)) is not None:
             self._crew.give(connection_id, partial(_handle, event))
         else:
             self._crew.give(hash(event.channel_id), partial(self._receive_of_caller, event))
