@@ -13,6 +13,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
+from telephony import causes
 from telephony.models import (
     Agent,
     AgentSession,
@@ -274,6 +275,8 @@ class Month:
 
     @transaction.atomic
     def save(self) -> None:
+        for part in (*self.connections, *self.legs):
+            part.cause_text = causes.text_of(part.cause)
         self.connections.sort(key=lambda call: call.created_at)
         Connection.objects.bulk_create(self.connections, batch_size=1000)
         self.legs.sort(key=lambda leg: (leg.connection.pk, leg.asked_at))
