@@ -155,6 +155,7 @@ class ErrorCode(enum.Enum):
     TRANSFER_TARGET = 140306, _("One of queue_id, number and transfer_shortcut_id is wanted.")
     QUEUE_UNKNOWN = 140307, _("There is no active queue with this id.")
     SHORTCUT_UNKNOWN = 140308, _("There is no transfer shortcut with this id.")
+    NO_CONNECTION_TO_PBX = 140309, _("No connection to the PBX.")
 
     # Tickets
     REPLY_UNSUPPORTED = 150001, _('Replies cannot be sent to tickets of the source "%(source)s".')

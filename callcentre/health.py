@@ -274,8 +274,13 @@ SELECT pg_database_size(current_database()),
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
 _CALL_FACTS = """
-SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at)), 0)::float8 FROM telephony_connection
-WHERE state <> 'ended' GROUP BY state
+SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at) FILTER (
+  -- A call that waits for its agent's phone is not late.
+  WHERE state <> 'queued' OR NOT EXISTS (
+    SELECT FROM telephony_leg l WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL
+  )
+)), 0)::float8
+FROM telephony_connection WHERE state <> 'ended' GROUP BY state
 """
 _WAITING_FACTS = """
 SELECT q.name, count(c.id), GREATEST(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8

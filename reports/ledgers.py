@@ -84,6 +84,7 @@ span AS (
       (y.answered_at IS NOT NULL)::int + 2 * (y.transferred_at IS NOT NULL)::int AS outcome
     FROM ({_CALLS.format(table="telephony_offer", start="offered_at")}) y
     JOIN telephony_connection c ON c.id = y.connection_id AND c.direction = 'INBOUND'
+    WHERE y.outcome <> 'failed'
   ) offer CROSS JOIN LATERAL (
     VALUES ('offer', offered_at, COALESCE(answered_at, ended_at)), ('talk', answered_at, ended_at)
   ) part(kind, since, until)

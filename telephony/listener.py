@@ -16,17 +16,16 @@ from typing import Any
 
 import psycopg
 from django.utils import timezone
-from prometheus_client import Counter
 
 from callcentre.nudge import subscribe
 from telephony import clocks
-from telephony.calls import commands, distributing, handling, inbound, placing, resync
-from telephony.channels import connection_of
+from telephony.calls import commands, distributing, inbound, orders, placing, resync
 from telephony.crew import Crew
+from telephony.dispatch import Dispatcher
 from telephony.leading import Leadership
 from telephony.models import Agent
 from telephony.switch import current_switch
-from telephony.switch.base import Event, Heard, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
+from telephony.switch.base import Event, Heard, Offline, Online, Replaced, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
@@ -41,8 +40,6 @@ PAUSE_SECONDS = 5.0
 # What is under way when we are asked to end may take so long.
 PATIENCE_SECONDS = 8.0
 
-handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
-
 
 class Listener:
     """Leads, or waits to lead, until it is asked to end."""
@@ -53,6 +50,7 @@ class Listener:
         self._over = threading.Event()
         self._wake = threading.Event()
         self._crew = Crew(THREADS)
+        self._dispatcher = Dispatcher(self._crew)
         self._comparison = resync.Comparison()
         self._switch: Switch = current_switch()
         self._is_heard = False
@@ -67,7 +65,10 @@ class Listener:
         subscribe("calls", self._wake.set, self._over)
         while not self.is_stopping:
             with suppress(psycopg.Error), Leadership() as leadership:
-                if leadership.is_won():
+                # A standby keeps its connection: it asks again and again, and leads as soon as the leader's is gone.
+                while not self.is_stopping and not leadership.is_won():
+                    time.sleep(TICK_SECONDS)
+                if not self.is_stopping:
                     self._lead(leadership)
             time.sleep(TICK_SECONDS)
         self._over.set()
@@ -155,7 +156,7 @@ class Listener:
                 self._heard_at = at
                 return
             case _:
-                self._crew.give(_key(event), partial(_handle, event))
+                self._dispatcher.receive(event)
         if not isinstance(event, Offline | Replaced):
             self._heard_at = clocks.now()
 
@@ -170,7 +171,7 @@ class Listener:
         if self._is_heard:
             due += [
                 self._give_commands,
-                lambda: inbound.overflow_overdue(now),
+                lambda: self._give_all(distributing.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distributing.distribute(now),
                 self._look,
             ]
@@ -193,7 +194,7 @@ class Listener:
     def _look(self) -> None:
         """Compare rows and channels, where there is a reason to, or nobody has for a while."""
         now, clock = timezone.now(), time.monotonic()
-        is_behind = self._crew.is_in_trouble
+        is_behind = self._crew.is_in_trouble or orders.untold.is_set()
         since = clock - self._last_look
         if since < DOUBT_SECONDS:
             return
@@ -201,13 +202,16 @@ class Listener:
             return
         self._last_look = clock
         self._crew.is_in_trouble = False
+        orders.untold.clear()
         try:
-            findings = self._comparison.look(self._switch, self._silent_since)
+            seen = self._comparison.look(self._switch, self._silent_since)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._crew.is_in_trouble |= is_behind
             return
-        for finding in findings:
+        for caller in seen.callers:
+            self._dispatcher.receive(caller)
+        for finding in seen.findings:
             self._crew.give(finding.connection_id, finding.act)
         self._give_all(resync.legless(now), resync.end_legless)
         if is_behind:
@@ -216,14 +220,3 @@ class Listener:
 
 class _Lost(Exception):
     """Another listener leads."""
-
-
-def _handle(event: Any) -> None:
-    handling.handle(event)
-    handled.labels(type(event).__name__).inc()
-
-
-def _key(event: Any) -> int:
-    """The same for all channels that we asked for in one call."""
-    name = event.name if isinstance(event, RecordingFinished) else event.channel_id
-    return connection_of(name) or hash(name)

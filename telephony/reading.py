@@ -62,15 +62,15 @@ def talks(pk: int) -> list[Talk]:
         return [Talk(*row) for row in cursor.fetchall()]
 
 
-def one(connections: ConnectionQuerySet) -> tuple[int | None, Any] | None:
-    """Return the cause and the row of the only connection that the queryset may find, as `page` has it, or None."""
+def one(connections: ConnectionQuerySet) -> tuple[int | None, str, Any] | None:
+    """Return the cause, its text and the row (as in `page`) of the connection that the queryset finds, or None."""
     if (condition := _condition(connections)) is None:
         return None
     where, parameters = condition
     with connection.cursor() as cursor:
-        cursor.execute(_PAGE.format(more="c.cause, ", where=where), [*parameters, 1, 0])
+        cursor.execute(_PAGE.format(more="c.cause, c.cause_text, ", where=where), [*parameters, 1, 0])
         row = cursor.fetchone()
-    return (row[0], row[1:]) if row else None
+    return (row[0], row[1], row[2:]) if row else None
 
 
 def page(connections: ConnectionQuerySet, limit: int, offset: int) -> tuple[int, list[Any]]:

@@ -64,7 +64,7 @@ def _attempt(recording: Recording) -> None:
     except SwitchUnreachable as error:
         recording.put_off(str(error))
     except SwitchError as error:
-        recording.put_off(str(error), is_refused=True)
+        recording.put_off(str(error), is_refused=True, is_absent=True)
     except (wave.Error, EOFError) as error:
         recording.put_off(f"no WAV: {error or 'it ends early'}", is_refused=True)
     except OSError as error:

@@ -22,6 +22,7 @@ from callcentre.actor import SYSTEM, Actor
 from callcentre.embedded import Stores, temporary_stores
 from callcentre.environment import database
 from callcentre.models import ApiUser
+from telephony.leading import Leadership
 from tests.pristine import Pristine
 from tests.serving import WebServer, web_servers
 
@@ -122,6 +123,15 @@ def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[
         with blocker.unblock():
             transaction.set_rollback(True)
             filled.close()
+
+
+@pytest.fixture
+def switch_that_answers(settings: Any) -> Iterator[None]:
+    """A switch that somebody hears, as what is asked of a call needs one."""
+    settings.SWITCH_BACKEND = "tests.telephony.doubles.RecordingSwitch"
+    with Leadership() as leadership:
+        leadership.tell(is_heard=True)
+        yield
 
 
 @pytest.fixture

@@ -318,6 +318,7 @@ def test_answers_of_reads_fit_their_schemas(api: ApiClient, demonstration: None)
     assert wrong == []
 
 
+@pytest.mark.usefixtures("switch_that_answers")
 def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiClient, demonstration: None) -> None:
     wrong: list[Any] = []
     for path, method, operation in operations():

@@ -15,6 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilte
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.api.fields import second
+from telephony import causes
 from telephony.admin import connection_search
 from telephony.admin.counted_calls import Counted
 from telephony.admin.topics import topic_of
@@ -149,18 +150,28 @@ class TalkInline(_PartInline):
 
 class TransferInline(_PartInline):
     model = Transfer
-    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number")
+    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number", "reason")
     moment = _instant("at", _("time"))
+
+    @display(description=_("note"))
+    def reason(self, transfer: Transfer) -> str:
+        """Return what was not reached and why, the reason in the reader's language."""
+        number, colon, reason = transfer.note.partition(": ")
+        return f"{number}{colon}{causes.shown(reason)}" or "–"
 
 
 class LegInline(_PartInline):
     model = Leg
-    fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "tech_cause")
+    fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "reason", "tech_cause")
     asked, up, ended = (
         _instant("asked_at", _("asked for")),
         _instant("up_at", _("up")),
         _instant("ended_at", _("ended")),
     )
+
+    @display(description=_("reason"))
+    def reason(self, leg: Leg) -> str:
+        return causes.shown(leg.cause_text) or "–"
 
 
 class CommandInline(_PartInline):
@@ -191,7 +202,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     fieldsets: Any = (
         (None, {"fields": (("uid", "outcome"), ("way", "customer"), ("src", "dst"), ("agent", "queue"))}),
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
-        (_("End of the call"), {"fields": (("hung_up_by", "cause"), "request_of")}),
+        (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
     inlines = (OfferInline, TalkInline, TransferInline, LegInline, CommandInline)
     change_form_outer_after_template = "admin/telephony/connection.html"
@@ -242,11 +253,17 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("result"), label=COLOURS)
     def result(self, call: Connection) -> tuple[str, str]:
+        if call.cause_text == causes.NO_CONNECTION:
+            return call.disposition, causes.shown(call.cause_text)
         return call.disposition, str(call.get_disposition_display() or call.get_state_display())
 
     @display(description=_("result"))
     def outcome(self, call: Connection) -> str:
         return self.result(call)[1]
+
+    @display(description=_("reason"))
+    def reason(self, call: Connection) -> str:
+        return causes.shown(call.cause_text) or "–"
 
     @display(description=_("customer"))
     def customer(self, call: Connection) -> str:

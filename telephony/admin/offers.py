@@ -66,7 +66,9 @@ class Counted(PeriodFilter):
                 wanted &= Q(answered_at=None, ended_at__isnull=False)
             case "handed_on":
                 wanted &= Q(transferred_at__isnull=False)
-        return wanted & Q(connection__direction=Connection.Direction.INBOUND)
+        # A phone that could not be reached never rang.
+        rang = ~Q(outcome=Offer.Outcome.FAILED)
+        return wanted & rang & Q(connection__direction=Connection.Direction.INBOUND)
 
 
 def _clock(instant: datetime | None) -> str:

@@ -30,12 +30,12 @@ class ConnectionViewSet(ApiViewSet):
     def retrieve(self, request: Request, connection_id: str) -> Response:
         if (found := reading.one(Connection.objects.with_uid(connection_id))) is None:
             raise Http404
-        cause, row = found
+        cause, cause_text, row = found
         talks = [
             {"agent_login": talk.agent_login, "started_at": second(talk.started_at), "seconds": talk.seconds}
             for talk in reading.talks(row[0])
         ]
-        return Response({**connection_data(*row), "cause": cause, "talks": talks})
+        return Response({**connection_data(*row), "cause": cause, "cause_text": cause_text, "talks": talks})
 
 
 def connection_data(pk: int, start: int, answer: int | None, end: int | None, *others: Any) -> dict[str, Any]:

@@ -48,6 +48,7 @@ CONNECTION_DETAILS = shape(
         16,
         nullable=True,
     ),
+    cause_text=text("Why the call ended, in words; an empty string while it goes on.", "Normal clearing"),
     talks=array(TALK, "In the order of their starts. A call that comes back to an agent is a further talk."),
 )
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from prometheus_client import Counter
 
-from telephony import channels, clocks, events
+from telephony import causes, channels, clocks, events
 from telephony.calls import offers, orders, talks
 from telephony.models import Agent, Connection, Leg, Queue, change_log
 
@@ -138,9 +138,12 @@ def mark_up(leg: Leg, at: datetime) -> None:
     leg.save(update_fields=["state", "up_at"])
 
 
-def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "") -> None:
+def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
+    """Write down that a leg is over and why; without a cause and a text the reason noted before stays."""
+    noted = leg.cause_text if cause is None else ""
+    leg.cause_text = (cause_text or noted or causes.text_of(cause))[: causes.LONGEST]
     leg.state, leg.ended_at, leg.cause, leg.tech_cause = Leg.State.ENDED, at, cause, tech_cause[:10]
-    leg.save(update_fields=["state", "ended_at", "cause", "tech_cause"])
+    leg.save(update_fields=["state", "ended_at", "cause", "cause_text", "tech_cause"])
 
 
 def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
@@ -158,6 +161,7 @@ def end(
     disposition: str,
     *,
     cause: int | None,
+    cause_text: str = "",
     hung_up_by: str,
     wrap_up_seconds: int = 0,
 ) -> None:
@@ -172,9 +176,10 @@ def end(
         offers.end_with_call(connection, at)
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
     connection.disposition, connection.cause, connection.hung_up_by = disposition, cause, hung_up_by
+    connection.cause_text = cause_text or causes.text_of(cause)
     connection.save(
         update_fields=[
-            *("state", "ended_at", "is_on_hold", "disposition", "cause", "hung_up_by"),
+            *("state", "ended_at", "is_on_hold", "disposition", "cause", "cause_text", "hung_up_by"),
             *("ring_seconds", "wait_seconds"),
         ]
     )

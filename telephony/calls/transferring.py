@@ -1,6 +1,7 @@
 """Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own.
 
-The number may be that of an agent's phone: then it is he who rings and talks.
+The number may be that of an agent's phone: then that agent rings and talks. What becomes of a target that ends is in
+telephony.calls.returning.
 """
 
 from datetime import datetime
@@ -11,7 +12,7 @@ from telephony import events
 from telephony.calls import legs, offers, orders, talks
 from telephony.models import Agent, Connection, Leg
 
-Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
+State = Connection.State
 
 
 def call_target(connection: Connection, number: str, at: datetime) -> None:
@@ -51,19 +52,3 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
         events.connection_answered(connection)
     orders.stop_music(customer)
     orders.join(connection, customer, leg)
-
-
-def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
-    """Whoever the call was handed on to has hung up, or could not be reached: it is over."""
-    if leg.agent and not leg.up_at:
-        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
-            offers.close(offer, at, offers.outcome_of(leg, cause))
-        leg.agent.leave_call(connection, at)
-    legs.end(
-        connection,
-        at,
-        Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
-        cause=cause,
-        hung_up_by=Party.AGENT if leg.up_at else Party.SYSTEM,
-        wrap_up_seconds=connection.wrap_up_seconds,
-    )

@@ -17,6 +17,7 @@ from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.phone import PhoneError, normalise
 from callcentre.wake import wake
+from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
@@ -92,6 +93,7 @@ class Connection(models.Model):
     class Party(models.TextChoices):
         AGENT = "agent", _("agent")
         CUSTOMER = "customer", _("customer")
+        TARGET = "target", _("target of a transfer")
         SYSTEM = "system", _("system")
 
     direction = models.CharField(_("direction"), max_length=8, choices=Direction)
@@ -123,6 +125,8 @@ class Connection(models.Model):
     disposition = models.CharField(_("result"), max_length=10, choices=Disposition, blank=True)
     # ITU-T Q.850 cause of the leg that decided the result.
     cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
+    # The name of the cause, what the switch said as it refused, or a reason of ours: see telephony.causes.
+    cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True, default="", db_default="")
     hung_up_by = models.CharField(_("hung up by"), max_length=10, choices=Party, blank=True)
     # How long the customer's phone rang; how long an inbound caller waited in queues, all together.
     ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
@@ -221,6 +225,13 @@ class Connection(models.Model):
         wake("telephony.place_call", connection.pk)
         return connection
 
+    @staticmethod
+    def next_id() -> int:
+        """Return an id that no connection has, and that no other will get."""
+        with database.cursor() as cursor:
+            cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")
+            return int(cursor.fetchone()[0])
+
     def _store(self) -> None:
         """Insert a call of the active agent whose phone is `src`, all in one statement. Raises Invalid without one."""
         with database.cursor() as cursor:
@@ -316,6 +327,7 @@ class Leg(models.Model):
     ended_at = models.DateTimeField(_("ended"), null=True)
     hangup_asked_at = models.DateTimeField(null=True)
     cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
+    cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True, default="", db_default="")
     tech_cause = models.CharField(_("SIP"), max_length=10, blank=True)
 
     class Meta:

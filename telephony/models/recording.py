@@ -48,6 +48,11 @@ class RecordingQuerySet(models.QuerySet["Recording"]):
         """The call is over, and the switch has not said that its recording is ready."""
         return self.filter(state=Recording.State.EXPECTED, connection__ended_at__lt=now - LOOKED_FOR_AFTER)
 
+    def momentary(self) -> "RecordingQuerySet":
+        """Of calls that ended within the second in which they were answered, or the next: there may be none."""
+        second_after = models.F("started_at") + timedelta(seconds=1)
+        return self.filter(connection__ended_at__range=(models.F("started_at"), second_after))
+
     def leaving(self, now: datetime) -> "RecordingQuerySet":
         """The switch need not keep them any longer."""
         return self.filter(leaves_switch_at__lte=now)
@@ -138,10 +143,17 @@ class Recording(models.Model):
         return recording.name
 
     @classmethod
+    def withdraw(cls, name: str) -> None:
+        """The switch does not record this after all: forget that it was to."""
+        cls.objects.filter(name=name, state=cls.State.EXPECTED).delete()
+
+    @classmethod
     def finish(cls, name: str, *, is_failed: bool = False) -> None:
         """The switch says that this recording can be read, or never will be. Told twice it is told once."""
         expected = cls.objects.filter(name=name, state=cls.State.EXPECTED)
         if is_failed:
+            # Nothing was said that could have been recorded.
+            expected.filter(pk__in=expected.momentary().values("pk")).delete()
             expected.update(
                 state=cls.State.FAILED,
                 error="the switch could not record",
@@ -187,10 +199,16 @@ class Recording(models.Model):
                 events.recording_ready(connection.uid, self.filename)
         return bool(stored)
 
-    def put_off(self, error: str, *, is_refused: bool = False) -> None:
-        """This attempt failed: there is another, or it was the last."""
+    def put_off(self, error: str, *, is_refused: bool = False, is_absent: bool = False) -> None:
+        """Write down that this attempt failed: there is another, or it was the last.
+
+        `is_absent`: the switch has no such recording. Of a call that was over at once, that is no failure.
+        """
         now = timezone.now()
         is_last = self.attempts > len(DELAYS) or (is_refused and self.attempts >= REFUSED_ATTEMPTS)
+        if is_last and is_absent and Recording.objects.momentary().filter(pk=self.pk).exists():
+            self._ours().delete()
+            return
         values: dict[str, Any] = (
             {
                 "state": self.State.FAILED,

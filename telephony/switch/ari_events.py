@@ -13,7 +13,7 @@ import orjson
 
 from telephony import clocks
 from telephony.channels import connection_of
-from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Replaced, Ringing, Up
+from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Replaced, Ringing, Up
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +64,18 @@ def dialled(channel: dict[str, Any], arguments: list[str]) -> str:
     return str(number)
 
 
-def arrived(channel: dict[str, Any], arguments: list[str]) -> Arrived:
-    return Arrived(channel["id"], clocks.now(), channel["caller"]["number"], dialled(channel, arguments))
+def listed(channel: dict[str, Any], app: str) -> Channel:
+    """Return a channel as `GET /channels` lists it; one that is in our application and not ours is a caller's."""
+    name, *arguments = channel["dialplan"].get("app_data", "").split(",")
+    is_here = channel["dialplan"].get("app_name") == "Stasis" and name == app
+    is_caller = is_here and connection_of(channel["id"]) is None
+    return Channel(
+        channel["id"],
+        is_up=channel["state"] == "Up",
+        is_ringing=channel["state"] == "Ringing",
+        caller=channel["caller"]["number"] if is_caller else None,
+        dialled=dialled(channel, arguments) if is_caller else "",
+    )
 
 
 def _entered(content: dict[str, Any]) -> Event:
@@ -73,7 +83,8 @@ def _entered(content: dict[str, Any]) -> Event:
     channel = content["channel"]
     if connection_of(channel["id"]) is not None:
         return Up(channel["id"], clocks.now())
-    return arrived(channel, content.get("args") or [])
+    number = dialled(channel, content.get("args") or [])
+    return Arrived(channel["id"], clocks.now(), channel["caller"]["number"], number)
 
 
 def _changed(content: dict[str, Any]) -> Event | None:

@@ -28,6 +28,7 @@ from telephony.switch.base import (
     Channel,
     Event,
     Heard,
+    Missed,
     Online,
     Replaced,
     SwitchError,
@@ -57,6 +58,9 @@ class SimulatedSwitch:
         self._stopping = threading.Event()
         self._taker: threading.Thread | None = None
 
+    def ping(self) -> None:
+        self._do("ping")
+
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         if not Agent.objects.filter(number=number, is_active=True).exists():
             raise SwitchError("No phone has this number.")
@@ -69,6 +73,9 @@ class SimulatedSwitch:
         """Somebody outside calls us; he gives up after `patience` seconds without anybody to talk to, and talks for
         `talk`. His channel."""
         return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk))
+
+    def follow(self, channel_id: str) -> None:
+        self._do("follow", channel_id=channel_id)
 
     def answer(self, channel_id: str) -> None:
         self._do("answer", channel_id=channel_id)
@@ -90,6 +97,15 @@ class SimulatedSwitch:
 
     def channels(self) -> list[Channel]:
         return [Channel(*fields) for fields in self._do("channels")]
+
+    def bridges(self) -> list[str]:
+        return list(self._do("bridges"))
+
+    def missed(self) -> list[Missed]:
+        """There are none: without a listener there is no network in which somebody could call."""
+        return []
+
+    def forget_missed(self, key: str) -> None: ...
 
     def recording(self, name: str) -> Iterator[bytes]:
         return tones(self._do("recorded_seconds", name=name))

@@ -63,6 +63,8 @@ class _Phone:
     id: str
     number: str
     is_agent: bool
+    # The number that a caller rang; "" for a phone that we have called.
+    dialled: str = ""
     patience: float | None = None
     talk: float | None = None
     is_up: bool = False
@@ -76,6 +78,11 @@ class _Bridge:
     recording: str
     since: float
     phones: list[_Phone] = field(default_factory=list)
+
+
+def _listed(phone: _Phone) -> Channel:
+    caller = phone.number if phone.dialled else None
+    return Channel(phone.id, phone.is_up, phone.is_ringing, caller, phone.dialled)
 
 
 class Network:
@@ -101,6 +108,9 @@ class Network:
         self._thread.join()
 
     # Commands
+
+    def ping(self) -> None:
+        """Answer, by doing nothing."""
 
     def call_agent(self, channel_id: str, number: str, ring_seconds: int) -> None:
         """A second call to a phone is picked up like the first, as Asterisk offers it and phones take it."""
@@ -130,7 +140,7 @@ class Network:
         with self._lock:
             self._count += 1
             channel_id = f"{int(time.time())}.{self._count}"
-            phone = _Phone(channel_id, caller, is_agent=False, patience=patience, talk=talk)
+            phone = _Phone(channel_id, caller, is_agent=False, dialled=dialled, patience=patience, talk=talk)
             self._phones[channel_id] = phone
             self._tell(Arrived(channel_id, clocks.now(), caller, dialled))
             self._begin_turn(phone)
@@ -174,7 +184,8 @@ class Network:
         with self._lock:
             self._phone(channel_id)
 
-    stop_music = play_music
+    # The end of every channel is told anyway.
+    stop_music = follow = play_music
 
     def hang_up(self, channel_id: str, cause: int) -> None:
         with self._lock:
@@ -183,7 +194,11 @@ class Network:
 
     def channels(self) -> list[Channel]:
         with self._lock:
-            return [Channel(phone.id, phone.is_up, phone.is_ringing) for phone in self._phones.values()]
+            return [_listed(phone) for phone in self._phones.values()]
+
+    def bridges(self) -> list[str]:
+        with self._lock:
+            return list(self._bridges)
 
     def recorded_seconds(self, name: str) -> int:
         with self._lock:

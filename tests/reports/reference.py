@@ -103,7 +103,8 @@ class Reference:
         self.zone, self.now = zone, now
         self.sessions = list(AgentSession.objects.order_by("started_at", "id"))
         self.states = list(AgentState.objects.all())
-        self.offers = list(Offer.objects.filter(connection__direction="INBOUND"))
+        # A phone that could not be reached never rang: nothing was offered to its agent.
+        self.offers = list(Offer.objects.filter(connection__direction="INBOUND").exclude(outcome="failed"))
         self.calls = outbound_calls()
         self.chats = list(Chat.objects.all())
         self.chat_messages = list(ChatMessage.objects.select_related("chat").filter(agent__isnull=False))

@@ -158,6 +158,7 @@ class Scene:
             answered_at=answered_at,
             ended_at=ended_at,
             transferred_at=transferred_at,
+            outcome="failed" if ended_at and not answered_at and self.chance.random() < 0.3 else "not_answered",
         )
 
     def call(self, agent: Agent | None = None) -> Connection:

@@ -77,7 +77,8 @@ class Play:
         elif offer.answered_at is None and self.chance.random() < 0.7:
             offers.answer(offer, self.now)
         else:
-            offers.close(offer, self.now, "not_answered", is_transferred=self.chance.random() < 0.3)
+            outcome = self.chance.choice(["not_answered", "failed"])
+            offers.close(offer, self.now, outcome, is_transferred=self.chance.random() < 0.3)
 
     def do_call(self, agent: Any) -> None:
         """The same of one that he has asked for."""

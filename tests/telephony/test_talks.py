@@ -268,7 +268,7 @@ def test_an_update_finds_the_talks_of_calls_that_were_transferred_before(anna: A
     LedgerChange.objects.all().delete()
 
     for _ in range(2):
-        apply("0012_talks_of_transferred_calls")
+        apply("0014_talks_of_transferred_calls")
 
     found = Talk.objects.values_list("agent__login", "queue", "counted_at", "started_at", "ended_at")
     assert list(found) == [

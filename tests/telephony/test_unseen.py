@@ -57,7 +57,7 @@ def interrupt(switch: RecordingSwitch, clock: Clock, *, listed: list[str] | None
     switch.listed = [Channel(name, is_up=True) for name in listed or []]
     comparison = resync.Comparison()
     for _ in range(looks):
-        for finding in comparison.look(switch, silent_since):
+        for finding in comparison.look(switch, silent_since).findings:
             finding.act()
         clock.later(2)
 
@@ -279,7 +279,7 @@ def test_a_leg_that_was_listed_since_ended_when_it_was_missing(
     comparison = resync.Comparison()
     for listed in (names, [], []):
         switch.listed = [Channel(name, is_up=True) for name in listed]
-        for finding in comparison.look(switch, MORNING + timedelta(seconds=LAST)):
+        for finding in comparison.look(switch, MORNING + timedelta(seconds=LAST)).findings:
             finding.act()
         clock.later(30)
 
@@ -292,7 +292,7 @@ def test_where_nobody_knows_when_the_switch_was_heard_a_call_ends_when_that_is_f
     clock.later(20)
     comparison = resync.Comparison()
     for _ in range(2):
-        for finding in comparison.look(switch):
+        for finding in comparison.look(switch).findings:
             finding.act()
 
     assert fresh(talking).billsec == 20

@@ -199,12 +199,17 @@ def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
 
     arrived = line.listener.told(Arrived)
     assert (arrived.caller, arrived.dialled) == ("+48600100300", "48221002003")
-    assert set(line.switch.channels()) == {Channel(caller, is_up=True), Channel(agent, is_up=True)}
+    assert set(line.switch.channels()) == {
+        Channel(caller, is_up=True, caller="+48600100300", dialled="48221002003"),
+        Channel(agent, is_up=True),
+    }
     assert [event.channel_id for event in line.listener.of(Up)] == [agent]
 
 
-def test_the_end_of_a_caller_is_told(line: Line) -> None:
+def test_the_end_of_a_caller_is_told_once_it_was_asked_for(line: Line) -> None:
     caller = line.caller()
+    line.switch.follow(caller)
+    line.switch.follow(caller)
 
     line.switch.hang_up(caller, 1)
 
@@ -237,6 +242,28 @@ def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
 
     with pytest.raises(SwitchError):
         b"".join(line.switch.recording("1.2"))
+
+
+def test_a_switch_that_is_there_answers(line: Line) -> None:
+    line.switch.ping()
+
+
+def test_the_bridges_that_are_there_are_listed(line: Line) -> None:
+    agent, customer = line.agent(), line.customer()
+    line.told(Up, channel_id=agent)
+    line.told(Up, channel_id=customer)
+    before = line.switch.bridges()
+    line.switch.join("callcentre-1", [agent, customer])
+    joined = line.switch.bridges()
+    line.switch.part("callcentre-1")
+
+    assert (before, joined, line.switch.bridges()) == ([], ["callcentre-1"], [])
+
+
+def test_a_caller_is_listed_before_being_answered(line: Line) -> None:
+    caller = line.caller()
+
+    assert line.switch.channels() == [Channel(caller, is_up=False, caller="+48600100300", dialled="48221002003")]
 
 
 def test_thirty_calls_at_once(line: Line) -> None:

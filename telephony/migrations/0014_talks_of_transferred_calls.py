@@ -34,6 +34,6 @@ SELECT t.agent_id, t.counted_at, t.ended_at FROM marked m JOIN telephony_talk t 
 
 
 class Migration(migrations.Migration):
-    dependencies = [("telephony", "0011_talks")]
+    dependencies = [("telephony", "0013_talks")]
 
     operations = [migrations.RunSQL([_FILL, _MARK], migrations.RunSQL.noop)]

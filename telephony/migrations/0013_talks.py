@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telephony', '0010_ledger_changes'),
+        ('telephony', '0012_offers_to_phones_that_could_not_be_reached'),
     ]
 
     operations = [

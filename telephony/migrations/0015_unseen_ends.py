@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telephony', '0012_talks_of_transferred_calls'),
+        ('telephony', '0014_talks_of_transferred_calls'),
     ]
 
     operations = [
