@@ -87,7 +87,6 @@ class ErrorCode(enum.Enum):
     PARAMETER_UNKNOWN = 120005, _('There is no parameter "%(name)s".')
     RATIOS_CROSSED = 120006, _("predictive_min_calls cannot be above predictive_max_calls.")
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
-    GROUP_NAME_TAKEN = 120008, _("Another campaign group has this name.")
     CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")
     # Records
     PHONE_LETTERS = 121001, _("A phone number has no letters.")
