@@ -120,6 +120,8 @@ class ErrorCode(enum.Enum):
     TOO_MANY_CELLS = 122010, _("The row has %(count)s columns, the first row has %(limit)s.")
     QUOTE_OPEN = 122011, _("A quotation mark is opened and not closed.")
     FILE_GONE = 122012, _("The file is not there any more.")
+    NUMBER_REPEATED = 122013, _("An earlier row of the file has this number.")
+    IDENTIFIER_REPEATED = 122014, _("An earlier row of the file has this identifier.")
 
     # Webhooks
     ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')
@@ -236,7 +238,8 @@ class Fault:
 def check_lines(**texts: str) -> Iterable[Fault]:
     """A fault for each that is more than a line, or steers a terminal or a header: they stand in headers of mails."""
     for field, text in texts.items():
-        if any(unicodedata.category(character) in _BREAKING for character in text):
+        # Most texts are printable, and then none of these is among them.
+        if not text.isprintable() and any(unicodedata.category(character) in _BREAKING for character in text):
             yield Fault(ErrorCode.NOT_ONE_LINE, field)
 
 
