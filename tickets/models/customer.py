@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, numbered
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, check_lines, numbered
 from callcentre.models import Change, TimestampedModel, actor_columns, differences
 from callcentre.phone import PhoneError, normalise
 from telephony.models import Agent
@@ -245,6 +245,7 @@ def _check(customer: Customer, values: Mapping[str, Any], faults: list[Fault]) -
     if (email := values.get("email")) and not is_address(email):
         faults.append(Fault(ErrorCode.ADDRESS_MALFORMED, "email"))
     others = Customer.objects.current().exclude(pk=customer.pk)
+    faults += check_lines(identifier=identifier or "")
     if identifier and others.filter(identifier=identifier).exists():
         faults.append(Fault(ErrorCode.CUSTOMER_IDENTIFIER_TAKEN, "identifier"))
 
