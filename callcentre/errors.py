@@ -120,8 +120,8 @@ class ErrorCode(enum.Enum):
     TOO_MANY_CELLS = 122010, _("The row has %(count)s columns, the first row has %(limit)s.")
     QUOTE_OPEN = 122011, _("A quotation mark is opened and not closed.")
     FILE_GONE = 122012, _("The file is not there any more.")
-    NUMBER_REPEATED = 122013, _("An earlier row of the file has this number.")
-    IDENTIFIER_REPEATED = 122014, _("An earlier row of the file has this identifier.")
+    NUMBER_REPEATED = 122015, _("An earlier row of the file has this number.")
+    IDENTIFIER_REPEATED = 122016, _("An earlier row of the file has this identifier.")
 
     # Webhooks
     ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')
