@@ -120,5 +120,7 @@ def logging_config(level: str, as_json: bool) -> dict[str, Any]:
             "celery.app.trace": {"filters": ["without_sweeps"]},
             "celery.beat": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
+            # Its warnings about odd answers have the URL of a webhook, which may hold a token.
+            "urllib3": {"level": "ERROR"},
         },
     }

@@ -80,6 +80,8 @@ class Target:
     scheme: str
     host: str
     port: int
+    # With the query, as the request line has it.
+    path: str
     address: Address | None
 
     @property
@@ -127,7 +129,7 @@ def parse_target(url: str) -> Target:
         raise TargetError("url")
     if port is None:
         port = 443 if scheme.lower() == "https" else 80
-    return Target(prepared.url or "", scheme.lower(), host, port, _literal(host))
+    return Target(prepared.url or "", scheme.lower(), host, port, parsed.request_uri, _literal(host))
 
 
 def _literal(host: str) -> Address | None:
