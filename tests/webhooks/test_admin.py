@@ -60,6 +60,7 @@ def test_an_address_of_no_webhook_leads_to_the_front_page(object_id):
         ({}, "Nothing has been delivered yet."),
         ({"healthy": True}, "Healthy: last success"),
         ({"failing": True}, "Failing since"),
+        ({"failing": True, "failures_in_a_row": 0}, "Answers, but has taken no event since"),
         ({"paused": True}, "After 4 failures in a row it is left alone until"),
         ({"given_up": True}, "nothing but failures for five days"),
         (
