@@ -105,8 +105,8 @@ WHERE id = %s
 """
 
 sender = Sender()
-# Of the twenty threads of the worker that has the queue `webhooks`.
-places = Places(total=14, per_origin=2, for_suspects=6)
+# Of the 32 threads of the worker that has the queue `webhooks`: the others see to tasks that wait for no receiver.
+places = Places(bound=24, per_origin=2, for_suspects=6)
 
 
 class Claimed(NamedTuple):

@@ -23,7 +23,7 @@ class Receiver:
 class Places:
     """The threads of this process that may wait for receivers at one time.
 
-    `total` bounds all of them, below the size of the worker's pool. Within that, `per_origin` bounds those that wait
+    `bound` is for all of them, below the size of the worker's pool. Within that, `per_origin` bounds those that wait
     for one origin: one while the origin is suspect or slow, or while a third of all places is taken, so that many
     receivers that begin to hang at one moment leave places free. `for_suspects` bounds those that wait for all suspect
     and slow origins together.
@@ -32,8 +32,8 @@ class Places:
     a place that becomes free goes to the oldest note that fits. Each process measures which origins are slow.
     """
 
-    def __init__(self, total: int, per_origin: int, for_suspects: int) -> None:
-        self._total = total
+    def __init__(self, bound: int, per_origin: int, for_suspects: int) -> None:
+        self.bound = bound
         self._per_origin = per_origin
         self._for_suspects = for_suspects
         self._lock = threading.Lock()
@@ -91,8 +91,8 @@ class Places:
         if self._may_hang(receiver):
             limit = 1 if self._taken_by_suspects < self._for_suspects else 0
         else:
-            limit = self._per_origin if taken < self._total // 3 else 1
-        return taken < self._total and self._taken[receiver.origin] < limit
+            limit = self._per_origin if taken < self.bound // 3 else 1
+        return taken < self.bound and self._taken[receiver.origin] < limit
 
     def _may_hang(self, receiver: Receiver) -> bool:
         return receiver.is_suspect or receiver.origin in self._slow

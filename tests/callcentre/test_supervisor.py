@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from callcentre.servers import StoreError
-from callcentre.supervisor import chosen_port, kept_secrets, programs
+from callcentre.supervisor import Program, chosen_port, kept_secrets, programs
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import free_port
+from webhooks.delivering import places
 
 LAUNCHER = """
 import os, sys
@@ -165,11 +166,35 @@ def test_secrets_are_kept_for_their_owner_and_given_ones_win(tmp_path: Path, mon
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
 
 
-def test_every_queue_has_a_worker() -> None:
-    words = [word for program in programs(8000) for word in program.arguments]
-    queues = [words[place + 1] for place, word in enumerate(words) if word == "-Q"]
+def option(program: Program, name: str) -> str:
+    return program.arguments[program.arguments.index(name) + 1]
 
-    assert sorted(",".join(queues).split(",")) == ["calls", "default", "mail", "reports", "webhooks"]
+
+WORKERS = [program for program in programs(8000) if "-Q" in program.arguments]
+BY_QUEUE = {queue: program for program in WORKERS for queue in option(program, "-Q").split(",")}
+
+
+def test_every_queue_has_a_worker() -> None:
+    queues = ",".join(option(program, "-Q") for program in WORKERS).split(",")
+
+    assert sorted(queues) == ["calls", "default", "mail", "reports", "webhooks"]
+
+
+def test_calls_share_no_worker_with_webhooks() -> None:
+    assert BY_QUEUE["calls"] != BY_QUEUE["webhooks"]
+
+
+def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
+    assert places.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
+
+
+@pytest.mark.parametrize("worker", WORKERS, ids=lambda worker: worker.name)
+@pytest.mark.parametrize("file", ["compose.yaml", "systemd/callcentre-{name}.service", "../docs/operations.md"])
+def test_deployments_start_the_workers_of_make_run(worker: Program, file: str) -> None:
+    text = (ROOT / "deploy" / file.format(name=worker.name)).read_text().replace("%%h", "%h")
+    options = worker.arguments[worker.arguments.index("-n") :]
+
+    assert " ".join(options) in " ".join(text.split())
 
 
 def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:

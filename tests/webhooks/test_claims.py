@@ -204,7 +204,7 @@ def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(mo
 
 @pytest.mark.usefixtures("committed_db")
 def test_workers_at_one_queue_never_send_one_delivery_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivering, "places", Places(total=24, per_origin=8, for_suspects=8))
+    monkeypatch.setattr(delivering, "places", Places(bound=24, per_origin=8, for_suspects=8))
     monkeypatch.setattr(delivering, "BATCH", 7)
     with receiver(always()) as running:
         webhook = registered(running, healthy=True)

@@ -38,14 +38,14 @@ def taken(stack: ExitStack, places: Places, *receivers: Receiver) -> list[bool]:
 
 
 def test_one_origin_has_two_places_and_one_while_it_is_suspect(stack: ExitStack) -> None:
-    places = Places(total=12, per_origin=2, for_suspects=6)
+    places = Places(bound=12, per_origin=2, for_suspects=6)
 
     assert taken(stack, places, *[healthy(1)] * 3) == [True, True, False]
     assert taken(stack, places, *[suspect(2)] * 2) == [True, False]
 
 
 def test_webhooks_of_one_origin_share_its_places(stack: ExitStack) -> None:
-    places = Places(total=12, per_origin=2, for_suspects=6)
+    places = Places(bound=12, per_origin=2, for_suspects=6)
 
     assert taken(stack, places, *(healthy(number, "https://hooks.example:443") for number in range(3))) == [
         True,
@@ -55,7 +55,7 @@ def test_webhooks_of_one_origin_share_its_places(stack: ExitStack) -> None:
 
 
 def test_a_place_is_free_again_after_its_turn() -> None:
-    places = Places(total=1, per_origin=1, for_suspects=1)
+    places = Places(bound=1, per_origin=1, for_suspects=1)
 
     for number in range(3):
         with places.taken(suspect(number)) as has_place:
@@ -63,7 +63,7 @@ def test_a_place_is_free_again_after_its_turn() -> None:
 
 
 def test_all_places_together_are_bounded(stack: ExitStack) -> None:
-    places = Places(total=5, per_origin=2, for_suspects=5)
+    places = Places(bound=5, per_origin=2, for_suspects=5)
 
     assert sum(taken(stack, places, *(healthy(number) for number in range(20)))) == 5
 
@@ -73,18 +73,18 @@ def test_an_origin_has_one_place_while_a_third_of_all_is_taken(stack: ExitStack)
     places = delivering.places
     hanging = [healthy(number) for number in range(10) for _ in range(2)]
 
-    assert sum(taken(stack, places, *hanging)) == 12
+    assert sum(taken(stack, places, *hanging)) == 14
     assert taken(stack, places, healthy(10), healthy(11)) == [True, True]
 
 
 def test_suspects_never_hold_all_places(stack: ExitStack) -> None:
-    places = Places(total=12, per_origin=2, for_suspects=2)
+    places = Places(bound=12, per_origin=2, for_suspects=2)
 
     assert taken(stack, places, suspect(1), suspect(2), suspect(3), healthy(4)) == [True, True, False, True]
 
 
 def test_an_origin_is_slow_until_a_batch_of_quick_answers() -> None:
-    places = Places(total=12, per_origin=2, for_suspects=6)
+    places = Places(bound=12, per_origin=2, for_suspects=6)
 
     places.measure("https://1.example:443", SLOW_SECONDS + 0.1)
     was_slow = places.is_slow("https://1.example:443")
@@ -94,7 +94,7 @@ def test_an_origin_is_slow_until_a_batch_of_quick_answers() -> None:
 
 
 def test_a_slow_origin_counts_as_suspect(stack: ExitStack) -> None:
-    places = Places(total=12, per_origin=2, for_suspects=1)
+    places = Places(bound=12, per_origin=2, for_suspects=1)
     places.measure(healthy(1).origin, SLOW_SECONDS + 0.1)
 
     assert taken(stack, places, healthy(1), healthy(1), suspect(2)) == [True, False, False]
@@ -104,7 +104,7 @@ def test_a_slow_origin_counts_as_suspect(stack: ExitStack) -> None:
 
 
 def test_a_place_goes_to_the_oldest_note_that_fits(stack: ExitStack) -> None:
-    places = Places(total=2, per_origin=1, for_suspects=2)
+    places = Places(bound=2, per_origin=1, for_suspects=2)
     taken(stack, places, healthy(1))
     with places.taken(healthy(2)):
         taken(stack, places, healthy(3, healthy(1).origin), healthy(4), healthy(5))
@@ -116,7 +116,7 @@ def test_a_place_goes_to_the_oldest_note_that_fits(stack: ExitStack) -> None:
 
 
 def test_a_webhook_that_got_a_place_has_no_note() -> None:
-    places = Places(total=1, per_origin=1, for_suspects=1)
+    places = Places(bound=1, per_origin=1, for_suspects=1)
     with places.taken(healthy(1)), places.taken(healthy(2)):
         pass
     with places.taken(healthy(2)):
@@ -131,7 +131,7 @@ def test_a_webhook_that_got_a_place_has_no_note() -> None:
 @pytest.fixture
 def places(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Places:
     settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    places = Places(total=14, per_origin=2, for_suspects=6)
+    places = Places(bound=14, per_origin=2, for_suspects=6)
     monkeypatch.setattr(delivering, "places", places)
     return places
 
