@@ -106,7 +106,7 @@ WHERE id = %s
 
 sender = Sender()
 # Of the 32 threads of the worker that has the queue `webhooks`: the others see to tasks that wait for no receiver.
-places = Places(bound=24, per_origin=2, for_suspects=6)
+places = Places(bound=24, per_origin=2, for_suspects=12)
 
 
 class Claimed(NamedTuple):

@@ -16,7 +16,7 @@ class Receiver:
 
     webhook_id: int
     origin: str
-    # It fails, or was never reached: it may hang.
+    # Its last answer was a failure: it may hang.
     is_suspect: bool
 
 

@@ -36,10 +36,9 @@ def celery(arguments: str, stores: Stores, folder: Path, **more: str) -> Any:
 
 
 def registered(receiver: Receiver, url: str = "", **values: Any) -> Webhook:
-    """A receiver that is known to be well."""
-    webhook: Webhook = WebhookFactory(
-        subscription_url=url or receiver.url, actions=[ACTION], last_success_at=timezone.now(), **values
-    )
+    """A receiver that has been reached before."""
+    values = {"last_success_at": timezone.now()} | values
+    webhook: Webhook = WebhookFactory(subscription_url=url or receiver.url, actions=[ACTION], **values)
     return webhook
 
 

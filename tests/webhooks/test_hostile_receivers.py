@@ -4,20 +4,17 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from callcentre.embedded import Stores
-from tests.processes import wait_for, wake_by
-from tests.telephony.processes import Service, calls, in_state, some_agents
-from tests.telephony.switch.ari_server import ari_server
-from tests.webhooks.processes import a_worker, all_succeeded, happen, registered
-from tests.webhooks.receivers import Peer, always, receiver, silent, tls_for
-from webhooks.models import Attempt, Delivery, Webhook
+from tests.processes import wait_for
+from tests.webhooks.processes import all_succeeded, happen, registered
+from tests.webhooks.receivers import Peer, always, receiver, tls_for
+from webhooks.models import Delivery, Webhook
 
 pytestmark = pytest.mark.usefixtures("emptied")
 
@@ -82,34 +79,6 @@ def test_410_disables_and_what_comes_later_is_not_sent(worker: Any) -> None:
     assert webhook.deliveries.count() == 1
     assert (webhook.is_active, webhook.disabled_because) == (False, "gone")
     assert webhook.history.filter(action="disable: gone").count() == 1
-
-
-def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_receiver(
-    stores: Stores, folder: Path, beat: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("telephony.models.connection.wake", wake_by(stores))
-    with ExitStack() as context:
-        service = Service(stores, folder, context.enter_context(ari_server(pick_up=0)))
-        for process in (service.worker(), service.listener(), a_worker(stores, folder, WEBHOOK_TIMEOUT_SECONDS="100")):
-            context.enter_context(process)
-        service.wait_until_heard()
-        agents = some_agents(1)
-        hanging = [context.enter_context(receiver(silent)) for _ in range(10)]
-        for running in hanging:
-            registered(running)
-        happen(20)
-        wait_for(lambda: all(running.requests for running in hanging))
-
-        pks = calls(agents)
-        wait_for(lambda: in_state("talking", pks) == 1)
-        well = registered(context.enter_context(receiver(always())))
-        for number in range(20, 25):
-            happen(start=number)
-            wait_for(lambda: not well.deliveries.waiting().exists())
-
-        # All of this came while the ten were still waited for.
-        assert list(well.attempts.values_list("status", flat=True)) == [200] * 5
-        assert Attempt.objects.exclude(webhook=well).count() == 0
 
 
 def test_a_gigabyte_of_body_is_not_read(worker: subprocess.Popen[bytes]) -> None:

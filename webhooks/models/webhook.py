@@ -200,8 +200,8 @@ class Webhook(TimestampedModel):
 
     @property
     def is_suspect(self) -> bool:
-        """Fails, or has never been reached: it may hang."""
-        return self.failures_in_a_row > 0 or self.last_success_at is None
+        """Whether the last answer was a failure of the receiver, so that it may hang now."""
+        return self.failures_in_a_row > 0
 
     def give_up_if(self, actor: Actor, *, is_gone: bool) -> None:
         """Disable a receiver that wants no more, or has failed for five days; supervisors are told."""
