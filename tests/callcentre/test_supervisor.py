@@ -188,15 +188,6 @@ def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
     assert places.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
 
 
-@pytest.mark.parametrize("worker", WORKERS, ids=lambda worker: worker.name)
-@pytest.mark.parametrize("file", ["compose.yaml", "systemd/callcentre-{name}.service", "../docs/operations.md"])
-def test_deployments_start_the_workers_of_make_run(worker: Program, file: str) -> None:
-    text = (ROOT / "deploy" / file.format(name=worker.name)).read_text().replace("%%h", "%h")
-    options = worker.arguments[worker.arguments.index("-n") :]
-
-    assert " ".join(options) in " ".join(text.split())
-
-
 def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
