@@ -152,6 +152,15 @@ def plain_static(settings: Any) -> None:
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
 
 
+@pytest.fixture
+def plain_http(settings: Any) -> None:
+    """Cookies as with SECURE_COOKIES=0, which a browser takes without HTTPS."""
+    for kind in ("SESSION", "CSRF", "LANGUAGE"):
+        setattr(settings, f"{kind}_COOKIE_SECURE", False)
+        name = getattr(settings, f"{kind}_COOKIE_NAME")
+        setattr(settings, f"{kind}_COOKIE_NAME", name.removeprefix("__Host-"))
+
+
 # Stores that may be killed, for tests with processes of their own
 
 
