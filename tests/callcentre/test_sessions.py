@@ -19,7 +19,7 @@ from tests.backoffice import BackOffice, errors_of, superuser
 from tests.callcentre.factories import UserFactory
 from tests.processes import ROOT, environment
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
 INDEX = reverse("admin:index")
 LOGIN = reverse("admin:login")
