@@ -4,8 +4,10 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
+from callcentre.admin.secrets import PasswordAgain
 
-class PasswordForm(forms.ModelForm):  # type: ignore[type-arg]
+
+class PasswordForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
     """Of a row with an encrypted password: it goes in and never comes out again."""
 
     column: ClassVar[str]
@@ -25,6 +27,10 @@ class PasswordForm(forms.ModelForm):  # type: ignore[type-arg]
         """Those that make sense for this row, or for a new one."""
         is_set = row is not None and bool(getattr(row, cls.column))
         return ["new_password", "forget_password"] if is_set else ["new_password"]
+
+    def is_sensitive(self) -> bool:
+        """Return whether a stored password is replaced or removed."""
+        return self.instance.pk is not None and not {"new_password", "forget_password"}.isdisjoint(self.changed_data)
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data.get("forget_password"):

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, Inline, display, page_action
+from callcentre.admin.secrets import password_fieldset
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.mail.looking import Unreachable, look
@@ -101,6 +102,7 @@ class TicketQueueAdmin(Admin):
             (None, {"fields": ["name", "is_active"]}),
             (_("Mail out"), {"fields": [*mail, "acknowledges", "acknowledgement"]}),
             (_("Mailbox"), {"fields": [*server, *password, "imap_folder"]}),
+            *(password_fieldset(request) if obj and may_change else ()),
             (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
         ]
 

@@ -153,8 +153,8 @@ document(
         id="read_webhook_secret",
         summary="Read the secret that signs",
         description=(
-            "Whoever has it can send events that look like ours, so it takes the right to write. Who has read it is kept"
-            " in the webhook's history, once an hour."
+            "With it events can be made that look like ours, so it takes the right to write. Who has read it is kept in"
+            " the webhook's history, once an hour."
         ),
         is_extension=True,
         answer=SECRET,
