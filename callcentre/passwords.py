@@ -43,8 +43,7 @@ def attempt(request: HttpRequest, username: str, check: Callable[[], _Result]) -
     if refusal := lockout(request, username):
         raise refusal
     try:
-        with _gate:
-            result = check()
+        result = _gate.run(limits.source_of(address), check)
     except Busy as error:
         sentence = str(_("Too many people log in at this moment. Try again in a few seconds."))
         raise Refused(RETRY_AFTER_SECONDS, sentence) from error

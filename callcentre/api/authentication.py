@@ -93,7 +93,8 @@ class _VerifiedPasswords:
     """Passwords that a slow hash has accepted, under a key that only this process knows.
 
     The stored hash is part of what is remembered: a changed password is a different entry, so nothing ever has to be
-    taken out for safety. Requests that bring the same password at the same time share one hash.
+    taken out for safety. Requests that bring the same credential at the same time share one hash; the login is part of
+    it, or the sharing would tell which logins have no password.
     """
 
     def __init__(self, size: int = 1024) -> None:
@@ -104,9 +105,9 @@ class _VerifiedPasswords:
         self._lock = threading.Lock()
         self._gate = HashGate()
 
-    def check(self, password: str, encoded: str) -> bool:
+    def check(self, login: str, password: str, encoded: str, source: str) -> bool:
         """Return whether the password is right. Where nothing is stored ("") this costs a hash too. Raises Busy."""
-        entry = hmac.digest(self._key, f"{encoded}\0{password}".encode(), "sha256")
+        entry = hmac.digest(self._key, f"{login}\0{encoded}\0{password}".encode(), "sha256")
         with self._lock:
             if entry in self._entries:
                 self._entries.move_to_end(entry)
@@ -114,13 +115,12 @@ class _VerifiedPasswords:
             running = self._running.get(entry)
             if running is None:
                 self._running[entry] = Future()
-        return running.result() if running else self._compute(entry, password, encoded)
+        return running.result() if running else self._compute(entry, password, encoded, source)
 
-    def _compute(self, entry: bytes, password: str, encoded: str) -> bool:
+    def _compute(self, entry: bytes, password: str, encoded: str, source: str) -> bool:
         """Compute the hash that this thread has announced, and give the result to the threads that wait for it."""
         try:
-            with self._gate:
-                is_right = check_password(password, encoded)
+            is_right = self._gate.run(source, lambda: check_password(password, encoded))
         except BaseException as error:
             self._end(entry).set_exception(error)
             raise
@@ -181,14 +181,15 @@ def _credentials(header: str) -> tuple[str, str] | None:
     return (login, secret) if colon and "\0" not in login and len(login) <= MAX_LOGIN else None
 
 
-def _is_right(secret: str, row: Row) -> bool:
+def _is_right(login: str, secret: str, row: Row, source: str) -> bool:
     """Return whether this secret opens the door now. Every wrong one costs one slow hash, whatever the login is."""
     digest = hash_secret(secret)
     if row.secret_hash and hmac.compare_digest(digest, row.secret_hash):
         return True
     if row.previous_secret_hash and hmac.compare_digest(digest, row.previous_secret_hash):
         return True
-    return verified_passwords.check(secret, row.password or "")
+    # In this order: the hash is computed where there is no password, too.
+    return verified_passwords.check(login, secret, row.password or "", source) and bool(row.password)
 
 
 class ApiUserAuthentication(BaseAuthentication):
@@ -203,11 +204,12 @@ class ApiUserAuthentication(BaseAuthentication):
             raise NotAuthenticated
         login, secret = credentials
         address = client_address(request.META)
-        row = _fetch(login, limits.source_of(address))
+        source = limits.source_of(address)
+        row = _fetch(login, source)
         if row.locked_seconds:  # before anything is compared: not even a right secret gets through
             raise TooMany(row.locked_seconds, ErrorCode.TOO_MANY_FAILURES)
         try:
-            is_right = _is_right(secret, row)
+            is_right = _is_right(login, secret, row, source)
         except Busy as error:
             raise TooMany(RETRY_AFTER_SECONDS) from error
         if not is_right:

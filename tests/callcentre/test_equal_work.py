@@ -1,7 +1,7 @@
 """Refused log-ins cost the same work for every login, and that work is bounded. Hashes are counted, not timed."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -196,40 +196,108 @@ def test_a_process_computes_one_hash_at_a_time_and_lets_few_threads_wait() -> No
     computed: list[str] = []
 
     def compute(through: HashGate, name: str) -> None:
-        with through:
+        def work() -> bool:
             computed.append(name)
+            return True
 
-    with ThreadPoolExecutor(4) as threads, gate:
-        waiting = [threads.submit(compute, gate, "waited") for _ in range(2)]
-        waiting.append(threads.submit(compute, other, "waited at another gate"))
+        through.run("192.0.2.1", work)
+
+    def fill(threads: ThreadPoolExecutor) -> list[str]:
+        for _ in range(2):
+            threads.submit(compute, gate, "waited")
+        threads.submit(compute, other, "waited at another gate")
         wait_for(lambda: (gate._places._value, other._places._value) == (0, 2))
         with pytest.raises(Busy):
             compute(gate, "refused")
-        before = list(computed)
+        return list(computed)
 
-    assert before == []
+    with ThreadPoolExecutor(4) as threads:
+        before = gate.run("192.0.2.1", lambda: [fill(threads), "done"])
+
+    assert before == [[], "done"]
     assert sorted(computed) == ["waited", "waited", "waited at another gate"]
-    assert not hashing._core.locked()
+    assert (gate._places._value, hashing._core.locked()) == (3, False)
 
 
-def test_one_password_that_many_requests_bring_at_once_is_hashed_once(
-    api_users: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoded = ApiUser.objects.get(login="human").password
-    asked, go_on = threading.Semaphore(0), threading.Event()
+def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
+    gate = HashGate(most_inside=3, kept_free=2)
+    assert not gate.run("192.0.2.1", bool)
 
-    def slow_check(password: str, encoded: str) -> bool:
+    def inside() -> list[str]:
+        """Ask for the one place that guessing addresses have, then for a kept one."""
+        with pytest.raises(Busy):
+            gate.run("192.0.2.1", bool)
+        return [str(gate._places._value)]
+
+    assert gate.run("192.0.2.1", inside) == ["2"]
+    assert gate.run("192.0.2.9", lambda: "never failed") == "never failed"
+
+
+def test_an_address_is_under_suspicion_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, now = HashGate(), [1000.0]
+    monkeypatch.setattr("callcentre.hashing.time.monotonic", lambda: now[0])
+    gate.run("192.0.2.1", bool)
+
+    assert gate._is_suspect("192.0.2.1")
+    now[0] += 300
+    assert not gate._is_suspect("192.0.2.1")
+
+
+def test_a_process_remembers_so_many_addresses_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing, "MOST_REMEMBERED", 10)
+    gate = HashGate()
+
+    for number in range(30):
+        gate.run(f"192.0.2.{number}", bool)
+
+    assert list(gate._failures) == [f"192.0.2.{number}" for number in range(20, 30)]
+
+
+def test_what_fails_gives_its_place_back() -> None:
+    gate = HashGate()
+
+    with pytest.raises(ZeroDivisionError):
+        gate.run("192.0.2.1", lambda: 1 / 0)
+
+    assert (gate._places._value, hashing._core.locked()) == (hashing.MOST_INSIDE, False)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Hashes that take as long as the test wants; none is computed. At the end they go on."""
+    go_on = threading.Event()
+
+    def check(password: str, encoded: str) -> bool:
         CountingHasher.computed += 1
-        asked.release()
         return go_on.wait(60)
 
-    monkeypatch.setattr("callcentre.api.authentication.check_password", slow_check)
+    monkeypatch.setattr("callcentre.api.authentication.check_password", check)
+    yield go_on
+    go_on.set()
+    verified_passwords._entries.clear()
 
+
+def running_hashes() -> int:
+    return len(verified_passwords._running)
+
+
+def test_one_credential_that_many_requests_bring_at_once_is_hashed_once(held: threading.Event) -> None:
     with ThreadPoolExecutor(12) as threads:
-        answers = [threads.submit(verified_passwords.check, "once", encoded) for _ in range(12)]
-        assert asked.acquire(timeout=60)
-        go_on.set()
+        answers = [threads.submit(verified_passwords.check, "human", "once", "stored", "") for _ in range(12)]
+        wait_for(lambda: CountingHasher.computed)
+        held.set()
         results = [answer.result(60) for answer in answers]
 
     assert results == [True] * 12
-    assert CountingHasher.computed - 2 == 1  # two made the passwords of the fixture
+    assert CountingHasher.computed == 1
+
+
+def test_one_secret_for_two_logins_is_hashed_twice(held: threading.Event) -> None:
+    """Unknown logins share no hash: what they shared, a login with a password would not."""
+    with ThreadPoolExecutor(2) as threads:
+        answers = [threads.submit(verified_passwords.check, login, "twice", "", "") for login in ("unknown", "other")]
+        wait_for(lambda: running_hashes() == 2)
+        held.set()
+        [answer.result(60) for answer in answers]
+
+    assert CountingHasher.computed == 2
