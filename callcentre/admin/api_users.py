@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWid
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
-from callcentre.admin.secrets import PasswordAgain, password_fieldset, secret_page
+from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
 from callcentre.granting import givable_rights, is_stronger
 from callcentre.models import ApiUser, ApiUserChange, User
 
@@ -114,13 +114,11 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:
         about = ["login", "description", "is_active"]
-        if obj is not None:
-            about += ["credential", "last_used_at", "created_at"]
+        about += password_inputs(request) if obj is None else ["credential", "last_used_at", "created_at"]
         return [
             (None, {"fields": about}),
             (_("Rights"), {"fields": ["rights"]}),
             (_("Limits"), {"fields": ["allowed_networks", "expires_at", "rate_limit"]}),
-            *(password_fieldset(request) if obj is None else ()),
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:

@@ -63,9 +63,9 @@ class PasswordAgain(forms.Form):
         return cleaned
 
 
-def password_fieldset(request: HttpRequest) -> list[Any]:
-    """Return the part of a page in which the own password is typed; none where it was given a short time ago."""
-    return [] if passwords.is_confirmed(request) else [(_("Your own password"), {"fields": [OWN_PASSWORD]})]
+def password_inputs(request: HttpRequest) -> list[str]:
+    """Return the name of the input for the own password; none where it was given a short time ago."""
+    return [] if passwords.is_confirmed(request) else [OWN_PASSWORD]
 
 
 def secret_page(

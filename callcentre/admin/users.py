@@ -19,7 +19,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from callcentre.admin.base import Admin, ReadOnlyAdmin
-from callcentre.admin.secrets import PasswordAgain, password_fieldset
+from callcentre.admin.secrets import PasswordAgain, password_inputs
 from callcentre.granting import givable_groups, givable_permissions, stronger_groups, stronger_users
 from callcentre.limits import forget_failures
 from callcentre.models import Lockout, User
@@ -72,15 +72,14 @@ class UserAdmin(GivingMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
         (_("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
-    add_fieldsets = ((None, {"fields": ("username", "password1", "password2")}),)
 
     @admin.display(description=pgettext_lazy("with the surname", "name"))
     def full_name(self, user: User) -> str:
         return user.get_full_name()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        fieldsets = super().get_fieldsets(request, obj)
-        return fieldsets if obj else [*fieldsets, *password_fieldset(request)]
+        new = [(None, {"fields": ["username", "password1", "password2", *password_inputs(request)]})]
+        return super().get_fieldsets(request, obj) if obj else new
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Only superusers make superusers."""

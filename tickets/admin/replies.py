@@ -12,7 +12,7 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminURLInputWidget
 
 from callcentre.admin import Admin, display, page_action
-from callcentre.admin.secrets import PasswordAgain, password_fieldset, secret_page
+from callcentre.admin.secrets import PasswordAgain, secret_page
 from tickets.admin.password_form import PasswordForm
 from tickets.models import CannedReply, Marketplace
 from tickets.models.conversing import MARKETPLACES
@@ -79,11 +79,10 @@ class MarketplaceAdmin(Admin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Marketplace | None = None) -> Any:
         may_change = self.has_change_permission(request, obj) if obj else True
-        access = ["http_auth_user", *(MarketplaceForm.inputs(obj) if may_change else [])]
+        access = ["http_auth_user", *(MarketplaceForm.inputs(request, obj) if may_change else [])]
         return [
             (None, {"fields": ["source", "url", "is_active"]}),
             (_("Basic authentication"), {"fields": access}),
-            *(password_fieldset(request) if obj and may_change else ()),
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Marketplace | None = None) -> tuple[str, ...]:

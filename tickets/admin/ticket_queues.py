@@ -16,7 +16,6 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, Inline, display, page_action
-from callcentre.admin.secrets import password_fieldset
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.mail.looking import Unreachable, look
@@ -95,14 +94,13 @@ class TicketQueueAdmin(Admin):
     def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
         """Whoever only looks sees no field to type a password into."""
         may_change = self.has_change_permission(request, obj) if obj else True
-        password = TicketQueueForm.inputs(obj) if may_change else []
+        password = TicketQueueForm.inputs(request, obj) if may_change else []
         server = [*(["mailbox_now"] if obj else []), "imap_host", ("imap_port", "imap_uses_tls"), "imap_user"]
         mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
         return [
             (None, {"fields": ["name", "is_active"]}),
             (_("Mail out"), {"fields": [*mail, "acknowledges", "acknowledgement"]}),
             (_("Mailbox"), {"fields": [*server, *password, "imap_folder"]}),
-            *(password_fieldset(request) if obj and may_change else ()),
             (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
         ]
 

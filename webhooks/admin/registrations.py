@@ -22,7 +22,7 @@ from callcentre.actor import Actor
 from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.admin.secrets import PasswordAgain, password_fieldset, secret_page
+from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
 from callcentre.errors import Conflict, ErrorCode
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
@@ -134,10 +134,9 @@ class WebhookAdmin(HistoryMixin, Admin):
         may_change = self.has_change_permission(request, obj) if obj else True
         is_set = obj is not None and bool(obj.http_auth_user or obj.http_auth_password)
         access = [*(["credentials"] if obj else []), *(CREDENTIALS[: 3 if is_set else 2] if may_change else ())]
+        access += password_inputs(request) if obj and may_change else []
         about = ["subscription_url", "actions" if may_change else "actions_shown", "format"]
         fieldsets: list[Any] = [(None, {"fields": about}), (_("Basic authentication"), {"fields": access})]
-        if obj and may_change:
-            fieldsets += password_fieldset(request)
         if obj:
             fieldsets.append((_("Signature"), {"fields": ["signs_with", "created_at"]}))
         return fieldsets
