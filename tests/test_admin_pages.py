@@ -1,5 +1,7 @@
 """Pages that every model of the admin has."""
 
+from typing import Any
+
 import pytest
 from django.contrib import admin
 from django.test import RequestFactory
@@ -15,7 +17,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 # A row of each model that keeps something encrypted.
-ENCRYPTED = {"Webhook": WebhookFactory, "Marketplace": MarketplaceFactory, "TicketQueue": TicketQueueFactory}
+ENCRYPTED: dict[str, Any] = {
+    "Webhook": WebhookFactory,
+    "Marketplace": MarketplaceFactory,
+    "TicketQueue": TicketQueueFactory,
+}
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
