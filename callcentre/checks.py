@@ -151,12 +151,12 @@ def check_encryption_keys() -> Iterator[CheckMessage]:
 
 @_check
 def check_cookies() -> Iterator[CheckMessage]:
-    for name in ("SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY"):
+    for name in ("SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY", "LANGUAGE_COOKIE_HTTPONLY"):
         if not getattr(settings, name):
             yield Error(f"{name} is off: scripts could read the cookie.", hint="Leave it on.", id="callcentre.E005")
     if settings.DEBUG or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS):
         return
-    for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"):
+    for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE"):
         if not getattr(settings, name):
             yield Error(
                 f"{name} is off, and the service is reached by more than this machine: cookies could be read on the"

@@ -41,12 +41,16 @@ class RequestMiddleware:
         return response
 
     def _as_api(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """An answer of the API: limits in its headers, JSON whatever went wrong on the way to a view."""
+        """An answer of the API: limits in its headers, JSON whatever went wrong on the way to a view.
+
+        No cache keeps it: it holds personal data, and a few answers hold passwords (`GET /webhooks`).
+        """
         if response.status_code >= 400 and response.get("Content-Type", "").startswith("text/html"):
             body = to_json(body_for_status(response.status_code, method=request.method or ""))
             response = HttpResponse(body, status=response.status_code)
         if response.get("Content-Type", "") == "application/json" or response.status_code >= 400:
             response["Content-Type"] = CONTENT_TYPE
+        response.headers.setdefault("Cache-Control", "no-store")
         if (admission := request.META.get(ADMISSION)) is not None and admission.limit:
             response["RateLimit-Limit"] = str(admission.limit)
             response["RateLimit-Remaining"] = str(admission.remaining)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import REASON_NO_CSRF_COOKIE
@@ -49,7 +50,11 @@ def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     form = request.get_full_path() if is_login else _within(request, request.headers.get("Referer"))
     if reason == REASON_NO_CSRF_COOKIE:
         title = _now("Your browser sent no cookies")
-        text = _now("Without them, nobody can be logged in. Allow cookies for this site, then open the page again.")
+        text = (
+            _now("They are sent by HTTPS only. Open this site by https:// and log in there.")
+            if settings.CSRF_COOKIE_SECURE and not request.is_secure()
+            else _now("Without them, nobody can be logged in. Allow cookies for this site, then open the page again.")
+        )
     elif "token" not in reason:
         title = _now("This form came from somewhere else")
         text = _now(

@@ -79,6 +79,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "callcentre.sessions.IdleMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -138,8 +139,16 @@ SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "callcentre.refusals.refuse_form"
 SECURE_COOKIES = env_bool("SECURE_COOKIES", not DEBUG)
-SESSION_COOKIE_SECURE = SECURE_COOKIES
-CSRF_COOKIE_SECURE = SECURE_COOKIES
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE_COOKIES
+# Browsers take a cookie with this prefix from this very host by HTTPS only. By plain HTTP they would take none.
+_prefix = "__Host-" if SECURE_COOKIES else ""
+SESSION_COOKIE_NAME = f"{_prefix}sessionid"
+CSRF_COOKIE_NAME = f"{_prefix}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{_prefix}django_language"
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+# A session of the back office ends when its person has done nothing for so long (callcentre.sessions).
+SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
 SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
@@ -159,6 +168,9 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "admin:login"
+# Also where a log-in or a log-out names another site as its `next`.
+LOGIN_REDIRECT_URL = "admin:index"
+LOGOUT_REDIRECT_URL = "admin:login"
 MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
 # Uploaded files of one API user that no message has used yet, and how long they are kept for one.
 MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)

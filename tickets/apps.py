@@ -5,6 +5,13 @@ from django.utils.translation import gettext_lazy as _
 class TicketsConfig(AppConfig):
     name = "tickets"
     verbose_name = _("Tickets")
+    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    api_permissions = {
+        "tickets:read": ("view_ticket", "view_ticketqueue", "view_chat", "view_storedfile"),
+        "tickets:write": ("add_ticket", "change_ticket", "add_chat", "change_chat", "add_storedfile"),
+        "customers:read": ("view_customer", "view_company"),
+        "customers:write": ("add_customer", "change_customer", "add_company"),
+    }
 
     def ready(self) -> None:
         from telephony import customers  # noqa: PLC0415

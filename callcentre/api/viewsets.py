@@ -20,6 +20,8 @@ class ApiViewSet(ViewSet):
 
     # Of AREAS; "" lets every API user in.
     area: ClassVar[str] = ""
+    # Actions that read a secret: they need the right to write.
+    secret_actions: ClassVar[tuple[str, ...]] = ()
     wire_names: dict[str, str] = {}
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:

@@ -30,6 +30,7 @@ def failing(settings: Any, **values: Any) -> set[str]:
         "FIELD_ENCRYPTION_KEYS": ["dGhlLWtleS1vZi1hLXRlc3QtcnVuLWlzLW5vLWtleS0="],
         "SESSION_COOKIE_SECURE": True,
         "CSRF_COOKIE_SECURE": True,
+        "LANGUAGE_COOKIE_SECURE": True,
         "TRUSTED_PROXIES": ["10.0.0.0/8", "::1"],
         "EMAIL_HOST": "mail.callcentre.example",
         "EMAIL_HOST_USER": "callcentre",
@@ -70,7 +71,9 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
         ("callcentre.W032", {"DEFAULT_FROM_EMAIL": "callcentre@localhost"}),
         ("callcentre.E005", {"SESSION_COOKIE_HTTPONLY": False}),
         ("callcentre.E005", {"CSRF_COOKIE_HTTPONLY": False}),
+        ("callcentre.E005", {"LANGUAGE_COOKIE_HTTPONLY": False}),
         ("callcentre.E006", {"SESSION_COOKIE_SECURE": False}),
+        ("callcentre.E006", {"LANGUAGE_COOKIE_SECURE": False}),
         ("callcentre.E006", {"CSRF_COOKIE_SECURE": False, "ALLOWED_HOSTS": ["localhost", "callcentre.example"]}),
         ("callcentre.E007", {"TRUSTED_PROXIES": ["nginx"]}),
         ("callcentre.E007", {"TRUSTED_PROXIES": ["0.0.0.0/0"]}),
@@ -106,8 +109,9 @@ def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: d
 
 def test_cookies_may_be_plain_where_only_this_machine_is_served(settings: Any) -> None:
     hosts = ["localhost", "127.0.0.1", "[::1]"]
+    plain = dict.fromkeys(["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE"], False)
 
-    assert failing(settings, ALLOWED_HOSTS=hosts, SESSION_COOKIE_SECURE=False, CSRF_COOKIE_SECURE=False) == set()
+    assert failing(settings, ALLOWED_HOSTS=hosts, **plain) == set()
 
 
 def test_every_message_says_what_to_do(settings: Any) -> None:

@@ -94,7 +94,7 @@ class TicketQueueAdmin(Admin):
     def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
         """Whoever only looks sees no field to type a password into."""
         may_change = self.has_change_permission(request, obj) if obj else True
-        password = TicketQueueForm.inputs(obj) if may_change else []
+        password = TicketQueueForm.inputs(request, obj) if may_change else []
         server = [*(["mailbox_now"] if obj else []), "imap_host", ("imap_port", "imap_uses_tls"), "imap_user"]
         mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
         return [

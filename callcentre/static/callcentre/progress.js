@@ -8,7 +8,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
         const ask = async () => {
             try {
-                const response = await fetch(element.dataset.follow, { headers: { Accept: "application/json" } });
+                const response = await fetch(element.dataset.follow, { headers: { Accept: "application/json", "X-Poll": "1" } });
                 const now = response.redirected ? null : await response.json();
                 if (now === null || now.has_ended) {
                     window.location.reload();
