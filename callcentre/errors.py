@@ -129,6 +129,7 @@ class ErrorCode(enum.Enum):
     TARGET_FORBIDDEN = 130004, _("Webhooks are not sent to this network.")
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
+    PASSWORD_AGAIN = 130008, _("Enter the password again: it would be sent to another server.")
     SECRET_MALFORMED = 130007, _("The secret must be whsec_ and 24 to 64 bytes in Base64.")
 
     # Topics of calls

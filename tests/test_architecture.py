@@ -42,6 +42,7 @@ WITHOUT_ADMIN = {
     "tickets.ChatMessage": "read in its chat",
     "tickets.CustomerNote": "read at its customer",
     "tickets.CustomerNumber": "edited with its customer",
+    "tickets.MailboxTest": "read at its queue",
     "tickets.Message": "read in its ticket",
     "tickets.TicketChange": "read at its ticket",
     "tickets.TicketCount": "a number in parts, kept by a trigger",

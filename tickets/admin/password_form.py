@@ -6,9 +6,15 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 
 class PasswordForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Of a row with an encrypted password: it goes in and never comes out again."""
+    """The form of a row with an encrypted password, which is entered and never shown again.
+
+    A stored password is sent to the server that it was entered for, and to no other: whoever changes `destination`
+    enters it again.
+    """
 
     column: ClassVar[str]
+    # The fields that say which server gets the password, and how.
+    destination: ClassVar[tuple[str, ...]]
 
     new_password = forms.CharField(
         label=_("Password"),
@@ -22,9 +28,16 @@ class PasswordForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @classmethod
     def inputs(cls, row: Any) -> list[str]:
-        """Those that make sense for this row, or for a new one."""
+        """Return the inputs that make sense for this row, or for a new one."""
         is_set = row is not None and bool(getattr(row, cls.column))
         return ["new_password", "forget_password"] if is_set else ["new_password"]
+
+    def clean(self) -> Any:
+        cleaned = super().clean()
+        is_kept = getattr(self.instance, self.column) and not self.cleaned_data.get("forget_password")
+        if is_kept and not self.cleaned_data.get("new_password") and {*self.destination} & {*self.changed_data}:
+            self.add_error("new_password", _("Enter the password again: it would be sent to another server."))
+        return cleaned
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data.get("forget_password"):

@@ -7,7 +7,6 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext as translated
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
@@ -16,6 +15,7 @@ from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.wake import wake
 from tickets.models.message import Message
 from tickets.models.ticket_queue import TicketQueue
+from tickets.reasons import translated
 
 
 class ReceivedMailQuerySet(models.QuerySet["ReceivedMail"]):
@@ -102,9 +102,8 @@ class ReceivedMail(models.Model):
 
     @property
     def why(self) -> str:
-        """The reason in the reader's language: what stands before a colon is a sentence of ours."""
-        sentence, colon, detail = self.reason.partition(": ")
-        return f"{translated(sentence)}{colon}{detail}" if sentence else ""
+        """The reason in the reader's language."""
+        return translated(self.reason)
 
     def open_raw(self) -> "File[bytes]":
         """The mail as it came. There is none where it has no path."""

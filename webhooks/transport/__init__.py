@@ -2,7 +2,23 @@
 
 from webhooks.signing import new_secret, sign
 from webhooks.transport.bodies import encode
+from webhooks.transport.opening import open_socket
 from webhooks.transport.sender import Outcome, Sender
-from webhooks.transport.targets import TargetError, check_target
+from webhooks.transport.targets import TargetError, are_allowed, are_within, check_target, parse_server
+from webhooks.transport.wire import Failure, tls_text
 
-__all__ = ["Outcome", "Sender", "TargetError", "check_target", "encode", "new_secret", "sign"]
+__all__ = [
+    "Failure",
+    "Outcome",
+    "Sender",
+    "TargetError",
+    "are_allowed",
+    "are_within",
+    "check_target",
+    "encode",
+    "new_secret",
+    "open_socket",
+    "parse_server",
+    "sign",
+    "tls_text",
+]

@@ -2,8 +2,8 @@
 
 import socket
 import ssl
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 
 from django.conf import settings
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
@@ -22,18 +22,10 @@ class Opener:
 
     def open(self, target: Target, deadline: float) -> Connection:
         """Raises Failure."""
-        try:
-            endpoints = addresses_of(target, seconds_left(deadline))
-        except NoAddress:
-            raise Failure("dns") from None
-        except TimeoutError:
-            raise Failure("timeout") from None
         networks = settings.WEBHOOK_ALLOWED_NETWORKS if self._allowed_networks is None else self._allowed_networks
-        if not are_allowed(endpoints, networks):
-            raise Failure("forbidden address")
+        sock = open_socket(target, deadline, partial(are_allowed, networks=networks))
         # The dot of a full name is for the look-up; certificates and virtual hosts are without it.
         host = target.host.removesuffix(".")
-        sock = _connect(endpoints, deadline)
         if target.scheme == "http":
             return Connection(sock, host, target.port, default_port=80)
         return Connection(_secure(sock, self._tls, host, deadline), host, target.port, default_port=443)
@@ -45,6 +37,19 @@ class Opener:
             context.load_verify_locations(self._authorities)
         context.set_alpn_protocols(["http/1.1"])
         return context
+
+
+def open_socket(target: Target, deadline: float, is_permitted: Callable[[Sequence[Endpoint]], bool]) -> socket.socket:
+    """Connect to the target at an address that was looked up once and permitted. Raises Failure."""
+    try:
+        endpoints = addresses_of(target, seconds_left(deadline))
+    except NoAddress:
+        raise Failure("dns") from None
+    except TimeoutError:
+        raise Failure("timeout") from None
+    if not is_permitted(endpoints):
+        raise Failure("forbidden address")
+    return _connect(endpoints, deadline)
 
 
 def _connect(endpoints: Sequence[Endpoint], deadline: float) -> socket.socket:
