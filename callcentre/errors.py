@@ -70,6 +70,7 @@ class ErrorCode(enum.Enum):
     KEY_BUSY = 100113, _("A request with this Idempotency-Key is still being worked on.")
     KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
     CONFLICT = 100115, _("Something else changed at the same time; try again.")
+    NOT_DELETABLE_NOW = 100116, _("It cannot be deleted now.")
     # Agents
     AGENT_NOT_FOUND = 110001, _("Agent not found.")
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop, pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import still_there
 from callcentre.wake import wake
 from tickets.models.message import Message
 from tickets.models.ticket_queue import TicketQueue
@@ -36,6 +37,7 @@ class ReceivedMail(models.Model):
         STORED = "stored", _("became a message")
         IGNORED = "ignored", _("needs no message")
         QUARANTINED = "quarantined", _("in quarantine")
+        DELETED = "deleted", _("deleted")
 
     # Of the raw mail, together with the queue: how a mail that comes twice is known. `uid:<validity>:<uid>` of one that
     # is in its mailbox only.
@@ -135,7 +137,7 @@ class ReceivedMail(models.Model):
 
     def _lock(self) -> "ReceivedMail":
         """Ours until the transaction ends. Raises Conflict where it is not in quarantine any more."""
-        locked = ReceivedMail.objects.select_for_update(of=("self",)).get(pk=self.pk)
+        locked = still_there(ReceivedMail.objects.select_for_update(of=("self",)).filter(pk=self.pk))
         if locked.outcome != self.Outcome.QUARANTINED:
             raise Conflict(ErrorCode.MAIL_NOT_QUARANTINED)
         return locked
