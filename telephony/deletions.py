@@ -83,15 +83,12 @@ def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
 
     Time, agent, queue and result of each call stay. Raises Busy while one of the calls goes on.
     """
-    while True:
+    over = Connection.objects.filter(customer_id__in=customer_ids, state=Connection.State.ENDED)
+    while over.exists():
         with deletion.step() as deleted:
-            rows = Connection.objects.filter(customer_id__in=customer_ids, state=Connection.State.ENDED)
-            calls = list(rows.select_for_update(no_key=True, of=("self",)).order_by("id")[:BATCH])
-            if calls:
-                deleted.update(_forget(calls))
-                deletion.count_emptied("telephony.connection", len(calls))
-        if not calls:
-            break
+            calls = list(over.select_for_update(no_key=True, of=("self",)).order_by("id")[:BATCH])
+            deleted.update(_forget(calls))
+            deletion.count_emptied("telephony.connection", len(calls))
     if Connection.objects.filter(customer_id__in=customer_ids).exists():
         raise Busy(_("A call still goes on."))
 

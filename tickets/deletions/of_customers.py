@@ -52,14 +52,13 @@ def delete(deletion: Deletion) -> None:
     ids: list[int] = deletion.notes.get("ids") or _ids(int(deletion.object_id))
     if not ids:
         return
-    with deletion.step():
-        deletion.notes = {"ids": ids}
-    while True:
+    if not deletion.notes:
+        with deletion.step():
+            deletion.notes = {"ids": ids}
+    while Customer.objects.filter(pk__in=ids).exists():
         _delete_matters(deletion, ids)
         with deletion.step() as deleted:
-            if not _delete_rows(ids, deleted):
-                continue
-        break
+            _delete_rows(ids, deleted)
     forget_customers(deletion, ids)
 
 
@@ -96,11 +95,11 @@ def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
             of_chats.delete_chat(chat.pk, deleted)
 
 
-def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> bool:
-    """Delete the customer's own rows, unless a ticket has come meanwhile; return whether they are deleted."""
+def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:
+    """Delete the customer's own rows, unless a ticket has come meanwhile."""
     customers = list(Customer.objects.filter(pk__in=ids).select_for_update(of=("self",)).order_by("id"))
     if Ticket.objects.filter(customer__in=ids).exists():
-        return False
+        return
     for customer in customers:
         events.customer_deleted(customer.pk, customer.company_id)
     addresses = [customer.email.lower() for customer in customers if customer.email]
@@ -112,4 +111,3 @@ def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> bool:
         rows = Customer.objects.filter(pk__in=ids, merged_into__isnull=is_current)
         deleted["tickets.customer"] += rows.delete()[1].get("tickets.Customer", 0)
     forget_log_entries(Customer, ids)
-    return True
