@@ -21,6 +21,7 @@ from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as translate
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -111,7 +112,7 @@ def consequences_of(name: str, row: Any) -> Consequences:
 
 
 class Busy(Exception):
-    """Something still works with the object: the deletion is tried again soon."""
+    """Something still works with the object: the deletion is tried again soon. The text is stored, in English."""
 
 
 class NotOurs(Exception):
@@ -233,6 +234,11 @@ class Deletion(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.state in (self.State.FINISHED, self.State.FAILED)
+
+    @property
+    def why(self) -> str:
+        """Why it waits or failed, in the reader's language."""
+        return translate(self.error) if self.error else ""
 
     @property
     def kind_name(self) -> str:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
 from telephony import events
@@ -40,7 +41,7 @@ def _delete(deletion: Deletion) -> None:
             return
         call = Connection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection_id)
         if call.state != Connection.State.ENDED:
-            raise Busy(_("The call still goes on."))
+            raise Busy(gettext_noop("The call still goes on."))
         deleted.update(remove_recordings(Q(pk=deletion.object_id), [connection_id]))
 
 
@@ -90,7 +91,7 @@ def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
             deleted.update(_forget(calls))
             deletion.count_emptied("telephony.connection", len(calls))
     if Connection.objects.filter(customer_id__in=customer_ids).exists():
-        raise Busy(_("A call still goes on."))
+        raise Busy(gettext_noop("A call still goes on."))
 
 
 def _forget(calls: Sequence[Connection]) -> Counter[str]:

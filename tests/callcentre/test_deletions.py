@@ -58,7 +58,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
 
 
 def asked(reason: str = "on request") -> Deletion:
-    return Deletion.ask(ACTOR, "row", Lockout.objects.first(), reason)
+    return Deletion.ask(ACTOR, "row", Lockout.objects.earliest("id"), reason)
 
 
 def let_time_pass(deletion: Deletion) -> None:

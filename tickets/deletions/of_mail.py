@@ -128,7 +128,7 @@ def delete_file(deletion: Deletion) -> None:
         if file.message is not None:
             lock(Ticket(pk=file.message.ticket_id))
             if _is_waiting(file.message.pk):
-                raise Busy(_("The message with this file is still to be sent."))
+                raise Busy(gettext_noop("The message with this file is still to be sent."))
             mails = _raw_mails(file.message.pk)
             FileRemoval.add(list(mails.values_list("path", flat=True)))
             deletion.count_emptied("tickets.receivedmail", mails.update(path=""))

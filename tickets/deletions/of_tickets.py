@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.db import connection
 from django.db.models import Q
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
 from tickets import events
@@ -72,7 +72,7 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
         return
     sending = Dispatch.objects.filter(message__ticket__in=ids, state=Dispatch.State.QUEUED, begun_at__isnull=False)
     if sending.exists():
-        raise Busy(_("A message of the ticket is just being sent."))
+        raise Busy(gettext_noop("A message of the ticket is just being sent."))
     for ticket in going:
         note_replies(ticket)
         note_end(ticket)
