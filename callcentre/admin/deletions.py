@@ -115,6 +115,7 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("Id of what was deleted, or the name of the person who had it deleted")
 
     class Media:
+        css = {"all": ("callcentre/progress.css",)}
         js = ("callcentre/progress.js",)
 
     def get_urls(self) -> list[URLPattern]:

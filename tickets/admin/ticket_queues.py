@@ -102,12 +102,8 @@ class TicketQueueAdmin(Admin):
         """Whoever only looks sees no field to type a password into."""
         may_change = self.has_change_permission(request, obj) if obj else True
         password = TicketQueueForm.inputs(obj) if may_change else []
-        server = [
-            *(["mailbox_now"] if obj else []),
-            "imap_host",
-            ("imap_port", "imap_uses_tls", "imap_allows_plain"),
-            "imap_user",
-        ]
+        encryption = ["imap_uses_tls", "imap_allows_plain"]
+        server = [*(["mailbox_now"] if obj else []), "imap_host", "imap_port", *encryption, "imap_user"]
         mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
         return [
             (None, {"fields": ["name", "is_active"]}),
