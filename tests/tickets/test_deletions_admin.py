@@ -118,7 +118,7 @@ def test_the_page_counts_with_the_same_queries_however_much_there_is(django_asse
         for number in range(count):
             a_ticket(f"{count}{number}", customer=customer)
         client = superuser()
-        with django_assert_num_queries(28):
+        with django_assert_num_queries(29):
             client.page(page_of(customer, "delete"))
 
 

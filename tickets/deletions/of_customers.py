@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
@@ -22,6 +23,8 @@ from tickets.models import (
     Ticket,
 )
 
+# Found at once, and deleted one by one.
+BATCH = 500
 _PARTS = (
     ("tickets.customernumber", CustomerNumber),
     ("tickets.customernote", CustomerNote),
@@ -68,9 +71,10 @@ def _ids(customer_id: int) -> list[int]:
     return list(Customer.objects.filter(either).order_by("id").values_list("pk", flat=True))
 
 
-def _tickets_of(ids: Sequence[int]) -> Q:
-    """Their tickets, and the tickets that were merged into these."""
-    return Q(customer__in=ids) | Q(merged_into__customer__in=ids)
+def _tickets_of(ids: Sequence[int]) -> Any:
+    """Their tickets, and the tickets that were merged into these: each found by its index, which an OR would not be."""
+    theirs = Ticket.objects.filter(customer__in=ids).order_by().values("pk")
+    return theirs.union(Ticket.objects.filter(merged_into__customer__in=ids).order_by().values("pk"))
 
 
 def _chats_of(ids: Sequence[int]) -> Q:
@@ -86,13 +90,17 @@ def _any_of(column: str, texts: Iterable[str]) -> Q:
 
 
 def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
-    while (ticket := Ticket.objects.filter(customer__in=ids).order_by("id").only("pk").first()) is not None:
-        with deletion.step() as deleted:
-            of_tickets.delete_ticket(ticket.pk, deletion, deleted)
-    theirs = _chats_of(ids)
-    while (chat := Chat.objects.filter(theirs).order_by("id").only("pk").first()) is not None:
-        with deletion.step() as deleted:
-            of_chats.delete_chat(chat.pk, deleted)
+    # In no order: for that a planner would walk along the primary key of all.
+    tickets = Ticket.objects.filter(customer__in=ids).order_by().values_list("pk", flat=True)
+    while found := list(tickets[:BATCH]):
+        for ticket_id in found:
+            with deletion.step() as deleted:
+                of_tickets.delete_ticket(ticket_id, deletion, deleted)
+    chats = Chat.objects.filter(_chats_of(ids)).order_by().values_list("pk", flat=True)
+    while named := list(chats[:BATCH]):
+        for chat_id in named:
+            with deletion.step() as deleted:
+                of_chats.delete_chat(chat_id, deleted)
 
 
 def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
 from django.db.models import Q
@@ -11,7 +12,7 @@ from django.utils.translation import gettext_noop, ngettext
 from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
 from tickets import events
 from tickets.deletions.of_mail import strip
-from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket
+from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
 from tickets.models.editing import lock_merges
 from tickets.models.noting import note_end, note_replies
 
@@ -26,19 +27,19 @@ WHERE id = ANY(%s)
 
 def consequences(ticket: Ticket) -> Consequences:
     found = Consequences()
-    tell(found, Q(pk=ticket.pk) | Q(merged_into=ticket.pk))
+    tell(found, Ticket.objects.filter(Q(pk=ticket.pk) | Q(merged_into=ticket.pk)).order_by().values("pk"))
     if ticket.merged_into_id:
         into = {"ticket": ticket.merged_into_id}
         found.remarks.append(_("Its messages are in ticket #%(ticket)s, and stay there.") % into)
     return found
 
 
-def tell(found: Consequences, which: Q) -> None:
-    """Add what goes with these tickets. The number of queries does not depend on how many they are."""
-    tickets = Ticket.objects.filter(which).order_by().values("pk")
+def tell(found: Consequences, tickets: Any) -> None:
+    """Add what goes with these tickets, a query of their ids. Each count is one statement."""
     messages = Message.objects.filter(ticket__in=tickets).order_by()
     found.deleted += [Part("tickets.ticket", tickets.count()), Part("tickets.message", messages.count())]
     found.deleted += [Part(label, model.objects.filter(message__ticket__in=tickets).count()) for label, model in _PARTS]
+    found.deleted.append(Part("tickets.ticketchange", TicketChange.objects.filter(ticket__in=tickets).count()))
     mails = ReceivedMail.objects.filter(message__ticket__in=tickets).count()
     found.emptied.append(Part("tickets.receivedmail", mails))
     if mails:
@@ -48,7 +49,7 @@ def tell(found: Consequences, which: Q) -> None:
         sentence = ngettext("%(count)s message was not sent yet.", "%(count)s messages were not sent yet.", waiting)
         found.remarks.append(sentence % {"count": waiting})
     replies = messages.filter(type=Message.Type.REPLY, agent__isnull=False).count()
-    closed = Ticket.objects.filter(which, closed_by__isnull=False).count()
+    closed = Ticket.objects.filter(pk__in=tickets, closed_by__isnull=False).count()
     if replies or closed:
         sentence = _("The agents work report no longer counts its replies (%(replies)s) and closings (%(closed)s).")
         found.remarks.append(sentence % {"replies": replies, "closed": closed})
@@ -66,8 +67,8 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
     connected = {
         each for pks in Ticket.objects.filter(pk__in=ids).values_list("connected_ids", flat=True) for each in pks
     }
-    tickets = list(Ticket.objects.filter(pk__in={*ids, *connected}).select_for_update(of=("self",)).order_by("id"))
-    going = [ticket for ticket in tickets if ticket.pk in ids]
+    locked = Ticket.objects.filter(pk__in={*ids, *connected}).select_for_update(of=("self",)).order_by("id")
+    going = [ticket for ticket in locked.select_related("agent") if ticket.pk in ids]
     if not going:
         return
     sending = Dispatch.objects.filter(message__ticket__in=ids, state=Dispatch.State.QUEUED, begun_at__isnull=False)
