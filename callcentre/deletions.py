@@ -59,7 +59,7 @@ class Part:
 
 @dataclass(slots=True)
 class Consequences:
-    """What the deletion of one object does: told before it is asked for."""
+    """The effects of the deletion of one object, shown before a person confirms it."""
 
     # Rows that are deleted, and rows that stay without the person.
     deleted: list[Part] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the deletion of a customer leaves in campaigns."""
+"""Remarks on the deletion of a customer: records of campaigns stay."""
 
 from collections.abc import Iterable
 

@@ -105,7 +105,7 @@ class KindFilter(DropdownFilter):
 
 @admin.register(Deletion)
 class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
-    """Who had what deleted, when and why?"""
+    """The list of deletions: object, person, time, reason."""
 
     has_own_history = True  # a deletion is its own history
     list_display = ("created_at", "kind_shown", "object_id", "actor_name", "reason", "state_shown")

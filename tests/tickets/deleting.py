@@ -163,6 +163,6 @@ def a_person() -> Customer:
 
 
 def _answered(subject: str) -> None:
-    """As if a receiver had got the events of this subject, and repeated what it was told."""
+    """Store attempts whose receivers repeated the events of this subject."""
     for event in Event.objects.filter(subject=subject):
         AttemptFactory(delivery=DeliveryFactory(event=event, succeeded=True), answer=f"Thanks, {MARK} {NUMBER}")

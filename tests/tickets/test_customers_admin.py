@@ -227,7 +227,7 @@ def test_who_may_only_look_changes_nothing():
 
 
 def test_a_customer_is_not_deleted_as_django_would():
-    """By the page of test_deletions_admin.py only, which wants a reason."""
+    """The page wants a reason: see test_deletions_admin.py."""
     customer = CustomerFactory()
 
     assert superuser().post(page_of(customer, "delete"), {"post": "yes"}).status_code == 200

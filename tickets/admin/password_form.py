@@ -8,8 +8,8 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 class PasswordForm(forms.ModelForm):  # type: ignore[type-arg]
     """The form of a row with an encrypted password, which is entered and never shown again.
 
-    A stored password is sent to the server that it was entered for, and to no other: whoever changes `destination`
-    enters it again.
+    A stored password is sent to the server that it was entered for, and to no other: a change of `destination` needs
+    it again.
     """
 
     column: ClassVar[str]
