@@ -176,6 +176,7 @@ def check_networks() -> Iterator[CheckMessage]:
         ("TRUSTED_PROXIES", "E007"),
         ("METRICS_ALLOWED_NETWORKS", "E008"),
         ("WEBHOOK_ALLOWED_NETWORKS", "E013"),
+        ("MAILBOX_ALLOWED_NETWORKS", "E033"),
     ):
         for network in getattr(settings, name):
             try:

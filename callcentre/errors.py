@@ -70,6 +70,7 @@ class ErrorCode(enum.Enum):
     KEY_BUSY = 100113, _("A request with this Idempotency-Key is still being worked on.")
     KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
     CONFLICT = 100115, _("Something else changed at the same time; try again.")
+    NOT_DELETABLE_NOW = 100116, _("It cannot be deleted now.")
     # Agents
     AGENT_NOT_FOUND = 110001, _("Agent not found.")
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")
@@ -130,6 +131,7 @@ class ErrorCode(enum.Enum):
     TARGET_FORBIDDEN = 130004, _("Webhooks are not sent to this network.")
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
+    PASSWORD_AGAIN = 130008, _("Enter the password again: it would be sent to another server.")
     SECRET_MALFORMED = 130007, _("The secret must be whsec_ and 24 to 64 bytes in Base64.")
 
     # Topics of calls

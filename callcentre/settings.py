@@ -337,6 +337,8 @@ DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
 PUBLIC_URL = env("PUBLIC_URL").rstrip("/")
 # The largest mail that is taken in.
 MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
+# Networks (CIDR) that mailboxes may be in although they are not public; only there a log-in may be without encryption.
+MAILBOX_ALLOWED_NETWORKS = env_list("MAILBOX_ALLOWED_NETWORKS")
 # Who is told of what nobody but a person can mend, such as a webhook that was given up.
 SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
 

@@ -3,6 +3,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
+from callcentre import deletions
 from callcentre.models import IdempotencyRecord, Lockout
 
 
@@ -17,3 +18,15 @@ def prune_idempotency() -> None:
 def prune_sessions() -> None:
     """Delete the sessions of the back office that are over."""
     SessionStore.clear_expired()
+
+
+@shared_task(name="callcentre.delete_personal_data")
+def delete_personal_data(pk: int) -> None:
+    """Make one deletion that a person asked for."""
+    deletions.run(pk)
+
+
+@shared_task(name="callcentre.sweep_deletions")
+def sweep_deletions() -> None:
+    """Resume deletions that lost their message or worker, and remove files that a deletion left in the storage."""
+    deletions.sweep()

@@ -10,3 +10,9 @@ class CampaignsConfig(AppConfig):
         "campaigns:read": ("view_campaign", "view_campaigngroup", "view_record"),
         "campaigns:write": ("add_campaign", "change_campaign", "add_campaigngroup", "add_record", "change_record"),
     }
+
+    def ready(self) -> None:
+        from callcentre.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
+        from campaigns import deletions  # noqa: PLC0415
+
+        register_remarks("customer", deletions.remarks)

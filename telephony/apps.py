@@ -14,3 +14,8 @@ class TelephonyConfig(AppConfig):
         "system:read": ("view_pause", "view_transfershortcut"),
         "system:write": ("change_pause", "change_transfershortcut"),
     }
+
+    def ready(self) -> None:
+        from telephony import deletions  # noqa: PLC0415  (models are not there before)
+
+        deletions.register_kinds()

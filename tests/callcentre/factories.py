@@ -9,6 +9,7 @@ from django.contrib.auth.hashers import get_hasher, make_password
 from django.utils import timezone
 
 from callcentre.actor import SYSTEM
+from callcentre.deletions import Deletion, FileRemoval
 from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User
 
 
@@ -79,3 +80,28 @@ class LockoutFactory(factory.django.DjangoModelFactory[Lockout]):
 
     class Params:
         over = factory.Trait(until=factory.LazyFunction(lambda: timezone.now() - timedelta(seconds=1)))
+
+
+class DeletionFactory(factory.django.DjangoModelFactory[Deletion]):
+    class Meta:
+        model = Deletion
+
+    kind = "ticket"
+    object_id = factory.Sequence(lambda n: str(n + 1))
+    reason = "request of 21 November"
+    actor_kind = "user"
+    actor_name = "tester"
+    due_at = factory.LazyFunction(timezone.now)
+
+    class Params:
+        finished = factory.Trait(state="finished", due_at=None, finished_at=factory.LazyFunction(timezone.now))
+        failed = factory.Trait(
+            state="failed", due_at=None, finished_at=factory.LazyFunction(timezone.now), error="OperationalError"
+        )
+
+
+class FileRemovalFactory(factory.django.DjangoModelFactory[FileRemoval]):
+    class Meta:
+        model = FileRemoval
+
+    path = factory.Sequence(lambda n: f"files/2026/11/21/{n}")

@@ -80,6 +80,7 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
         ("callcentre.E008", {"METRICS_ALLOWED_NETWORKS": ["10.0.0.0/33"]}),
         ("callcentre.E013", {"WEBHOOK_ALLOWED_NETWORKS": ["127.0.0.0/8", "10.0.0.0/33"]}),
         ("callcentre.E013", {"WEBHOOK_ALLOWED_NETWORKS": ["intranet"]}),
+        ("callcentre.E033", {"MAILBOX_ALLOWED_NETWORKS": ["intranet"]}),
         ("callcentre.E014", {"WEBHOOK_TIMEOUT_SECONDS": 31}),
         ("callcentre.E009", {"DEFAULT_REGION": "XX"}),
         ("callcentre.E009", {"DEFAULT_REGION": ""}),

@@ -9,9 +9,15 @@ from callcentre.admin.secrets import PasswordAgain, password_inputs
 
 
 class PasswordForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
-    """The form of a row with an encrypted password, which is typed here and never shown."""
+    """The form of a row with an encrypted password, which is entered and never shown again.
+
+    A stored password is sent to the server that it was entered for, and to no other: a change of `destination` needs
+    it again.
+    """
 
     column: ClassVar[str]
+    # The fields that say which server gets the password, and how.
+    destination: ClassVar[tuple[str, ...]]
 
     new_password = forms.CharField(
         label=_("Password"),
@@ -34,6 +40,13 @@ class PasswordForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
     def is_sensitive(self) -> bool:
         """Return whether a stored password is replaced or removed."""
         return self.instance.pk is not None and not {"new_password", "forget_password"}.isdisjoint(self.changed_data)
+
+    def clean(self) -> Any:
+        cleaned = super().clean()
+        is_kept = getattr(self.instance, self.column) and not self.cleaned_data.get("forget_password")
+        if is_kept and not self.cleaned_data.get("new_password") and {*self.destination} & {*self.changed_data}:
+            self.add_error("new_password", _("Enter the password again: it would be sent to another server."))
+        return cleaned
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data.get("forget_password"):

@@ -55,6 +55,7 @@ class CannedReplyAdmin(Admin):
 
 class MarketplaceForm(PasswordForm):
     column = "http_auth_password"
+    destination = ("url",)
 
     url = forms.URLField(label=_("Address"), assume_scheme="https", widget=UnfoldAdminURLInputWidget())
 

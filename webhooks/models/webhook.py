@@ -100,12 +100,17 @@ class Webhook(TimestampedModel):
         return webhook
 
     def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
-        """Change what it is told and where. What is known of an old address says nothing of a new one."""
+        """Change what the receiver is told, and where. Health is of an address: a new one starts untried.
+
+        A stored password goes to the address that it was entered for: a new address needs it again.
+        """
         if faults:
             raise Invalid(faults)
         with transaction.atomic():
             locked = self._hold()
             changes = differences(locked, values)
+            if "subscription_url" in changes and locked.http_auth_password and "http_auth_password" not in values:
+                raise Invalid([Fault(ErrorCode.PASSWORD_AGAIN, "http_auth_password")])
             if not changes:
                 return
             self._set(**values, **(UNTRIED if "subscription_url" in changes else {}))

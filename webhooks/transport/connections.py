@@ -4,14 +4,15 @@ import http.client
 import ssl
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from webhooks.transport.sockets import BoundedSocket, BoundedTlsSocket, Failure, connect, tls_text
-from webhooks.transport.targets import Target
+from webhooks.transport.sockets import BoundedSocket, BoundedTlsSocket, Failure, open_socket, tls_text
+from webhooks.transport.targets import Target, are_allowed
 
 if TYPE_CHECKING:
     from urllib3.response import HTTPResponse
@@ -61,7 +62,8 @@ class _Checked(HTTPConnection):
 
     def _new_conn(self) -> BoundedSocket:
         self._opened_at, self._answered_at = time.monotonic(), 0.0
-        return connect(self._target, self._networks(), cast("float", self.timeout))
+        ends_at = time.monotonic() + cast("float", self.timeout)
+        return open_socket(self._target, ends_at, partial(are_allowed, networks=self._networks()), BoundedSocket)
 
     def send(self, data: Any) -> None:
         """Send what the receiver takes: one that hung up meanwhile may have answered before, which reading shows."""

@@ -9,18 +9,20 @@ import math
 import socket
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from http.client import HTTPException
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from webhooks.transport.names import NoAddress
-from webhooks.transport.targets import Target, addresses_of, are_allowed
+from webhooks.transport.names import Endpoint, NoAddress
+from webhooks.transport.targets import Target, addresses_of
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 # The status line, headers and the kept part of the body together, with what is read ahead: no receiver needs more.
 MOST_BYTES = 131_072
+
+Opened = TypeVar("Opened", bound=socket.socket)
 
 
 class Failure(Exception):
@@ -61,35 +63,36 @@ class BoundedSocket(socket.socket):
 
     def _limit(self) -> None:
         """Let the next call wait for no longer than the time that is left."""
-        super().settimeout(_seconds_left(self._ends_at))
+        super().settimeout(seconds_left(self._ends_at))
 
 
 class BoundedTlsSocket(BoundedSocket, ssl.SSLSocket):
     """The same over TLS: SSLContext.sslsocket_class."""
 
 
-def connect(target: Target, networks: Iterable[str], seconds: float) -> BoundedSocket:
+def open_socket(
+    target: Target, ends_at: float, is_permitted: Callable[[Sequence[Endpoint]], bool], kind: type[Opened]
+) -> Opened:
     """Look the name up, check its addresses, and connect to one of them. No name is looked up after the check.
 
-    Raises Failure.
+    `ends_at` is an instant of time.monotonic. Raises Failure, and TimeoutError.
     """
-    ends_at = time.monotonic() + seconds
     try:
-        endpoints = addresses_of(target, seconds)
+        endpoints = addresses_of(target, seconds_left(ends_at))
     except NoAddress:
         raise Failure("dns") from None
-    if not are_allowed(endpoints, networks):
+    if not is_permitted(endpoints):
         raise Failure("forbidden address")
     failure = Failure("unreachable")
     for position, endpoint in enumerate(endpoints):
         sock = None
         try:
-            sock = BoundedSocket(endpoint.family, socket.SOCK_STREAM)
+            sock = kind(endpoint.family, socket.SOCK_STREAM)
             # An address that swallows everything leaves time for those after it.
-            sock.settimeout(_seconds_left(ends_at) / (len(endpoints) - position))
+            sock.settimeout(seconds_left(ends_at) / (len(endpoints) - position))
             sock.connect(tuple(endpoint))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.settimeout(_seconds_left(ends_at))
+            sock.settimeout(seconds_left(ends_at))
         except OSError as error:
             if sock:
                 sock.close()
@@ -118,7 +121,7 @@ def _connect_text(error: OSError) -> str:
     return "reset" if isinstance(error, ConnectionResetError) else "unreachable"
 
 
-def _seconds_left(ends_at: float) -> float:
+def seconds_left(ends_at: float) -> float:
     left = ends_at - time.monotonic()
     if left <= 0:
         raise TimeoutError
