@@ -45,7 +45,6 @@ if not REDIS_URL:
 DATABASES = {"default": database(DATABASE_URL)}
 
 ROOT_URLCONF = "callcentre.urls"
-WSGI_APPLICATION = "callcentre.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "callcentre.User"
 APPEND_SLASH = False
@@ -81,6 +80,8 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "callcentre.middleware.CrossSiteMiddleware",
+    "callcentre.bodies.BodyMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -115,6 +116,10 @@ STORAGES = {
         else "whitenoise.storage.CompressedManifestStaticFilesStorage",
     },
 }
+
+# The web server: threads of each of its processes, and how long the beginning of a body may take (callcentre.front).
+WEB_THREADS = env_int("WEB_THREADS", 16, minimum=1)
+BODY_TIMEOUT_SECONDS = env_int("BODY_TIMEOUT_SECONDS", 15, minimum=1)
 
 # Language, time, numbers
 
@@ -165,6 +170,8 @@ MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
 TEMPORARY_FILE_RETENTION = timedelta(hours=24)
 # A file of records, which is streamed to disk; a million rows are 40 to 100 MB.
 MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
+# No page takes files but those that callcentre.bodies names.
+FILE_UPLOAD_HANDLERS = ["callcentre.bodies.NoFiles"]
 # A batch of 10,000 records with all their fields is about 4 MB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_MB * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000

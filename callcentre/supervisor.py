@@ -50,13 +50,13 @@ class Program:
 def programs(port: int) -> list[Program]:
     worker = "-m celery --quiet -A callcentre worker --without-gossip --without-mingle"
     web = (
-        "-m granian --interface wsgi --no-ws --workers 2 --blocking-threads 16 --respawn-failed-workers --no-access-log"
+        "-m granian --interface asginl --http 1 --no-ws --workers 2 --respawn-failed-workers --no-access-log"
         " --log-config deploy/granian-logging.json"
     )
     # SIGTERM lets running tasks end. SIGQUIT gives long ones back to the queue, which threads cannot.
     give_back = (signal.SIGTERM, signal.SIGQUIT)
     return [
-        _program("web", f"{web} --host {HOST} --port {port} callcentre.wsgi:application"),
+        _program("web", f"{web} --host {HOST} --port {port} callcentre.asgi:application"),
         _program("threads", f"{worker} -n threads@%h -Q calls,webhooks,mail -P threads -c 16"),
         _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
         _program("listener", "manage.py listen_to_switch"),

@@ -69,8 +69,8 @@ def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
     try:
         for position in range(count):
             port = free_port()
-            arguments = f"--interface wsgi --host 127.0.0.1 --port {port} --workers 1 --blocking-threads 16"
-            command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.wsgi:application"]
+            arguments = f"--interface asginl --http 1 --no-ws --host 127.0.0.1 --port {port} --workers 1"
+            command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.asgi:application"]
             log = (folder / f"web{position}.log").open("wb")
             process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
             servers.append(WebServer(port, process))

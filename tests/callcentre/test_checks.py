@@ -128,7 +128,7 @@ def started(*arguments: str, **environment: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-c", "import callcentre.wsgi"],
+        ["-c", "import callcentre.asgi"],
         ["-m", "celery", "-A", "callcentre", "worker", "-P", "solo"],
         ["-m", "celery", "-A", "callcentre", "beat"],
         ["manage.py", "migrate", "--check"],
