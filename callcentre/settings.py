@@ -30,7 +30,8 @@ FIELD_ENCRYPTION_KEYS = env_list(
 )
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
-# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; RequestMiddleware strips what
+# anybody else sends.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 # Networks (CIDR) that may read /metrics.
 METRICS_ALLOWED_NETWORKS = env_list("METRICS_ALLOWED_NETWORKS", "127.0.0.0/8,::1")
@@ -145,7 +146,10 @@ CSRF_FAILURE_VIEW = "callcentre.refusals.refuse_form"
 SECURE_COOKIES = env_bool("SECURE_COOKIES", not DEBUG)
 SESSION_COOKIE_SECURE = SECURE_COOKIES
 CSRF_COOKIE_SECURE = SECURE_COOKIES
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
+# Probes and Prometheus ask without TLS, on this machine.
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
 SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)

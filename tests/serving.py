@@ -61,9 +61,9 @@ class WebServer:
 
 
 @contextmanager
-def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
-    """Servers of the test database, each a process with 16 threads."""
-    variables = environment(folder, LOG_LEVEL="WARNING")
+def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServer]]:
+    """Servers of the test database, each a process with 16 threads; `more` are variables of theirs."""
+    variables = environment(folder, **{"LOG_LEVEL": "WARNING", **more})
     variables["DATABASE_URL"] += f"?application_name={APPLICATION}"
     servers = []
     try:
