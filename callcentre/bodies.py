@@ -140,7 +140,7 @@ class BodyMiddleware:
             return redirect_to_login(request.get_full_path(), reverse("admin:login"))
         limit = limit_of(request.path_info, name)
         if length > limit:
-            return refusals.refuse_body(request, 413, limit // MB)
+            return refusals.refuse_body(request, 413, file_forms().get(name, limit) // MB)
         if name in file_forms():
             request.upload_handlers = [TemporaryFileUploadHandler(request)]
         return None

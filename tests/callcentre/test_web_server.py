@@ -5,6 +5,7 @@ import select
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import DjangoDbBlocker
@@ -137,7 +138,7 @@ def test_a_body_that_will_be_refused_is_not_waited_for(
 ) -> None:
     """Only the head is sent; the answer comes all the same."""
     media_type, size = body
-    length = {"Transfer_Encoding": size} if size == "chunked" else {"Content_Length": size}
+    length: dict[str, Any] = {"Transfer_Encoding": size} if size == "chunked" else {"Content_Length": size}
 
     client = begin(server, line, credential=login, Content_Type=media_type, **length)
 
@@ -146,9 +147,9 @@ def test_a_body_that_will_be_refused_is_not_waited_for(
 
 
 def test_too_large_a_body_of_a_user_is_not_waited_for(server: WebServer, credential: str) -> None:
-    large = {"Content_Type": JSON, "Content_Length": "400000000"}
+    line = "POST /api/outbounds"
 
-    client = begin(server, "POST /api/outbounds", credential=credential, **large)
+    client = begin(server, line, credential=credential, Content_Type=JSON, Content_Length="400000000")
 
     assert status_of(client) == 413
     client.close()
