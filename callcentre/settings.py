@@ -25,9 +25,9 @@ DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env("SECRET_KEY", "insecure-key-of-a-debugging-session" if DEBUG else "")
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 # Fernet keys for credentials kept in the database, newest first: the first one encrypts, all of them decrypt.
-FIELD_ENCRYPTION_KEYS = env_list(
-    "FIELD_ENCRYPTION_KEYS", "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE=" if DEBUG else ""
-)
+# Anybody can read this one here: it serves debugging sessions only.
+PUBLISHED_FIELD_KEY = "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE="
+FIELD_ENCRYPTION_KEYS = env_list("FIELD_ENCRYPTION_KEYS", PUBLISHED_FIELD_KEY if DEBUG else "")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 # Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; RequestMiddleware strips what
@@ -115,6 +115,7 @@ STORAGES = {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage",
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
     },
 }
 
@@ -174,6 +175,9 @@ MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
 TEMPORARY_FILE_RETENTION = timedelta(hours=24)
 # A file of records, which is streamed to disk; a million rows are 40 to 100 MB.
 MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
+# Recordings, attachments, imports and exports are for the service's own user.
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 # No page takes files but those that callcentre.bodies names.
 FILE_UPLOAD_HANDLERS = ["callcentre.bodies.NoFiles"]
 # A batch of 10,000 records with all their fields is about 4 MB.

@@ -26,7 +26,7 @@ from typing import IO, TextIO
 
 from callcentre.embedded import Stores, default_var, end_on_signals, fail, sentence
 from callcentre.guardian import Guardian, ask, follow_parent
-from callcentre.servers import StoreError, is_free, remembered_secret
+from callcentre.servers import StoreError, is_free, make_folder, remembered_secret
 
 HOST = "127.0.0.1"
 ROOT = Path(__file__).resolve().parent.parent
@@ -331,7 +331,13 @@ def announcement(port: int, logins: str, mail: str) -> str:
 
 def serve() -> None:
     port = chosen_port()
+    # What the processes write is for this user: logs, mail, recordings, files.
+    os.umask(0o077)
     with Stores(default_var()) as stores:
+        for name in ("files", "mail"):
+            make_folder(stores.var / name, 0o700)
+            # An older one may be open to others.
+            (stores.var / name).chmod(0o700)
         own = service_environment(stores, port)
         stores.publish(own)
         environment = {**os.environ, **own}
