@@ -40,8 +40,7 @@ def set_by_tests() -> Iterator[tuple[str, str]]:
                 continue
             for target in node.targets:
                 for part in target.elts if isinstance(target, ast.Tuple) else [target]:
-                    is_setting = isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
-                    if is_setting and part.value.id == "settings":
+                    if isinstance(part, ast.Attribute) and ast.unparse(part.value) == "settings":
                         yield part.attr, file.name
 
 
