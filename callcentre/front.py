@@ -3,7 +3,7 @@
 Granian calls `Front`, an ASGI application, which runs Django, a WSGI application, in a pool of threads. A request
 without a body goes to a thread at once. A request with a body takes a thread for a moment, which says how many bytes
 may be read of it; then the event loop reads them, within a time limit, and a thread works on the whole request.
-Health checks have threads of their own. See docs/decisions/0021.
+Health checks have threads of their own. See docs/decisions/0023.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ BODY_FAULT = "callcentre.body_fault"
 SLOWEST_BYTES_PER_SECOND = 50_000
 # A client that takes nothing of its answer for so long is given up.
 STALL_SECONDS = 60
-KEPT_IN_MEMORY = 1024 * 1024
+KEPT_IN_MEMORY = 256 * 1024
 PIECE = 256 * 1024
 
 _STATIC: Environ = {
@@ -59,7 +59,7 @@ class Gone(Exception):
 
 
 class Unread:
-    """The body of a request that was refused before reading. It fails whoever reads it: empty, it would be a lie."""
+    """The body of a request of which nothing may be read. Reading it fails: an empty one would be taken for real."""
 
     def read(self, size: int = -1) -> bytes:
         raise OSError("The body was not read.")

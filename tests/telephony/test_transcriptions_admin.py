@@ -205,6 +205,13 @@ def test_a_player_may_jump(span: str, first: int, last: int) -> None:
     assert response["Content-Length"] == str(last - first + 1)
 
 
+@pytest.mark.parametrize("span", ["", "bytes=100-199"])
+def test_sound_is_sent_as_a_file_which_holds_no_thread_while_a_player_is_paused(span: str) -> None:
+    _status, _content, response = heard(superuser(), recorded(), span)
+
+    assert response.file_to_stream is not None
+
+
 @pytest.mark.parametrize("span", ["bytes=5-1", "bytes=0-1,5-6", "bytes=-", "bytes=a-b", "seconds=1-2"])
 def test_a_range_that_is_none_is_the_whole(span: str) -> None:
     status, content, _ = heard(superuser(), recorded(), span)
