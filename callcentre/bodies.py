@@ -86,7 +86,7 @@ def _view_name(path: str) -> str:
 def _has_session(environ: dict[str, Any]) -> bool:
     """Whether the request comes from a back-office user's session. Changes nothing, as `get_user` might."""
     key = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
-    if not key:
+    if not key or not key.isalnum():
         return False
     try:
         return _is_session(key)
