@@ -71,6 +71,9 @@ class ErrorCode(enum.Enum):
     KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
     CONFLICT = 100115, _("Something else changed at the same time; try again.")
     NOT_DELETABLE_NOW = 100116, _("It cannot be deleted now.")
+    BODY_TOO_SLOW = 100120, _("The body did not come in time.")
+    CROSS_SITE = 100121, _("A page of another site may change nothing here.")
+    NO_MEDIA_TYPE = 100122, _("A body needs a Content-Type.")
     # Agents
     AGENT_NOT_FOUND = 110001, _("Agent not found.")
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")

@@ -84,6 +84,26 @@ def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _bare_page(request, 400, title=_now("This was not understood"), text=text)
 
 
+def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpResponse:
+    """Answer a body that was not read: it came too slowly (408), or is larger than is taken here (413)."""
+    if status == 408:
+        title = _now("This took too long")
+        text = _now("What you sent did not arrive in time. Check your connection, then send it again.")
+    else:
+        title = _now("This is too large")
+        text = _now("What you sent is larger than what is taken here.")
+        if limit_mb:
+            text = _now("What you sent is larger than %(limit)s MB, which is the most that is taken here.") % {
+                "limit": limit_mb
+            }
+    return _bare_page(request, status, title=title, text=text)
+
+
+def refuse_cross_site(request: HttpRequest) -> HttpResponse:
+    text = _now("A page of another site tried to change something here in your name. Nothing was done.")
+    return _bare_page(request, 403, title=_now("This came from another site"), text=text)
+
+
 def fail(request: HttpRequest) -> HttpResponse:
     text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
     number = _now("Number of this request: %(number)s") % {"number": request_id()}

@@ -25,12 +25,13 @@ DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env("SECRET_KEY", "insecure-key-of-a-debugging-session" if DEBUG else "")
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 # Fernet keys for credentials kept in the database, newest first: the first one encrypts, all of them decrypt.
-FIELD_ENCRYPTION_KEYS = env_list(
-    "FIELD_ENCRYPTION_KEYS", "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE=" if DEBUG else ""
-)
+# Anybody can read this one here: it serves debugging sessions only.
+PUBLISHED_FIELD_KEY = "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE="
+FIELD_ENCRYPTION_KEYS = env_list("FIELD_ENCRYPTION_KEYS", PUBLISHED_FIELD_KEY if DEBUG else "")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
-# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; RequestMiddleware strips what
+# anybody else sends.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 # Networks (CIDR) that may read /metrics.
 METRICS_ALLOWED_NETWORKS = env_list("METRICS_ALLOWED_NETWORKS", "127.0.0.0/8,::1")
@@ -45,7 +46,6 @@ if not REDIS_URL:
 DATABASES = {"default": database(DATABASE_URL)}
 
 ROOT_URLCONF = "callcentre.urls"
-WSGI_APPLICATION = "callcentre.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "callcentre.User"
 APPEND_SLASH = False
@@ -82,6 +82,8 @@ MIDDLEWARE = [
     "callcentre.sessions.IdleMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "callcentre.middleware.CrossSiteMiddleware",
+    "callcentre.bodies.BodyMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -114,8 +116,13 @@ STORAGES = {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage",
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
     },
 }
+
+# The web server: threads of each of its processes, and how long the beginning of a body may take (callcentre.front).
+WEB_THREADS = env_int("WEB_THREADS", 16, minimum=1)
+BODY_TIMEOUT_SECONDS = env_int("BODY_TIMEOUT_SECONDS", 15, minimum=1)
 
 # Language, time, numbers
 
@@ -149,7 +156,10 @@ LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 # A session of the back office ends when its person has done nothing for so long (callcentre.sessions).
 SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
+# Probes and Prometheus ask without TLS, on this machine.
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
 SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)
@@ -177,6 +187,11 @@ MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
 TEMPORARY_FILE_RETENTION = timedelta(hours=24)
 # A file of records, which is streamed to disk; a million rows are 40 to 100 MB.
 MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
+# Recordings, attachments, imports and exports are for the service's own user.
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
+# No page takes files but those that callcentre.bodies names.
+FILE_UPLOAD_HANDLERS = ["callcentre.bodies.NoFiles"]
 # A batch of 10,000 records with all their fields is about 4 MB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_MB * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000

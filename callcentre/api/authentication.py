@@ -11,6 +11,7 @@ import secrets
 import threading
 from binascii import Error as Base64Error
 from collections import OrderedDict
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -35,6 +36,8 @@ from callcentre.network import client_address, is_in_networks
 logger = logging.getLogger(__name__)
 
 REALM = "api"
+# Where a look-up that was made before the body was read is found: a key of request.META.
+KNOWN = "callcentre.known"
 # As long as the column.
 MAX_LOGIN = 150
 # Where the middleware finds what became of the credential: keys of request.META.
@@ -192,6 +195,39 @@ def _is_right(login: str, secret: str, row: Row, source: str) -> bool:
     return verified_passwords.check(login, secret, row.password or "", source) and bool(row.password)
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A credential, and what the database says of it."""
+
+    login: str
+    address: str
+    row: Row
+    is_right: bool
+    # Too many log-ins waited for a slow hash: whether the secret is right is not known.
+    is_busy: bool = False
+
+    @property
+    def is_welcome(self) -> bool:
+        return self.is_right and not _refusal(self.row, self.address)
+
+
+def look_up(meta: Mapping[str, Any]) -> Known | None:
+    """Return what is known of the credential in these headers; None where there is none. Changes and counts nothing."""
+    credentials = _credentials(meta.get("HTTP_AUTHORIZATION", ""))
+    if credentials is None:
+        return None
+    login, secret = credentials
+    address = client_address(meta)
+    source = limits.source_of(address)
+    row = _fetch(login, source)
+    try:
+        # A locked-out secret is not looked at.
+        is_right = not row.locked_seconds and _is_right(login, secret, row, source)
+    except Busy:
+        return Known(login, address, row, is_right=False, is_busy=True)
+    return Known(login, address, row, is_right)
+
+
 class ApiUserAuthentication(BaseAuthentication):
     """Login and secret of an API user in the Authorization header."""
 
@@ -199,20 +235,15 @@ class ApiUserAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if not header:
             return None
-        credentials = _credentials(header)
-        if credentials is None:
+        known = request.META.pop(KNOWN, None) or look_up(request.META)
+        if known is None:
             raise NotAuthenticated
-        login, secret = credentials
-        address = client_address(request.META)
-        source = limits.source_of(address)
-        row = _fetch(login, source)
+        row, login, address = known.row, known.login, known.address
         if row.locked_seconds:  # before anything is compared: not even a right secret gets through
             raise TooMany(row.locked_seconds, ErrorCode.TOO_MANY_FAILURES)
-        try:
-            is_right = _is_right(login, secret, row, source)
-        except Busy as error:
-            raise TooMany(RETRY_AFTER_SECONDS) from error
-        if not is_right:
+        if known.is_busy:
+            raise TooMany(RETRY_AFTER_SECONDS)
+        if not known.is_right:
             limits.count_failure(REALM, login, address)
             logger.warning("wrong login or secret", extra={"login": login, "address": address})
             raise NotAuthenticated

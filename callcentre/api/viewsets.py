@@ -10,9 +10,10 @@ from rest_framework.viewsets import ViewSet
 
 from callcentre.actor import Actor
 from callcentre.api.authentication import Principal
+from callcentre.api.exceptions import WrongMediaType
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.serializers import Input
-from callcentre.errors import Fault
+from callcentre.errors import ErrorCode, Fault
 
 
 class ApiViewSet(ViewSet):
@@ -52,6 +53,8 @@ class ApiViewSet(ViewSet):
         if not self.action and request.method != "OPTIONS":
             raise exceptions.MethodNotAllowed(request.method or "")
         self.check_permissions(request)
+        if int(request.META.get("CONTENT_LENGTH") or 0) and not request.content_type:
+            raise WrongMediaType(ErrorCode.NO_MEDIA_TYPE)
         if any("\0" in value for value in kwargs.values()):
             raise Http404  # PostgreSQL has no text with NUL, so nothing has such an id
 

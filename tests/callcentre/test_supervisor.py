@@ -188,7 +188,20 @@ def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
     assert places.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
 
 
-def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:
+def open_to_others(var: Path) -> dict[str, str]:
+    """What others than the owner may do something with: path and mode. The stores keep their own data, in secret."""
+    of_stores = {var / "postgres" / "data", var / "valkey" / "data"}
+    found = {}
+    for folder, folders, files in os.walk(var):
+        folders[:] = [name for name in folders if Path(folder, name) not in of_stores]
+        for path in (Path(folder, name) for name in [*folders, *files]):
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if mode & 0o077:
+                found[str(path.relative_to(var))] = oct(mode)
+    return found
+
+
+def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(launch: Launch) -> None:
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
     process = launch.start("-m", "callcentre.supervisor", **own)
@@ -196,9 +209,13 @@ def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:
 
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready") as answer:
         status = answer.status
+    seen = open_to_others(launch.folder / "var")
     process.send_signal(signal.SIGINT)
 
     assert (status, process.wait(100)) == (200, 0)
+    passed_through = {"postgres": "0o711", "valkey": "0o711"}
+    assert {name: mode for name, mode in seen.items() if name.split("/")[0] != "static"} == passed_through
+    assert set((launch.folder / "var" / "files" / "recordings").rglob("*.wav"))
     log = launch.log.read_text()
     assert "starts again" not in log
     assert [line for line in log.splitlines() if line.startswith("web ") and '"level":"info"' not in line] == []

@@ -21,7 +21,7 @@ def test_a_name_that_turns_to_this_machine_after_its_registration_is_not_connect
     resolve: Resolve, settings: Any
 ) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = []
-    settings.WEBHOOK_TIMEOUT_SECONDS = 60
+    settings.WEBHOOK_TIMEOUT_SECONDS = 30
     with receiver(always()) as running:
         resolve("turning.example", ["93.184.215.14"])
         check_target(running.at("turning.example"))

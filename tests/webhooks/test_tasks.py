@@ -162,7 +162,7 @@ def test_nobody_is_told_of_what_was_enabled_meanwhile(given_up: Webhook, setting
 def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
     given_up: Webhook, settings: Any, tmp_path: Path
 ) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_BACKEND = "callcentre.mailfiles.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path / "mail"
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
 
