@@ -270,7 +270,7 @@ def test_numbers_that_the_campaign_has_are_left_out_in_any_spelling(campaign: Ca
 
     assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
     assert outcome.totals == Totals(read=3, added=1, duplicates=2)
-    assert outcome.messages == ["The campaign already has this number."] * 2
+    assert outcome.messages == ["The campaign already has this number.", "An earlier row of the file has this number."]
 
 
 def test_numbers_of_other_campaigns_do_not_matter(campaign: Campaign) -> None:
@@ -313,7 +313,10 @@ def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaig
 
     assert outcome.totals == Totals(read=5, added=3, faulty=2)
     assert [row[0] for row in outcome.errors] == ["2", "4"]
-    assert set(outcome.messages) == {"Another record of the campaign has this identifier."}
+    assert outcome.messages == [
+        "Another record of the campaign has this identifier.",
+        "An earlier row of the file has this identifier.",
+    ]
 
 
 @pytest.mark.parametrize("duplicates", [RecordImport.Duplicates.SKIP, ALLOW])
@@ -326,6 +329,12 @@ def test_a_row_that_was_refused_takes_nothing_from_later_rows(campaign: Campaign
     records = Record.objects.filter(campaign=campaign, identifier__in=["A-2", "A-3"])
     assert [record.is_primary for record in records] == [True, True]
     assert outcome.totals == Totals(read=4, added=2, faulty=2)
+
+
+def test_a_row_whose_identifier_has_control_characters_is_left_out(campaign: Campaign) -> None:
+    outcome = import_text(campaign, 'phone,identifier\n225550101,"a\nb"\n225550102,a\tb\n')
+
+    assert outcome.messages == ['Field "identifier" must be one line, without control characters.'] * 2
 
 
 def test_of_two_rows_with_one_identifier_the_first_counts_even_as_a_second_record(campaign: Campaign) -> None:

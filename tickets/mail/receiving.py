@@ -24,7 +24,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 
 from callcentre.actor import Actor
-from callcentre.errors import Invalid
+from callcentre.errors import Conflict, Invalid
 from tickets.mail.acknowledging import acknowledge
 from tickets.mail.folding import fold
 from tickets.mail.keeping import keep
@@ -207,20 +207,9 @@ def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None
         body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(unquote(found[1]), found[1])}", body)
     body, quoted = fold(body, body_type)
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
-    if ticket is None:
+    message = _add(mail, ticket, body, quoted) if ticket else None
+    if message is None:
         message = _open(mail, received.queue or _queue_of(mail), body, quoted)
-    else:
-        message = receive_message(
-            MAIL,
-            ticket,
-            body=body,
-            body_type=body_type,
-            quoted=quoted,
-            from_name=mail.sender_name,
-            from_address=mail.sender,
-            is_automatic=mail.is_automatic,
-            may_be_empty=True,
-        )
     _attach(message, mail.attachments, files)
     received.outcome, received.reason, received.message = Outcome.STORED, "", message
 
@@ -258,6 +247,24 @@ def _queue_of(mail: Mail) -> TicketQueue:
     if not queues:
         raise Quarantine(_("there is no ticket queue"))
     return next((queue for queue in queues if queue.address and queue.address.lower() in mail.recipients), queues[0])
+
+
+def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
+    """Add the mail to its ticket; None where a person has just deleted the ticket."""
+    try:
+        return receive_message(
+            MAIL,
+            ticket,
+            body=body,
+            body_type=mail.body[1],
+            quoted=quoted,
+            from_name=mail.sender_name,
+            from_address=mail.sender,
+            is_automatic=mail.is_automatic,
+            may_be_empty=True,
+        )
+    except Conflict:
+        return None
 
 
 def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.models import still_there
 from callcentre.wake import wake
 from telephony.models import Agent, change_log
 from tickets import events, html
@@ -31,12 +32,12 @@ REPLYING = (Source.EMAIL, *MARKETPLACES)
 
 
 def lock(ticket: Ticket) -> Ticket:
-    """The ticket as it is now, ours until the transaction ends.
+    """Return the ticket as it is now, locked until the transaction ends. Raises Conflict where it was deleted.
 
     Its row alone is locked first: of two at once, the second would find no row at all where the first has changed what
     was joined to it, such as the status.
     """
-    Ticket.objects.select_for_update(no_key=True).only("pk").get(pk=ticket.pk)
+    still_there(Ticket.objects.select_for_update(no_key=True).only("pk").filter(pk=ticket.pk))
     return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
 
 
@@ -250,7 +251,7 @@ def _tell_of_status(ticket: Ticket, note: str) -> None:
 def _lock_for_comment(ticket: Ticket) -> Ticket:
     """As much of it as a comment needs to know."""
     columns = ("created_at", "customer_id", "merged_into_id")
-    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
+    return still_there(Ticket.objects.select_for_update(no_key=True).only(*columns).filter(pk=ticket.pk))
 
 
 def _login(ticket: Ticket) -> str:
