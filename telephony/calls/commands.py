@@ -21,7 +21,7 @@ from callcentre.phone import PhoneError, normalise
 from telephony import clocks
 from telephony.calls import inbound, legs, offers, orders, talks, transferring
 from telephony.leading import is_heard
-from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
+from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut, writing
 
 logger = logging.getLogger(__name__)
 
@@ -223,6 +223,8 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
         if leg.role != Leg.Role.CUSTOMER:
             legs.hang_up(leg, at)
     if connection.agent:
+        if number and (target := transferring.agent_of(number)):
+            writing.lock_in_order([connection.agent.pk, target.pk])
         connection.agent.leave_call(connection, at, connection.wrap_up_seconds)
     if queue:
         inbound.enter_queue(connection, queue, at)

@@ -13,7 +13,7 @@ from prometheus_client import Counter
 
 from telephony import causes, channels, clocks, events
 from telephony.calls import offers, orders, talks
-from telephony.models import Agent, Connection, Leg, Queue, change_log
+from telephony.models import Agent, Connection, Leg, Queue, change_log, writing
 
 NORMAL = 16
 
@@ -188,11 +188,14 @@ def end(
     elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
         change_log.note(connection.agent_id, connection.created_at, at)
     told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
+    # A target that rings an agent, though the call is another agent's still.
+    rung = [leg.agent for leg in connection.open_legs if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at]
+    if rung and connection.agent:
+        writing.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
     for leg in connection.open_legs:
         hang_up(leg, at, told)
-        if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at:
-            # It rings him, though the call is another's still.
-            leg.agent.leave_call(connection, at)
+    for agent in rung:
+        agent.leave_call(connection, at)
     if connection.join_count:
         orders.part(connection)
     if connection.agent:

@@ -19,8 +19,12 @@ RETURN = "return"
 def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
     """End the call whose target has hung up; take its customer back from a target that was not reached."""
     if not leg.up_at:
+        last = connection.transfers.select_related("from_agent").last()
+        giver = last.from_agent if last and last.action not in (OVERFLOW, RETURN) else None
+        if leg.agent and giver:
+            writing.lock_in_order([leg.agent.pk, giver.pk])
         _let_go(connection, leg, at, cause)
-        if connection.leg_of(Role.CUSTOMER) and _is_taken_back(connection, leg, at):
+        if connection.leg_of(Role.CUSTOMER) and _is_taken_back(connection, leg, last, giver, at):
             return
     talked = Party.AGENT if leg.agent else Party.TARGET
     legs.end(
@@ -42,10 +46,8 @@ def _let_go(connection: Connection, leg: Leg, at: datetime, cause: int | None) -
         leg.agent.leave_call(connection, at)
 
 
-def _is_taken_back(connection: Connection, leg: Leg, at: datetime) -> bool:
+def _is_taken_back(connection: Connection, leg: Leg, last: Transfer | None, giver: Agent | None, at: datetime) -> bool:
     """Ring the agent who handed the call on, else put the customer into the queue; false where there is neither."""
-    last = connection.transfers.select_related("from_agent").last()
-    giver = last.from_agent if last and last.action not in (OVERFLOW, RETURN) else None
     queue = _queue_back(connection, last, at)
     if giver and giver.pk != leg.agent_id and _can_ring(giver, connection, is_last_resort=queue is None):
         _note(connection, leg, number=giver.number)

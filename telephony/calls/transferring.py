@@ -24,7 +24,7 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
         orders.part(connection)
     if customer:
         orders.play_music(customer, connection.music_class)
-    agent = Agent.objects.active().filter(number=number).first()
+    agent = agent_of(number)
     target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
     if agent:
         offers.open_for(connection, agent, at)
@@ -32,6 +32,11 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
         orders.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
     else:
         orders.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
+
+
+def agent_of(number: str) -> Agent | None:
+    """Return the agent whose phone has this number."""
+    return Agent.objects.active().filter(number=number).first()
 
 
 def target_up(connection: Connection, leg: Leg, at: datetime) -> None:

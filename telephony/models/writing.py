@@ -86,6 +86,7 @@ class Standing:
 
 
 _LOCK = "SELECT login, is_active FROM telephony_agent WHERE id = %s FOR NO KEY UPDATE"
+_LOCK_IN_ORDER = "SELECT FROM telephony_agent WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 # The last row of each, found by the index however long the history is: one that is open has nothing after it.
 _LOOK = """
 SELECT state.id, state.kind, state.pause_id, state.connection_id, state.ends_at, state.resumes_as,
@@ -200,6 +201,12 @@ def lock(agent_id: int) -> Standing:
         session_since=row[10] if is_logged_in else None,
         latest=row[12],
     )
+
+
+def lock_in_order(agent_ids: list[int]) -> None:
+    """Lock agents whose states change in one transaction. All lock by the order of ids, so that none blocks another."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_IN_ORDER, [agent_ids])
 
 
 def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
