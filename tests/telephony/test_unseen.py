@@ -260,7 +260,8 @@ def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_fou
     commands.carry_out(command.pk, talking.pk)
     interrupt(switch, clock, listed=[f"callcentre-{talking.pk}-2"])
 
-    assert Leg.objects.get(role="target").ended_at == MORNING + timedelta(seconds=AGAIN + 2)
+    in_vain, _way_back = Leg.objects.filter(role="target").order_by("id")
+    assert in_vain.ended_at == MORNING + timedelta(seconds=AGAIN + 2)
 
 
 def test_a_leg_that_was_heard_of_since_ended_now(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:

@@ -211,6 +211,7 @@ def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(both: Pa
 
     with pytest.raises(SwitchError):
         line.switch.follow(caller.id)
+    line.told(Arrived)
     assert [type(event) for event in line.listener.events] == [Online, Arrived]
 
 
