@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from django.utils import timezone
 from callcentre.nudge import subscribe
 from telephony import clocks
 from telephony.calls import commands, distributing, inbound, orders, placing, resync
+from telephony.contact import Contact
 from telephony.crew import Crew
 from telephony.dispatch import Dispatcher
 from telephony.leading import Leadership
@@ -55,10 +55,10 @@ class Listener:
         self._switch: Switch = current_switch()
         self._is_heard = False
         self._last_look = float("-inf")
-        # When the switch was heard last, when that was stored, and when it was heard before the present stream.
-        self._heard_at: datetime | None = None
+        self._contact = Contact()
+        # When the last contact was stored, and how often we have looked since the stream began.
         self._stored_at = float("-inf")
-        self._silent_since: datetime | None = None
+        self._looks = 0
         self._given: set[int] = set()
 
     def run(self) -> None:
@@ -77,7 +77,7 @@ class Listener:
     def _lead(self, leadership: Leadership) -> None:
         """Until we are asked to end, or another one leads, or hears the switch in our place."""
         logger.info("leading")
-        self._heard_at = leadership.last_contact()
+        self._contact = Contact(leadership.last_contact())
         reader = threading.Thread(target=self._read, name="events", daemon=True)
         reader.start()
         was_heard = False
@@ -110,9 +110,10 @@ class Listener:
 
     def _keep_contact(self, leadership: Leadership) -> None:
         clock = time.monotonic()
-        if self._is_heard and self._heard_at and clock - self._stored_at >= CONTACT_SECONDS:
+        heard_at = self._contact.to_store
+        if self._is_heard and heard_at and clock - self._stored_at >= CONTACT_SECONDS:
             self._stored_at = clock
-            leadership.keep_contact(self._heard_at)
+            leadership.keep_contact(heard_at)
 
     def _regained(self, leadership: Leadership) -> Leadership:
         """The stream goes on meanwhile, and what it tells waits for the database. Raises _Lost."""
@@ -142,7 +143,8 @@ class Listener:
         match event:
             case Online():
                 logger.info("the switch is heard")
-                self._silent_since = self._heard_at
+                self._contact.begin()
+                self._looks = 0
                 self._crew.is_in_trouble = self._is_heard = True
                 self._last_look = float("-inf")
                 self._wake.set()
@@ -153,12 +155,12 @@ class Listener:
             case Replaced():
                 logger.warning("another listener hears the switch in our place")
             case Heard(at):
-                self._heard_at = at
+                self._contact.hear(at)
                 return
             case _:
                 self._dispatcher.receive(event)
         if not isinstance(event, Offline | Replaced):
-            self._heard_at = clocks.now()
+            self._contact.hear(clocks.now())
 
     # What is due
 
@@ -204,7 +206,7 @@ class Listener:
         self._crew.is_in_trouble = False
         orders.untold.clear()
         try:
-            seen = self._comparison.look(self._switch, self._silent_since)
+            seen = self._comparison.look(self._switch, self._contact.silent_since)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._crew.is_in_trouble |= is_behind
@@ -214,6 +216,10 @@ class Listener:
         for finding in seen.findings:
             self._crew.give(finding.connection_id, finding.act)
         self._give_all(resync.legless(now), resync.end_legless)
+        # What the first look misses is lost when the second one misses it too.
+        self._looks += 1
+        if self._looks > 1 or not self._comparison.is_in_doubt:
+            self._contact.settle()
         if is_behind:
             self._give_all(resync.established(), resync.restore)
 

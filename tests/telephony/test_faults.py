@@ -288,9 +288,12 @@ def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[
         answered_at = timezone.now()
         wait_for(lambda: SwitchContact.objects.filter(heard_at__gt=answered_at).exists(), "the contact is stored")
         service.kill_switch()
-        killed_at = timezone.now()
         if "listener" in victims:
             kill(victim)
+        else:
+            wait_for(lambda: service.count_in_log("the switch is not heard") == 1, "the listener hears it no more")
+        killed_at = timezone.now()
+        if "listener" in victims:
             postgres.kill()
             postgres.wait(20)
             assert service.stores.revive() == ["PostgreSQL"]

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from telephony.calls import legs
+from telephony.contact import Contact
 from telephony.crew import Crew
 from telephony.leading import Leadership
 from telephony.models import Connection
@@ -20,6 +21,7 @@ from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFact
 from tests.tickets.factories import DispatchFactory, TicketQueueFactory
 
 PATIENCE_SECONDS = 30.0
+MORNING = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
 def value(client: Client, name: str) -> float:
@@ -79,6 +81,29 @@ def test_one_leads_until_its_connection_is_gone() -> None:
             assert not first.is_kept()
             wait_for(second.is_won)
             assert second.is_kept()
+
+
+def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
+    """Calls that are gone after both were gone, for all that is known, when the first one began."""
+    contact = Contact(MORNING)
+    contact.begin()
+    contact.hear(MORNING + timedelta(seconds=80))
+    contact.begin()
+    before = contact.silent_since, contact.to_store
+    contact.settle()
+
+    assert before == (MORNING, None)
+    assert contact.to_store == MORNING + timedelta(seconds=80)
+
+
+def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_heard_last() -> None:
+    contact = Contact()
+    contact.begin()
+    contact.hear(MORNING)
+    contact.settle()
+    contact.begin()
+
+    assert contact.silent_since == MORNING
 
 
 @pytest.mark.usefixtures("committed_db")
