@@ -121,6 +121,8 @@ class ErrorCode(enum.Enum):
     TOO_MANY_CELLS = 122010, _("The row has %(count)s columns, the first row has %(limit)s.")
     QUOTE_OPEN = 122011, _("A quotation mark is opened and not closed.")
     FILE_GONE = 122012, _("The file is not there any more.")
+    TOO_MANY_COLUMNS = 122013, _("The file has %(count)s columns; at most %(limit)s can be read.")
+    LINE_TOO_LONG = 122014, _("Line %(line)s of the file is longer than %(limit)s characters.")
 
     # Webhooks
     ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')
