@@ -204,6 +204,7 @@ class ErrorCode(enum.Enum):
     ARTICLE_CHANGED = 160004, _("Somebody else has changed the article meanwhile.")
     IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
     IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
+    HTML_UNCLEANABLE = 160007, _("The text cannot be made safe: its tags are nested too deeply, or are too many.")
     # Reports
     AGENTS_REQUIRED = 170001, _("Either agent_logins or agent_group_ids is required.")
     AGENT_GROUPS_NOT_FOUND = 170002, _("Agent groups not found: %(ids)s.")
