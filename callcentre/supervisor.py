@@ -57,7 +57,9 @@ def programs(port: int) -> list[Program]:
     give_back = (signal.SIGTERM, signal.SIGQUIT)
     return [
         _program("web", f"{web} --host {HOST} --port {port} callcentre.wsgi:application"),
-        _program("threads", f"{worker} -n threads@%h -Q calls,webhooks,mail -P threads -c 16"),
+        _program("threads", f"{worker} -n threads@%h -Q calls,webhooks -P threads -c 16"),
+        # Apart from calls and webhooks: anybody can send a mail, and what it makes work of stops nothing else.
+        _program("mail", f"{worker} -n mail@%h -Q mail -P threads -c 8"),
         _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
         _program("listener", "manage.py listen_to_switch"),
         _program("beat", "-m celery --quiet -A callcentre beat --pidfile="),

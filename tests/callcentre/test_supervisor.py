@@ -172,11 +172,32 @@ def test_every_queue_has_a_worker() -> None:
     assert sorted(",".join(queues).split(",")) == ["calls", "default", "mail", "reports", "webhooks"]
 
 
+def test_mail_has_a_worker_of_its_own() -> None:
+    queues = [words[words.index("-Q") + 1] for program in programs(8000) if "-Q" in (words := program.arguments)]
+
+    assert [names for names in queues if "mail" in names.split(",")] == ["mail"]
+
+
+@pytest.mark.parametrize(
+    ("file", "host"),
+    [("deploy/compose.yaml", "%h"), ("deploy/systemd/callcentre-{name}.service", "%%h"), ("docs/operations.md", "%h")],
+)
+def test_each_way_to_run_the_service_has_the_same_workers(file: str, host: str) -> None:
+    for program in programs(8000):
+        if "-Q" in program.arguments:
+            words = program.arguments[program.arguments.index("-n") :]
+            text = (ROOT / file.format(name=program.name)).read_text()
+            assert " ".join(words).replace("%h", host) in text
+            assert f"callcentre-{program.name}.service" in (ROOT / "deploy/systemd/callcentre.target").read_text()
+
+
 def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
     process = launch.start("-m", "callcentre.supervisor", **own)
-    assert launch.said(f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "processes@")
+    assert launch.said(
+        f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "mail@", "processes@"
+    )
 
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready") as answer:
         status = answer.status
