@@ -8,7 +8,7 @@ import pytest
 from callcentre.errors import Invalid
 from campaigns.importing.formats import MOST_COLUMNS, Format, guess_format
 from campaigns.importing.merging import Totals
-from campaigns.importing.reading import Rows
+from campaigns.importing.reading import Rows, _Lines
 from campaigns.models import Campaign
 from tests.campaigns.factories import CampaignFactory
 from tests.campaigns.importing import field_values, import_text, numbers_of
@@ -126,10 +126,13 @@ def test_lines_are_read_again_a_bounded_number_of_times(campaign: Campaign, monk
     monkeypatch.setattr("campaigns.importing.reading.MOST_READ_AGAIN", 20)
     rows = Rows(io.BytesIO(b"phone,first_name\n" + b'a"b,"c\n' * 100), Format("utf-8", ","))
     read: list[int] = []
-    original = type(rows._lines).keep_first_only
-    monkeypatch.setattr(
-        type(rows._lines), "keep_first_only", lambda lines: read.append(len(lines.taken)) or original(lines)
-    )
+    original = _Lines.keep_first_only
+
+    def keep_first_only(lines: _Lines) -> str:
+        read.append(len(lines.taken))
+        return original(lines)
+
+    monkeypatch.setattr(_Lines, "keep_first_only", keep_first_only)
 
     assert len([*rows]) == 100
     # Two rows of ten lines and one more, until 20 lines were to be read again; one line each after that.
