@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its log line, its metrics; and no HTML out of /api."""
+"""The middleware of every request: its id, its log line, its metrics, JSON under /api, no NUL anywhere."""
 
 import logging
 import os
@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 
 from callcentre import metrics
@@ -15,6 +16,7 @@ from callcentre.api.authentication import ADMISSION, PRINCIPAL
 from callcentre.api.exceptions import body_for_status
 from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.network import client_address, is_in_networks
+from callcentre.refusals import misread
 
 logger = logging.getLogger("callcentre.requests")
 
@@ -77,3 +79,23 @@ class RequestMiddleware:
         if (user := request.META.get(PRINCIPAL)) is not None:
             extra["api_user"] = user.login
         logger.info("request", extra=extra)
+
+
+class NulMiddleware:
+    """Answers 400 to an address or a cookie with NUL, on which PostgreSQL fails: no text in the database has it.
+
+    The API looks for NUL in its own addresses, and names the field.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return misread(request, BadRequest()) if _has_nul(request) else self.get_response(request)
+
+
+def _has_nul(request: HttpRequest) -> bool:
+    query = request.META.get("QUERY_STRING", "")
+    is_in_address = "\0" in request.path_info or "\0" in query or "%00" in query
+    is_in_cookie = any("\0" in value for value in request.COOKIES.values())
+    return is_in_cookie or (is_in_address and not request.path_info.startswith("/api/"))

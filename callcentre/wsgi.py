@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
+from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 
 from callcentre.checks import refuse_unsafe_settings
@@ -16,7 +17,25 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
 # else: after so many seconds it is told to try again (409).
 os.environ.setdefault("DATABASE_LOCK_TIMEOUT", "3")
 
+
+class Utf8Request(WSGIRequest):
+    """A request whose text is UTF-8, whatever charset its Content-Type names.
+
+    Django decodes the query with that charset before any middleware runs: with one such as `hex` the request fails, and
+    with `utf-7` plain ASCII becomes half a surrogate pair.
+    """
+
+    @property
+    def encoding(self) -> str:
+        return "utf-8"
+
+    @encoding.setter
+    def encoding(self, charset: str | None) -> None:
+        """Ignore it."""
+
+
 _django = get_wsgi_application()
+_django.request_class = Utf8Request
 refuse_unsafe_settings()
 warm_up()
 # What is loaded by now stays: without it in the collector's sight, and with a collection at every 20,000th instead of
