@@ -67,7 +67,7 @@ def row_of_each_model() -> Rows:
     AgentStateFactory(agent=rows[Agent])
     ChatMessageFactory(chat=rows[Chat])
     ticket = rows[Ticket]
-    MessageFactory(ticket=ticket, body='<p>See <img src="https://pictures.example/a.png"></p>')
+    MessageFactory(ticket=ticket, body="<p>Where is <b>my parcel</b>?</p>", quoted="<p>It is on its way.</p>")
     MessageFactory(ticket=ticket, body_type="PLAIN", body="Look at https://client.example/.")
     MessageFactory(ticket=ticket, reply=True)
     MessageFactory(ticket=ticket, comment_of_agent=True)
