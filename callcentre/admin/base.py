@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar, cast
 
+from csp.decorators import csp_update
 from django import forms
 from django.apps import apps
 from django.contrib import messages
@@ -36,6 +37,9 @@ logger = logging.getLogger(__name__)
 REFUSALS = (ValidationError, Conflict, IntegrityError)
 # More rows than this no action takes at once: nobody looks through what he has selected.
 MAX_SELECTED = 1000
+
+# For the views of pages that show what people have written: it may have images of other sites.
+with_images_from_elsewhere = csp_update({"img-src": ["https:", "http:"]})
 
 Refusal = tuple[str, str]  # field or "", sentence
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -36,6 +36,11 @@ class Visit:
         if not request.url.startswith((self.address, "data:", "blob:")):
             self.trouble.append(f"loads {request.url}")
 
+    @property
+    def violations(self) -> list[str]:
+        """What the content security policy has stopped."""
+        return [said for said in self.trouble if "Content Security Policy" in said]
+
     def open(self, path: str) -> Page:
         self.page.goto(f"{self.address}{path}")
         self.page.wait_for_load_state("networkidle")
@@ -78,3 +83,4 @@ def visit(browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
     yield visit
     visit.page.goto("about:blank")  # it asks for no more
+    assert visit.violations == []

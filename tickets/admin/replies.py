@@ -8,12 +8,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminURLInputWidget
 
 from callcentre.admin import Admin, display, page_action
+from callcentre.admin.base import with_images_from_elsewhere
 from tickets.admin.password_form import PasswordForm
 from tickets.models import CannedReply, Marketplace
 from tickets.models.conversing import MARKETPLACES
@@ -28,6 +30,7 @@ class CannedReplyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(CannedReply)
+@method_decorator(with_images_from_elsewhere, "changeform_view")
 class CannedReplyAdmin(Admin):
     """What do agents say often?"""
 

@@ -12,11 +12,12 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonRe
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
 from django.utils.translation import ngettext
 
 from callcentre.admin import actor_of
-from callcentre.admin.base import REFUSALS
+from callcentre.admin.base import REFUSALS, with_images_from_elsewhere
 from callcentre.integers import integer_of
 from callcentre.models import User
 from telephony.models import Agent
@@ -114,6 +115,7 @@ class TicketPage:
 
     # What is shown
 
+    @method_decorator(with_images_from_elsewhere)
     def page(
         self: Any,
         request: HttpRequest,

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +17,7 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, Inline, display, page_action
+from callcentre.admin.base import with_images_from_elsewhere
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.mail.looking import Unreachable, look
@@ -61,6 +63,7 @@ class HoursInline(Inline):
 
 
 @admin.register(TicketQueue)
+@method_decorator(with_images_from_elsewhere, "changeform_view")
 class TicketQueueAdmin(Admin):
     """Where do tickets come in, are the mailboxes read, and until when are tickets due?"""
 
