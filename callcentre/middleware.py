@@ -1,4 +1,4 @@
-"""The middleware of every request: its id, its log line, its metrics, JSON under /api, no NUL anywhere."""
+"""The middleware of every request: id, log line, metrics, JSON under /api, content security policy, no NUL."""
 
 import logging
 import os
@@ -7,9 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from csp.constants import HEADER
+from csp.middleware import CSPMiddleware
+from csp.utils import build_policy
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.functional import cached_property
 
 from callcentre import metrics
 from callcentre.api.authentication import ADMISSION, PRINCIPAL
@@ -99,3 +104,23 @@ def _has_nul(request: HttpRequest) -> bool:
     is_in_address = "\0" in request.path_info or "\0" in query or "%00" in query
     is_in_cookie = any("\0" in value for value in request.COOKIES.values())
     return is_in_cookie or (is_in_address and not request.path_info.startswith("/api/"))
+
+
+class PolicyMiddleware(CSPMiddleware):
+    """The content security policy of every answer: that of the settings, unless the view has another one.
+
+    No page needs a nonce, so the policy of the settings is built once: django-csp builds two for each answer.
+    """
+
+    @cached_property
+    def usual(self) -> str:
+        return build_policy()
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Make no nonce."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if settings.DEBUG or HEADER in response or any(name.startswith("_csp") for name in vars(response)):
+            return super().process_response(request, response)
+        response[HEADER] = self.usual
+        return response

@@ -77,7 +77,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "callcentre.middleware.RequestMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "callcentre.middleware.PolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "callcentre.middleware.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -115,6 +115,12 @@ def test_no_script_that_was_stored_runs(place: str, stored: dict[str, str], visi
     assert page.url == f"{visitor.address}{stored[place]}"
 
 
+def test_a_visit_tells_what_the_policy_has_stopped(stored: dict[str, str], visitor: Visit) -> None:
+    visitor.open(stored["canned reply"])
+
+    assert any("script-src-attr" in said for said in visitor.violations)
+
+
 def test_what_was_stored_would_run_without_the_policy(stored: dict[str, str], visitor: Visit) -> None:
     def loosen(route: Any) -> None:
         answer = route.fetch()
