@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth import get_user
 from django.contrib.staticfiles import finders
 from django.test import RequestFactory, override_settings
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
-from callcentre.models import User
 from tests.admin_pages import addresses, list_of, row_of_each_model
 from tests.backoffice import superuser
 from tests.conftest import kept_for_all
@@ -119,7 +119,7 @@ def test_every_static_file_that_a_template_of_ours_names_is_there() -> None:
 def test_the_page_for_a_new_one_opens_where_there_is_one(model, plain_static):
     client = superuser()
     request = RequestFactory().get("/")
-    request.user = User.objects.get(is_superuser=True)
+    request.user = get_user(client)
     path = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
 
     status = client.get(path).status_code
