@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from typing import Any
-
 import pytest
 from django.contrib import admin
 from django.contrib.auth import get_user
