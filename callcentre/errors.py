@@ -124,6 +124,8 @@ class ErrorCode(enum.Enum):
     TOO_MANY_CELLS = 122010, _("The row has %(count)s columns, the first row has %(limit)s.")
     QUOTE_OPEN = 122011, _("A quotation mark is opened and not closed.")
     FILE_GONE = 122012, _("The file is not there any more.")
+    TOO_MANY_COLUMNS = 122013, _("The file has %(count)s columns; at most %(limit)s can be read.")
+    LINE_TOO_LONG = 122014, _("Line %(line)s of the file is longer than %(limit)s characters.")
     NUMBER_REPEATED = 122015, _("An earlier row of the file has this number.")
     IDENTIFIER_REPEATED = 122016, _("An earlier row of the file has this identifier.")
 
@@ -209,6 +211,7 @@ class ErrorCode(enum.Enum):
     ARTICLE_CHANGED = 160004, _("Somebody else has changed the article meanwhile.")
     IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
     IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
+    HTML_UNCLEANABLE = 160007, _("The text cannot be made safe: its tags are nested too deeply, or are too many.")
     # Reports
     AGENTS_REQUIRED = 170001, _("Either agent_logins or agent_group_ids is required.")
     AGENT_GROUPS_NOT_FOUND = 170002, _("Agent groups not found: %(ids)s.")

@@ -13,13 +13,13 @@ SECRET_KEYS = re.compile(r"password|secret|authorization|token|cookie|api_key|cr
 SECRET_TEXTS = re.compile(
     # credentials in headers, in addresses, in headers and bodies that somebody quotes
     r"(?P<scheme>\b(?:Basic|Bearer)\s+)[A-Za-z0-9+/=._~-]{6,}"
-    r"|(?P<url>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"
+    r"|(?P<url>\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]*:)[^\s/@]+(?=@)"
     r"|(?P<named>(?:password|secret|authorization|token|cookie|api_key)[\"']?\s*[:=]\s*)"
     r"(?:(?:Basic|Bearer)\s+)?(?:\"[^\"]*\"|'[^']*'|[^\s,;&})\]]+)"
     r"|\bwhsec_[A-Za-z0-9+/=]+"
     # values that PostgreSQL repeats: the row that broke a constraint, the parameter it could not read
     r"|(?P<detail>(?:\\n|\b)(?-i:DETAIL|CONTEXT|QUERY|STATEMENT):)(?:(?!\n|\\n).)*"
-    r"|(?P<value>\b(?:invalid input syntax for type [a-z ]+|[a-z/ ]+ out of range|invalid input value for enum \w+): )"
+    r"|(?P<value>\b(?:invalid input syntax for type [a-z ]{1,60}|out of range|invalid input value for enum \w+): )"
     r"(?:\"[^\"]*\"?|'[^']*'?)",
     re.IGNORECASE,
 )

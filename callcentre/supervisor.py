@@ -57,7 +57,9 @@ def programs(port: int) -> list[Program]:
     give_back = (signal.SIGTERM, signal.SIGQUIT)
     return [
         _program("web", f"{web} --host {HOST} --port {port} callcentre.asgi:application"),
-        _program("threads", f"{worker} -n threads@%h -Q calls,mail -P threads -c 16"),
+        _program("threads", f"{worker} -n threads@%h -Q calls -P threads -c 16"),
+        # Apart from calls and webhooks: anybody can send a mail, and what it makes work of stops nothing else.
+        _program("mail", f"{worker} -n mail@%h -Q mail -P threads -c 8"),
         # Of their own: receivers that hang, or a hundred thousand deliveries, must not delay calls.
         _program("webhooks", f"{worker} -n webhooks@%h -Q webhooks -P threads -c 32"),
         _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),

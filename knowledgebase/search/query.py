@@ -4,6 +4,8 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
+from callcentre.normal_forms import normalised
+
 # A phrase in quotation marks of any kind, or a run of anything but blanks and those; with a minus before it, or not.
 # A phrase that is never closed goes to the end.
 _PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s"“”„«»]+))')
@@ -52,7 +54,7 @@ def parse(text: str) -> Query:
     """
     terms: list[Term] = []
     is_last_quoted = False
-    for part in _PART.finditer(unicodedata.normalize("NFC", text)):
+    for part in _PART.finditer(normalised("NFC", text)):
         is_quoted = part["phrase"] is not None
         words = tuple(_WORD.findall(part["phrase"] if is_quoted else part["word"]))
         if words:
@@ -68,5 +70,5 @@ def parse(text: str) -> Query:
 
 def fold(word: str) -> str:
     """Without accents and case, as the index has it."""
-    decomposed = unicodedata.normalize("NFD", word.translate(_LETTERS))
+    decomposed = normalised("NFD", word.translate(_LETTERS))
     return "".join(char for char in decomposed if not unicodedata.combining(char)).lower()

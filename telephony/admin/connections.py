@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.api.fields import second
@@ -193,7 +193,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         DirectionFilter,
         DispositionFilter,
         ("agent", AutocompleteSelectFilter),
-        ("queue", AutocompleteSelectFilter),
+        ("queue", AutocompleteSelectMultipleFilter),
         Counted,
     )
     list_select_related = ("agent", "queue")

@@ -188,6 +188,23 @@ def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
     assert places.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
 
 
+def test_mail_has_a_worker_of_its_own() -> None:
+    assert [queue for queue, program in BY_QUEUE.items() if program == BY_QUEUE["mail"]] == ["mail"]
+
+
+@pytest.mark.parametrize(
+    ("file", "host"),
+    [("deploy/compose.yaml", "%h"), ("deploy/systemd/callcentre-{name}.service", "%%h"), ("docs/operations.md", "%h")],
+)
+def test_each_way_to_run_the_service_has_the_same_workers(file: str, host: str) -> None:
+    for program in programs(8000):
+        if "-Q" in program.arguments:
+            words = program.arguments[program.arguments.index("-n") :]
+            text = (ROOT / file.format(name=program.name)).read_text()
+            assert " ".join(words).replace("%h", host) in text
+            assert f"callcentre-{program.name}.service" in (ROOT / "deploy/systemd/callcentre.target").read_text()
+
+
 def open_to_others(var: Path) -> dict[str, str]:
     """What others than the owner may do something with: path and mode. The stores keep their own data, in secret."""
     of_stores = {var / "postgres" / "data", var / "valkey" / "data"}
@@ -205,7 +222,9 @@ def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(l
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
     process = launch.start("-m", "callcentre.supervisor", **own)
-    assert launch.said(f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "processes@")
+    assert launch.said(
+        f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "mail@", "processes@"
+    )
 
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready") as answer:
         status = answer.status

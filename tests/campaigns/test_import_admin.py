@@ -109,6 +109,14 @@ def test_a_file_that_is_too_large_is_refused(campaign: Campaign, settings: Any, 
     assert not RecordImport.objects.exists()
 
 
+def test_a_file_of_200_000_columns_is_refused_in_one_sentence_and_without_a_field_for_each(campaign: Campaign) -> None:
+    response = upload(client := superuser(), campaign, b"phone" + b",x" * 199_999 + b"\n225550101\n")
+
+    page = client.page(response.headers["Location"])
+    assert "The file has 200000 columns; at most 200 can be read." in page
+    assert "column-0" not in inputs_of(page)
+
+
 def test_an_upload_without_the_forms_token_is_refused(campaign: Campaign) -> None:
     client = BackOffice(enforce_csrf_checks=True)
     client.cookies = superuser().cookies

@@ -251,6 +251,18 @@ def test_faulty_rows_are_given_back_as_they_were_and_the_rest_is_imported(campai
     ]
 
 
+def test_the_error_file_has_no_formula(campaign: Campaign) -> None:
+    outcome = import_text(campaign, "phone;=1+1;city\n=cmd|' /C calc'!A0;@x;'=1+1\nx;-5;it's\n")
+
+    assert [row[2:] for row in outcome.errors] == [["'=cmd|' /C calc'!A0", "'@x", "'=1+1"], ["x", "-5", "it's"]]
+
+
+def test_a_heading_of_an_error_file_is_the_column_that_it_was(campaign: Campaign) -> None:
+    import_text(campaign, "line;error;'=Telefon;city\n2;;225550101;x\n", columns="=Telefon=phone_number,city=city")
+
+    assert numbers_of(campaign) == ["+48225550101"]
+
+
 def test_the_error_file_can_be_mended_and_imported(campaign: Campaign) -> None:
     outcome = import_text(campaign, "phone;city\nabc;Łódź\n")
     (line, message, _, city) = outcome.errors[0]

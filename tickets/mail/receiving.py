@@ -30,7 +30,7 @@ from tickets.mail.folding import fold
 from tickets.mail.keeping import keep
 from tickets.mail.matching import copy_of, current, standing_of, ticket_for
 from tickets.mail.parsing import Mail, Unreadable, parse
-from tickets.mail.parts import Attachment
+from tickets.mail.parts import MOST_FILES, Attachment
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
 from tickets.models.conversing import receive as receive_message
@@ -218,6 +218,8 @@ def _with_own_images(body: str, mail: Mail) -> str:
     """Images that are written into the HTML become files, named there as those of other mails are."""
 
     def to_file(found: re.Match[str]) -> str:
+        if len(mail.attachments) >= MOST_FILES:
+            return found[0]
         try:
             content = base64.b64decode(found[2].replace("%2B", "+").replace("%2F", "/").replace("%3D", "="))
         except binascii.Error:

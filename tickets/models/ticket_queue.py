@@ -9,8 +9,10 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.crypto import EncryptedTextField
 from callcentre.hours import WeeklyHours
+from callcentre.html_field import CleanHtmlField
 from callcentre.models import TimestampedModel
 from tickets.filling import check_places
+from tickets.html import OWN_TEXT
 from tickets.reasons import translated
 
 
@@ -46,7 +48,7 @@ class TicketQueue(TimestampedModel):
 
     address = models.EmailField(_("e-mail address"), blank=True, help_text=_("Replies are sent from it."))
     sender_name = models.CharField(_("sender's name"), max_length=100, blank=True)
-    signature = models.TextField(_("signature"), blank=True, help_text=_("HTML that ends every reply."))
+    signature = CleanHtmlField(_("signature"), policy=OWN_TEXT, blank=True, help_text=_("HTML that ends every reply."))
     template = models.TextField(
         _("template"), blank=True, help_text=_("HTML around a reply; {{ body }} and {{ signature }} stand in it.")
     )
@@ -61,7 +63,9 @@ class TicketQueue(TimestampedModel):
         _("asks for ratings"), default=False, help_text=_("Each reply ends with a link by which it is rated.")
     )
     acknowledges = models.BooleanField(_("acknowledges new mail"), default=False)
-    acknowledgement = models.TextField(_("acknowledgement"), blank=True, help_text=_("HTML of that mail."))
+    acknowledgement = CleanHtmlField(
+        _("acknowledgement"), policy=OWN_TEXT, blank=True, help_text=_("HTML of that mail.")
+    )
 
     imap_host = models.CharField(_("IMAP server"), max_length=200, blank=True)
     imap_port = models.PositiveIntegerField(

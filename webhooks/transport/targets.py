@@ -52,7 +52,7 @@ _NAT64 = ip_network("64:ff9b::/96")
 _UNWANTED = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\.?", re.ASCII)
 # Ends like a number: 127.1, 0x7f000001, 2130706433, 0177.0.0.1. The C library reads those as addresses.
-_NUMERIC = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)\.?", re.ASCII)
+_NUMBER = re.compile(r"\A(?:[0-9]+|0x[0-9a-f]*)\Z", re.ASCII)
 
 Code = Literal["length", "url", "scheme", "credentials", "address"]
 _SENTENCES: dict[Code, str] = {
@@ -152,7 +152,7 @@ def _literal(host: str) -> Address | None:
             return IPv6Address(host)
         except AddressValueError as error:
             raise TargetError("url") from error
-    if _NUMERIC.fullmatch(host):
+    if _NUMBER.match(host.removesuffix(".").rpartition(".")[2]):
         try:
             return IPv4Address(host)
         except AddressValueError as error:
