@@ -172,10 +172,10 @@ def quick_hashes(settings: Any) -> None:
 @pytest.fixture
 def plain_http(settings: Any) -> None:
     """Cookies as with SECURE_COOKIES=0, which a browser takes without HTTPS."""
-    for kind in ("SESSION", "CSRF", "LANGUAGE"):
-        setattr(settings, f"{kind}_COOKIE_SECURE", False)
-        name = getattr(settings, f"{kind}_COOKIE_NAME")
-        setattr(settings, f"{kind}_COOKIE_NAME", name.removeprefix("__Host-"))
+    settings.CSRF_COOKIE_SECURE = settings.SESSION_COOKIE_SECURE = settings.LANGUAGE_COOKIE_SECURE = False
+    settings.CSRF_COOKIE_NAME = settings.CSRF_COOKIE_NAME.removeprefix("__Host-")
+    settings.SESSION_COOKIE_NAME = settings.SESSION_COOKIE_NAME.removeprefix("__Host-")
+    settings.LANGUAGE_COOKIE_NAME = settings.LANGUAGE_COOKIE_NAME.removeprefix("__Host-")
 
 
 @pytest.fixture(scope="session")
