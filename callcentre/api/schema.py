@@ -71,7 +71,7 @@ class OperationSchema(AutoSchema):
             return None
         right = needed_right(view, method)
         parameters = [
-            parameter.as_dict("path") for parameter in PATHS[type(view)].values() if f"{{{parameter.name}}}" in path
+            parameter.as_dict("path") for name, parameter in PATHS[type(view)].items() if f"(?P<{name}>" in path_regex
         ]
         has_ids = bool(parameters)
         parameters += [parameter.as_dict("query") for parameter in operation.parameters()]
@@ -154,7 +154,9 @@ def _success(operation: Operation, method: str) -> Schema:
     }
     if operation.answer:
         example = operation.answer_example or example_of(operation.answer)
-        response["content"] = {operation.answer_type: {"schema": operation.answer, "example": example}}
+        response["content"] = {
+            kind: {"schema": operation.answer, "example": example} for kind in operation.answer_types
+        }
     return response
 
 
