@@ -66,7 +66,7 @@ class ErrorCode(enum.Enum):
     TOO_MANY_REQUESTS = 100109, _("Too many requests; try again in %(seconds)s seconds.")
     TOO_MANY_FAILURES = 100110, _("Too many failed log-ins; try again in %(seconds)s seconds.")
     BAD_REQUEST = 100111, _("The request cannot be understood.")
-    KEY_REUSED = 100112, _("This Idempotency-Key was used for another body.")
+    KEY_REUSED = 100112, _("This Idempotency-Key was used for another request.")
     KEY_BUSY = 100113, _("A request with this Idempotency-Key is still being worked on.")
     KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
     CONFLICT = 100115, _("Something else changed at the same time; try again.")

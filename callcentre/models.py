@@ -277,6 +277,7 @@ class IdempotencyRecord(models.Model):
     api_user = models.ForeignKey(ApiUser, models.CASCADE, db_index=False)
     # SHA-256 of method, path and key: a path is too long for an index.
     fingerprint = models.CharField(max_length=64)
+    # Of the body; of query and body where the request has a query.
     body_hash = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(null=True)
     # Encrypted: an answer can hold a secret.

@@ -244,6 +244,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Call centre API",
     "VERSION": "1.0.0",
     "SCHEMA_PATH_PREFIX": "/api",
+    "SERVERS": [{"url": "/"}],
     "PREPROCESSING_HOOKS": ["callcentre.api.schema.prepare_endpoints"],
     "POSTPROCESSING_HOOKS": ["callcentre.api.schema.complete_document"],
 }

@@ -63,7 +63,7 @@ class ApiViewSet(ViewSet):
         return {}
 
     def body_digest(self, request: Request) -> str:
-        """SHA-256 of the body, in hex: the same key with another body is refused."""
+        """Return the SHA-256 of the body, in hex: an Idempotency-Key is refused with another body."""
         return sha256(request._request.body).hexdigest()
 
     @property

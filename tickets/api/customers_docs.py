@@ -219,9 +219,10 @@ document(
     retrieve=Operation(
         id="download_file",
         summary="Download an attachment",
-        description="Always as a download, never shown inside a page.",
+        description="Always as a download, never shown inside a page. The content type is that of the file.",
         is_extension=True,
         answer=FILE,
-        answer_type="*/*",
+        # Generators of clients know the first one only.
+        answer_types=("application/octet-stream", "*/*"),
     ),
 )
