@@ -202,7 +202,7 @@ class ApiUser(TimestampedModel):
     def edit(self, actor: Actor, **values: Any) -> None:
         """Change rights, networks, expiry, description, rate limit or the active flag. Raises ValidationError."""
         with transaction.atomic():
-            locked = ApiUser.objects.select_for_update().get(pk=self.pk)
+            locked = ApiUser.objects.select_for_update(no_key=True).get(pk=self.pk)
             changes = differences(locked, values)
             for name, value in values.items():
                 setattr(self, name, value)
@@ -215,7 +215,7 @@ class ApiUser(TimestampedModel):
         """A new secret, returned this once. The old one works until the overlap is over; a password ends at once."""
         secret = secrets.token_urlsafe(32)
         with transaction.atomic():
-            locked = ApiUser.objects.select_for_update().get(pk=self.pk)
+            locked = ApiUser.objects.select_for_update(no_key=True).get(pk=self.pk)
             self.previous_secret_hash = locked.secret_hash
             self.previous_secret_expires_at = timezone.now() + overlap if locked.secret_hash else None
             self.secret_hash = hash_secret(secret)
