@@ -12,6 +12,7 @@ from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
 from django.conf import settings
 from django.core.exceptions import BadRequest
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
@@ -39,6 +40,8 @@ class RequestMiddleware:
         request_id = os.urandom(7).hex()[:13]
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
+        # Of the API, authentication notices a connection that has died. Other pages look at theirs before they use it.
+        connection.health_check_enabled = not is_of_api(request.path_info)
         queries = request.META.pop(metrics.QUERIES, None) or metrics.QueryCount()
         metrics.count_queries(queries)
         if not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):
