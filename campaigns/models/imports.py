@@ -159,7 +159,11 @@ class RecordImport(models.Model):
     def resume(self) -> None:
         """Start again what lost its message or its worker; one that cannot be, or ends every worker, has failed."""
         with transaction.atomic():
-            ours = RecordImport.objects.due().select_for_update(skip_locked=True, no_key=True, of=("self",)).filter(pk=self.pk)
+            ours = (
+                RecordImport.objects.due()
+                .select_for_update(skip_locked=True, no_key=True, of=("self",))
+                .filter(pk=self.pk)
+            )
             if not ours.exists():
                 return
             if not self.file:
