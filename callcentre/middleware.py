@@ -41,7 +41,7 @@ class RequestMiddleware:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         # Of the API, authentication notices a connection that has died. Other pages look at theirs before they use it.
-        connection.health_check_enabled = not is_of_api(request.path_info)
+        connection.health_check_enabled = not is_of_api(request.path_info)  # type: ignore[attr-defined]
         queries = request.META.pop(metrics.QUERIES, None) or metrics.QueryCount()
         metrics.count_queries(queries)
         if not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):

@@ -25,14 +25,14 @@ SPAN = timedelta(hours=2, minutes=20)
 class Recorder(PersistentScheduler):
     """Beat's scheduler, with a note of each message in place of the message."""
 
-    producer = None
+    producer: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.published: dict[str, list[datetime]] = defaultdict(list)
         super().__init__(*args, **kwargs)
 
     def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
-        self.published[entry.name].append(datetime.now(UTC))
+        self.published[str(entry.name)].append(datetime.now(UTC))
 
 
 @pytest.fixture(scope="module", params=[SPRING, AUTUMN], ids=["spring", "autumn"])
@@ -69,7 +69,9 @@ def test_clock_changes_stop_nothing_hourly(published: dict[str, list[datetime]])
 
 
 def test_clock_changes_neither_lose_nor_repeat_a_time_of_day(published: dict[str, list[datetime]]) -> None:
-    nightly = {name: entry["schedule"] for name, entry in SCHEDULE.items() if isinstance(entry["schedule"], LocalTime)}
+    nightly: dict[str, Any] = {
+        name: entry["schedule"] for name, entry in SCHEDULE.items() if isinstance(entry["schedule"], LocalTime)
+    }
 
     local = {name: [f"{timezone.localtime(at):%-H:%M}" for at in published[name]] for name in nightly}
     is_spring = published["webhooks.sweep"][0].month == 3
@@ -82,7 +84,7 @@ def test_clock_changes_neither_lose_nor_repeat_a_time_of_day(published: dict[str
 def test_every_entry_is_an_interval_an_hour_or_a_local_time() -> None:
     """A `crontab` with an hour would be read in UTC."""
     for name, entry in SCHEDULE.items():
-        when = entry["schedule"]
+        when: Any = entry["schedule"]
         is_hourly = type(when) is crontab and when.hour == set(range(24)) and len(when.minute) == 1
         assert isinstance(when, float | LocalTime) or is_hourly, name
 
