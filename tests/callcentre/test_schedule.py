@@ -85,7 +85,7 @@ def test_every_entry_is_an_interval_an_hour_or_a_local_time() -> None:
     """A `crontab` with an hour would be read in UTC."""
     for name, entry in SCHEDULE.items():
         when: Any = entry["schedule"]
-        is_hourly = type(when) is crontab and when.hour == set(range(24)) and len(when.minute) == 1
+        is_hourly = type(entry["schedule"]) is crontab and when.hour == set(range(24)) and len(when.minute) == 1
         assert isinstance(when, float | LocalTime) or is_hourly, name
 
 
