@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import OperationalError
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -242,6 +243,14 @@ class Fault:
 
     def under(self, prefix: str) -> "Fault":
         return Fault(self.code, f"{prefix}.{self.field}" if self.field else prefix, self.params)
+
+
+def is_lock_refusal(error: Exception) -> bool:
+    """Return whether PostgreSQL gave up waiting for another transaction's row: the lock's time was over, or a deadlock.
+
+    A retry may succeed.
+    """
+    return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") in ("55P03", "40P01")
 
 
 def check_lines(**texts: str) -> Iterable[Fault]:

@@ -65,7 +65,7 @@ class Catalog(TimestampedModel):
     def edit(self, actor: Actor, **values: Any) -> None:
         """Change name or language. Another language makes the index of every article anew, in this transaction."""
         with transaction.atomic():
-            locked = Catalog.objects.select_for_update().get(pk=self.pk)
+            locked = Catalog.objects.select_for_update(no_key=True).get(pk=self.pk)
             for name, value in values.items():
                 setattr(locked, name, value)
             locked.save(update_fields=[*values, "updated_at"])

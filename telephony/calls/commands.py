@@ -157,7 +157,7 @@ def carry_out(pk: int, connection_id: int) -> None:
 @transaction.atomic
 def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
     connection = legs.lock(connection_id)
-    command = CallCommand.objects.select_for_update().filter(pk=pk, done_at=None).first()
+    command = CallCommand.objects.select_for_update(no_key=True).filter(pk=pk, done_at=None).first()
     if connection is None or command is None:
         return
     now = timezone.now()

@@ -111,7 +111,7 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
         ("callcentre.E011", {"CELERY_BROKER_TRANSPORT_OPTIONS": BROKER, "CELERY_TASK_TIME_LIMIT": 7200}),
         ("callcentre.E012", {"TIME_ZONE": "Europe/Atlantis"}),
         ("callcentre.E012", {"USE_TZ": False}),
-        ("callcentre.E012", {"CELERY_TIMEZONE": "UTC"}),
+        ("callcentre.E012", {"CELERY_TIMEZONE": "Europe/Warsaw"}),
         ("callcentre.E015", {"SWITCH_BACKEND": "asterix"}),
         ("callcentre.E015", {"SWITCH_BACKEND": "telephony.switch.simulated.Nothing"}),
         ("callcentre.E016", ASTERISK | {"ARI_URL": ""}),

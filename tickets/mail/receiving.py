@@ -121,7 +121,7 @@ def process(pk: int) -> None:
     if not waiting.update(attempt_count=F("attempt_count") + 1):
         return
     with transaction.atomic():
-        received = waiting.select_for_update(of=("self",)).select_related("queue").first()
+        received = waiting.select_for_update(no_key=True, of=("self",)).select_related("queue").first()
         if received is None:
             return
         if received.attempt_count > MOST_ATTEMPTS:

@@ -137,7 +137,7 @@ class ReceivedMail(models.Model):
 
     def _lock(self) -> "ReceivedMail":
         """Ours until the transaction ends. Raises Conflict where it is not in quarantine any more."""
-        locked = still_there(ReceivedMail.objects.select_for_update(of=("self",)).filter(pk=self.pk))
+        locked = still_there(ReceivedMail.objects.select_for_update(no_key=True, of=("self",)).filter(pk=self.pk))
         if locked.outcome != self.Outcome.QUARANTINED:
             raise Conflict(ErrorCode.MAIL_NOT_QUARANTINED)
         return locked
