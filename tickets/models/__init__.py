@@ -1,4 +1,4 @@
-from tickets.models.chat import Chat, ChatMessage
+from tickets.models.chat import Chat, ChatMessage, ChatState
 from tickets.models.custom_field import CustomField
 from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber
 from tickets.models.dispatch import Dispatch
@@ -17,6 +17,7 @@ __all__ = [
     "CannedReply",
     "Chat",
     "ChatMessage",
+    "ChatState",
     "Company",
     "CustomField",
     "Customer",
