@@ -10,7 +10,7 @@ from callcentre.nudge import nudge
 from telephony import events
 from telephony.calls import distributing, legs, offers, orders, transferring
 from telephony.calls.distributing import distribute
-from telephony.customers import customers_of
+from telephony.customers import customer_of_caller
 from telephony.models import Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived
@@ -37,7 +37,7 @@ def arrived(event: Arrived) -> None:
         if Leg.objects.filter(channel_id=event.channel_id).exists():
             return
         number = comparable(event.caller)
-        customer = customers_of([number]).get(number)
+        customer = customer_of_caller(event.caller, number)
         connection = Connection(
             direction=Connection.Direction.INBOUND,
             state=State.WAITING,

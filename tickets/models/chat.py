@@ -85,12 +85,12 @@ class Chat(models.Model):
             models.Index(Upper("client_email"), condition=~Q(client_email=""), name="chat_client_email"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.client_name} {timezone.localtime(self.created_at):%Y-%m-%d %H:%M}"
+
     @property
     def state(self) -> ChatState:
         return ChatState.of(has_agent=self.agent_id is not None, is_closed=self.closed_at is not None)
-
-    def __str__(self) -> str:
-        return f"{self.client_name} {timezone.localtime(self.created_at):%Y-%m-%d %H:%M}"
 
 
 class ChatMessage(models.Model):
