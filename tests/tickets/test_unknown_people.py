@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from tests.backoffice import page_of, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
@@ -261,8 +262,25 @@ def test_a_person_changes_the_setting_in_the_admin() -> None:
     client.submit(page_of(settings))
     settings.refresh_from_db()
     is_kept = settings.creates_unknown
-    client.post(page_of(settings), {})
+    client.submit(page_of(settings), creates_unknown=None)
     settings.refresh_from_db()
 
     assert (is_kept, settings.creates_unknown) == (True, False)
     assert client.post(page_of(settings, "delete"), {"post": "yes"}).status_code == 403
+
+
+def test_a_new_customer_costs_so_many_statements_and_a_known_one_none() -> None:
+    queue = TicketQueueFactory()
+    taken(a_mail(From="first@client.example"), queue)
+
+    def cost(number: int, *, is_wanted: bool, sender: str) -> int:
+        create_customers(is_wanted)
+        with CaptureQueriesContext(connection) as queries:
+            assert taken(a_mail(From=sender, Message_ID=f"<{number}@client.example>"), queue).outcome == "stored"
+        return len(queries)
+
+    without = cost(1, is_wanted=False, sender="second@client.example")
+    created = cost(2, is_wanted=True, sender="third@client.example")
+    known = cost(3, is_wanted=True, sender="third@client.example")
+
+    assert (created - without, without - known) == (0, 0)

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import actor_of, page_action
@@ -26,7 +27,9 @@ JSON = "application/json"
 
 class AnswerForm(forms.Form):
     body = forms.CharField(
-        label=_("Answer"), max_length=10_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 4, "autofocus": True})
+        label=pgettext_lazy("what an agent writes", "Answer"),
+        max_length=10_000,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 4, "autofocus": True}),
     )
 
 
