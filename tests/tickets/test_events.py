@@ -163,7 +163,7 @@ def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> N
     chatting.close(ACTOR, chat)
     chatting.close(ACTOR, chat)
 
-    conversation = {"conversation_id": str(chat.pk)}
+    conversation: dict[str, Any] = {"conversation_id": str(chat.pk)}
     place = conversation | {"chat_queue_id": queue.pk}
     asked_event, answered_event = (
         ("CHAT_MESSAGE_ADDED", f"chat:{chat.pk}", conversation | {"message_id": message.pk, "agent_login": login})

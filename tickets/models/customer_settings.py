@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -23,6 +25,6 @@ class CustomerSettings(models.Model):
         return str(self._meta.verbose_name)
 
     @classmethod
-    def is_creating(cls) -> bool:
-        """Return whether unknown senders and callers become customers."""
-        return cls.objects.filter(creates_unknown=True).exists()
+    def is_creating(cls, unless: models.QuerySet[Any]) -> bool:
+        """Return whether unknown senders and callers become customers, and there is no row of `unless`."""
+        return cls.objects.filter(~models.Exists(unless), creates_unknown=True).exists()
