@@ -19,6 +19,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'settings of customers',
                 'verbose_name_plural': 'settings of customers',
+                'ordering': ['id'],
                 'constraints': [models.CheckConstraint(condition=models.Q(('pk', 1)), name='customersettings_is_one_row')],
             },
         ),

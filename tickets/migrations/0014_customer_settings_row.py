@@ -1,4 +1,4 @@
-"""The row of the settings of customers: a new installation creates customers of unknown people, an existing one does not."""
+"""The row of the settings of customers: on in a new installation, off in one that is in use."""
 
 from typing import Any
 

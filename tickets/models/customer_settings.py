@@ -19,6 +19,7 @@ class CustomerSettings(models.Model):
     class Meta:
         verbose_name = _("settings of customers")
         verbose_name_plural = _("settings of customers")
+        ordering = ["id"]
         constraints = [models.CheckConstraint(name="customersettings_is_one_row", condition=Q(pk=1))]
 
     def __str__(self) -> str:
