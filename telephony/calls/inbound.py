@@ -10,7 +10,7 @@ from callcentre.models import actor_columns
 from callcentre.nudge import nudge
 from telephony import causes, clocks, events
 from telephony.calls import distributing, legs, offers, orders, talks, transferring
-from telephony.customers import customers_of
+from telephony.customers import customer_of_caller
 from telephony.models import Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived, Missed
@@ -70,7 +70,7 @@ def missed(caller: Missed, pk: int | None = None) -> None:
 def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | None) -> tuple[Connection, Leg]:
     """Store the connection of a caller who waits, with its leg, and record that it has begun."""
     number = comparable(caller)
-    customer = customers_of([number]).get(number)
+    customer = customer_of_caller(caller, number)
     connection = Connection(
         pk=pk,
         direction=Connection.Direction.INBOUND,

@@ -281,6 +281,8 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         queue_id=queue.pk,
         is_automatic=mail.is_automatic,
         may_be_empty=True,
+        # A newsletter or an answering machine is no customer.
+        may_create_customer=not mail.is_automatic,
     )
     message = ticket.messages.get()
     acknowledge(ticket)
