@@ -137,7 +137,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     "fill": (lambda text: fill(text, {"x": "y"}), ()),
     "places": (lambda text: check_places(body=(text, ())), (ValidationError,)),
     "link addresses": (composing._with_addresses, ()),
-    "tag of a subject": (composing.ticket_of_subject, ()),
+    "tag of a subject": (composing.tickets_of_subject, ()),
     "answers": (lambda text: composing._ANSWER.sub("", text), ()),
     "encoded words": (without_words, ()),
     "ids": (ids_in, ()),

@@ -69,11 +69,11 @@ def _strictly(raw: bytes, charset: str) -> str | None:
         return None
     try:
         text = raw.decode(charset)
-        if charset in _WINDOWS and _UNASSIGNED.search(text):
-            return raw.decode(_WINDOWS[charset], "replace")
-        return text
     except (UnicodeError, LookupError, ValueError):
         return None
+    if charset in _WINDOWS and _UNASSIGNED.search(text):
+        return raw.decode(_WINDOWS[charset], "replace")
+    return text
 
 
 def _iso_2022_jp(raw: bytes, declared: str) -> str:
