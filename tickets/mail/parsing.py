@@ -61,6 +61,8 @@ class Mail:
     # Its From, and its Reply-To.
     author: Person = field(default_factory=Person)
     answers_to: list[Person] = field(default_factory=list)
+    # There is a From, and no address in it.
+    has_invalid_author: bool = False
     # Lower-cased addresses of To and Cc.
     recipients: list[str] = field(default_factory=list)
     # Lower-cased addresses that mail servers have noted as whom they brought it to.
@@ -143,6 +145,7 @@ def _read_headers(message: Part) -> Mail:
     mail = Mail(subject=header(message, "Subject")[:500])
     authors = (_people(message, name) for name in ("From", "Sender", "Return-Path"))
     mail.author = next((people[0] for people in authors if people), Person())
+    mail.has_invalid_author = not mail.author.address and bool(header(message, "From"))
     mail.answers_to = _people(message, "Reply-To")
     mail.recipients = _lower(message, "To", "Cc")
     mail.delivered_to = _lower(message, *_DELIVERED)

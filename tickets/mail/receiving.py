@@ -195,8 +195,8 @@ def _check(received: ReceivedMail, mail: Mail) -> None:
     if standing.copy_id is not None:
         raise Needless(_("it has come before, by another way"), Message.objects.get(pk=standing.copy_id))
     # A ticket that cannot be answered is for a person to decide on.
-    if not mail.sender and not mail.is_automatic and not received.decided_by:
-        raise Quarantine(_("it says no address that it is from"))
+    if mail.has_invalid_author and not mail.is_automatic and not received.decided_by:
+        raise Quarantine(_("its From is no address"))
 
 
 def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
