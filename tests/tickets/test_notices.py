@@ -10,20 +10,26 @@ pytestmark = pytest.mark.django_db
 DELAYS = {
     "sendmail": (
         "Warning: could not send message for past 4 hours",
-        "    **********************************************\n    **      THIS IS A WARNING MESSAGE ONLY      **\n"
-        "    **  YOU DO NOT NEED TO RESEND YOUR MESSAGE  **\n    **********************************************\n"
-        "   ----- The following addresses had transient non-fatal errors -----\n<jan@client.example>\n",
+        (
+            "    **********************************************\n    **      THIS IS A WARNING MESSAGE ONLY      **\n"
+            "    **  YOU DO NOT NEED TO RESEND YOUR MESSAGE  **\n    **********************************************\n"
+            "   ----- The following addresses had transient non-fatal errors -----\n<jan@client.example>\n"
+        ),
     ),
     "exim": (
         "Warning: message 1kXyZ-0001-AB delayed 24 hours",
-        "This message was created automatically by mail delivery software.\nA message that you sent has not yet been "
-        "delivered to one or more of its\nrecipients after more than 24 hours on the queue.\n\nNo action is required on "
-        "your part. Delivery attempts will continue for\nsome time.\n",
+        (
+            "This message was created automatically by mail delivery software.\nA message that you sent has not yet been "
+            "delivered to one or more of its\nrecipients after more than 24 hours on the queue.\n\nNo action is required on "
+            "your part. Delivery attempts will continue for\nsome time.\n"
+        ),
     ),
     "postfix": (
         "Delayed Mail (still being retried)",
-        "This is the mail system at host mx.\n\nYour message could not be delivered for more than 4 hour(s).\nIt will be "
-        "retried until it is 5 day(s) old.\n",
+        (
+            "This is the mail system at host mx.\n\nYour message could not be delivered for more than 4 hour(s).\nIt will be "
+            "retried until it is 5 day(s) old.\n"
+        ),
     ),
     "gmail": (
         "Delivery Status Notification (Delay)",
@@ -71,7 +77,7 @@ def test_a_failure_in_words_is_a_bounce(name: str) -> None:
 
 
 def test_a_delay_that_names_failed_recipients_in_a_header_is_no_bounce() -> None:
-    ticket, dispatch = answered()
+    _ticket, dispatch = answered()
     raw = b"X-Failed-Recipients: jan@client.example\n" + notice(*DELAYS["gmail"], dispatch.header_id)
 
     taken(raw)

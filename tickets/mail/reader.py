@@ -12,7 +12,7 @@ from typing import Any
 
 # Lines after a broken one in which its block of headers may go on.
 _LOOKED_AT = 200
-_HEADER = re.compile(r"[\x21-\x39\x3b-\x7e]+:|[\t ]|From ")
+_HEADER = re.compile(r"[\x21-\x39\x3b-\x7e]+:|[\t ]|From (?![\t ]{0,100}:)")
 # A blank between the name and its colon: RFC 5322 has it among what must be read.
 _HEADER_WITH_BLANK = re.compile(r"([\x21-\x39\x3b-\x7e]{1,100})[ \t]{1,100}:")
 # The empty line after the headers, or a boundary.
