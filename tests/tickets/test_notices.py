@@ -19,16 +19,16 @@ DELAYS = {
     "exim": (
         "Warning: message 1kXyZ-0001-AB delayed 24 hours",
         (
-            "This message was created automatically by mail delivery software.\nA message that you sent has not yet been "
-            "delivered to one or more of its\nrecipients after more than 24 hours on the queue.\n\nNo action is required on "
-            "your part. Delivery attempts will continue for\nsome time.\n"
+            "A message that you sent has not yet been "
+            "delivered to one or more of its\nrecipients after more than 24 hours on the queue.\n\n"
+            "No action is required on your part. Delivery attempts will continue for\nsome time.\n"
         ),
     ),
     "postfix": (
         "Delayed Mail (still being retried)",
         (
-            "This is the mail system at host mx.\n\nYour message could not be delivered for more than 4 hour(s).\nIt will be "
-            "retried until it is 5 day(s) old.\n"
+            "Your message could not be delivered for more than 4 hour(s).\n"
+            "It will be retried until it is 5 day(s) old.\n"
         ),
     ),
     "gmail": (
