@@ -22,7 +22,7 @@ _CONTROL = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 _HEX = re.compile(rb"=([0-9A-Fa-f]{2})")
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]@]{1,64}+@[^\s<>,;:\"()\[\]@]{1,255}")
 # One address and nothing beside it: its local part may be quoted, its domain a number in brackets.
-_WHOLE = re.compile(r"(?:\"[^\"]{1,64}\"|[^\s<>,;:\"()\[\]@]{1,320})@[^\s<>,;\"()@]{1,255}")
+_WHOLE = re.compile(r"(?:\"[^\"]{1,64}+\"|[^\s<>,;:\"()\[\]@]{1,320}+)@[^\s<>,;\"()@]{1,255}+")
 _AROUND_AT = re.compile(r" ?@ ?")
 _BETWEEN = re.compile(r"[,;]")
 

@@ -5,7 +5,7 @@ mail anew instead of giving back its bytes.
 """
 
 import re
-from email.feedparser import BufferedSubFile, FeedParser
+from email import feedparser
 from email.message import Message
 from itertools import islice
 from typing import Any
@@ -58,7 +58,7 @@ def read(raw: bytes) -> Part:
     return mail
 
 
-class _Lines(BufferedSubFile):
+class _Lines(feedparser.BufferedSubFile):  # type: ignore[misc,name-defined]
     """The lines of a mail, and how many of its characters were read."""
 
     _lines: Any
@@ -107,7 +107,7 @@ class _Lines(BufferedSubFile):
         return False
 
 
-class _Parser(FeedParser):  # type: ignore[type-arg]
+class _Parser(feedparser.FeedParser):
     _cur: Any
     _input: Any
     _msgstack: list[Any]
