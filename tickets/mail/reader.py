@@ -12,14 +12,14 @@ from typing import Any
 
 # Lines after a broken one in which its block of headers may go on.
 _LOOKED_AT = 200
-_HEADER = re.compile(r"[\x21-\x39\x3b-\x7e]+:|[\t ]|From (?![\t ]{0,100}:)")
+_HEADER = re.compile(r"\A(?:[\x21-\x39\x3b-\x7e]+:|[\t ]|From (?![\t ]{0,100}:))")
 # A blank between the name and its colon: RFC 5322 has it among what must be read.
-_HEADER_WITH_BLANK = re.compile(r"([\x21-\x39\x3b-\x7e]{1,100})[ \t]{1,100}:")
+_HEADER_WITH_BLANK = re.compile(r"\A([\x21-\x39\x3b-\x7e]{1,100})[ \t]{1,100}:")
 # The empty line after the headers, or a boundary.
 _END = re.compile(r"[\r\n]|--")
 # Names by which a block of headers is known to go on; any other word before a colon may be of the text.
 _KNOWN = re.compile(
-    r"(?i)(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|received|return-path"
+    r"(?i)\A(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|received|return-path"
     r"|delivered-to|mime-version|content-(?:type|transfer-encoding|disposition|id)|auto-submitted|precedence"
     r"|(?:x|list|dkim|arc|authentication)-[\w-]{1,60})[ \t]{0,10}:"
 )
@@ -58,7 +58,7 @@ def read(raw: bytes) -> Part:
     return mail
 
 
-class _Lines(feedparser.BufferedSubFile):  # type: ignore[misc,name-defined]
+class _Lines(feedparser.BufferedSubFile):  # type: ignore[name-defined]
     """The lines of a mail, and how many of its characters were read."""
 
     _lines: Any
