@@ -115,7 +115,7 @@ OPERATIONS = [
         WRITE,
         201,
         [],
-        12,
+        13,
         {"body": "B", "user_login": "free"},
         f"{NO_TICKET}/agent_response",
     ),
