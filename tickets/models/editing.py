@@ -18,6 +18,7 @@ from tickets.models.custom_field import CustomField
 from tickets.models.message import Message
 from tickets.models.moving import Kind, changed, full_name, move, status_of_kind, targets
 from tickets.models.noting import note_end, note_replies
+from tickets.models.origins import keep_authors, origin_of, remaining_origin
 from tickets.models.rules import Choice, check_subject, choose
 from tickets.models.ticket import Ticket, TicketChange
 
@@ -89,6 +90,7 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
             if ticket.merged_into_id is not None:
                 raise Invalid([Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})])
         note_replies(source)
+        keep_authors(source)
         source.messages.update(ticket=target)
         source.merged.update(merged_into=target)
         responded = {ticket: {"first_agent_responded_at": first_response(ticket)} for ticket in (source, target)}
@@ -120,34 +122,36 @@ def _lock_for_merge(source: Ticket, target: Ticket) -> None:
 
 
 def split(actor: Actor, ticket: Ticket, messages: Sequence[int], subject: str) -> Ticket:
-    """Move some messages into a ticket of their own, connected with this one."""
+    """Move some messages into a ticket of their own, connected with this one. The messages decide whose it is."""
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
-        moved = list(ticket.messages.filter(pk__in=messages).order_by("created_at", "id"))
-        if not moved or len(moved) == ticket.messages.count():
+        every = list(ticket.messages.order_by("created_at", "id"))
+        moved = [message for message in every if message.pk in messages]
+        kept = [message for message in every if message.pk not in messages]
+        if not moved or not kept:
             raise Invalid([Fault(ErrorCode.SPLIT_NEEDS_SOME, "messages")])
         other = Ticket.objects.create(
             subject=subject or ticket.subject,
-            source=ticket.source,
             queue=ticket.queue,
             category=ticket.category,
             status=status_of_kind(Kind.NEW),
             agent=ticket.agent,
-            customer=ticket.customer,
-            sender=ticket.sender,
-            sender_name=ticket.sender_name,
+            **origin_of(moved, ticket),
             created_at=moved[0].created_at,
             updated_at=now,
             connected_ids=[ticket.pk],
             **targets(ticket.queue, moved[0].created_at),
         )
+        own = remaining_origin(kept, ticket)
         Message.objects.filter(pk__in=[message.pk for message in moved]).update(ticket=other)
         note_replies(other)
         _save(other, {"first_agent_responded_at": first_response(other)}, now)
         responded = first_response(ticket)
         connected = [*ticket.connected_ids, other.pk]
-        _save(ticket, {"connected_ids": connected, "first_agent_responded_at": responded}, now)
-        _log(actor, ticket, "split", {"split": [None, other.pk]})
+        changes = {name: [str(getattr(ticket, name) or ""), str(value or "")] for name, value in own.items()}
+        changes = {name: pair for name, pair in changes.items() if pair[0] != pair[1]}
+        _save(ticket, {**own, "connected_ids": connected, "first_agent_responded_at": responded}, now)
+        _log(actor, ticket, "split", {"split": [None, other.pk], **changes})
         _log(actor, other, "create", {"split_from": [None, ticket.pk]})
         login = ticket.agent.login if ticket.agent else ""
         events.ticket_created(other.pk, other.customer_id, login, "in_behalf_of" if login else "in")
