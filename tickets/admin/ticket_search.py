@@ -45,7 +45,7 @@ def late(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
     unfinished = tickets.filter(closed_at=None)
     due_at: dict[int, datetime] = {}
     for name, owed in (
-        ("response_due_at", unfinished.filter(first_agent_responded_at=None, response_due_at__lt=now)),
+        ("response_due_at", unfinished.filter(response_due_at__lt=now)),
         ("resolution_due_at", unfinished.filter(resolution_due_at__lt=now)),
     ):
         for pk, instant in owed.order_by(name).values_list("pk", name)[:count]:

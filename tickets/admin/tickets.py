@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db import connection
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Least
 from django.http import HttpRequest
 from django.utils import timezone
@@ -63,8 +63,7 @@ SELECT
 
 
 def is_late(now: datetime) -> Q:
-    response = Q(first_agent_responded_at=None, response_due_at__lt=now)
-    return Q(closed_at=None) & (response | Q(resolution_due_at__lt=now))
+    return Q(closed_at=None) & (Q(response_due_at__lt=now) | Q(resolution_due_at__lt=now))
 
 
 class ViewFilter(admin.SimpleListFilter):
@@ -96,9 +95,7 @@ class ViewFilter(admin.SimpleListFilter):
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows))
             case "late":
                 now = timezone.now()
-                due_at = Least(
-                    Case(When(first_agent_responded_at=None, then=F("response_due_at"))), "resolution_due_at"
-                )
+                due_at = Least("response_due_at", "resolution_due_at")
                 # A search is applied after this, and finds few.
                 is_searched = bool(request.GET.get("q"))
                 wanted = is_late(now) if is_searched else Q(pk__in=ticket_search.late(queryset, self.rows, now))

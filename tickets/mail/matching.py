@@ -75,7 +75,8 @@ def _takes_part(mail: Mail, ticket: Ticket) -> bool:
     if not addresses:
         return False
     while True:
-        if addresses & {ticket.sender.lower(), ticket.customer.email.lower() if ticket.customer else ""}:
+        emails = ticket.customer.emails if ticket.customer else []
+        if addresses & {each.lower() for each in (ticket.sender, *emails)}:
             return True
         wrote, sent_to = Q(), Q()
         for address in addresses:
@@ -97,8 +98,10 @@ def _takes_part(mail: Mail, ticket: Ticket) -> bool:
 class Standing:
     """What is known of a mail before it is read any further."""
 
-    # Its sender is one of our queues.
+    # Answers to it go to one of our queues.
     is_ours: bool
+    # It was written with the address of one of our queues: by a form of a website, where answers go elsewhere.
+    is_of_form: bool
     # Mails of its sender since some instant, as far as they were counted.
     recent: int
     # There is a mail with its id, from its sender, with its subject, in its queue.
@@ -106,7 +109,8 @@ class Standing:
 
 
 _STANDING = """
-SELECT EXISTS (SELECT 1 FROM tickets_ticketqueue WHERE address <> '' AND lower(address) IN (%(author)s, %(answers)s)),
+SELECT EXISTS (SELECT 1 FROM tickets_ticketqueue WHERE address <> '' AND lower(address) = %(answers)s),
+       EXISTS (SELECT 1 FROM tickets_ticketqueue WHERE address <> '' AND lower(address) = %(author)s),
        (SELECT count(*) FROM (
           SELECT 1 FROM tickets_receivedmail
           WHERE %(sender)s <> '' AND sender = %(sender)s AND received_at > %(since)s AND outcome <> 'quarantined'

@@ -58,6 +58,10 @@ class Mail:
     sender: str = ""
     author: str = ""
     sender_name: str = ""
+    # The name in Reply-To.
+    answers_name: str = ""
+    # Written by a form of a web site, with one of our own addresses: Reply-To says who filled it in.
+    is_form: bool = False
     # Lower-cased addresses of To and Cc.
     recipients: list[str] = field(default_factory=list)
     subject: str = ""
@@ -75,6 +79,11 @@ class Mail:
     bounced: list[str] = field(default_factory=list)
     # Our own Message-IDs that a machine's report names.
     reported_ids: list[str] = field(default_factory=list)
+
+
+def read_as_form(mail: Mail) -> None:
+    """Take Reply-To for the person who wrote the mail: its From is the form's."""
+    mail.is_form, mail.sender_name = True, mail.answers_name
 
 
 def parse(raw: bytes) -> Mail:
@@ -117,6 +126,7 @@ def _read_headers(message: Message) -> Mail:
         mail.sender_name, mail.author = senders[0][0][:200], senders[0][1]
     answers_to = addresses(message, "Reply-To")
     mail.sender = answers_to[0][1] if answers_to else mail.author
+    mail.answers_name = answers_to[0][0][:200] if answers_to else ""
     recipients = [address.lower() for name in ("To", "Cc") for _name, address in addresses(message, name)]
     mail.recipients = list(dict.fromkeys(recipients))[:MOST_RECIPIENTS]
     ids = ids_of(header(message, "Message-ID"))

@@ -29,7 +29,7 @@ from tickets.mail.acknowledging import acknowledge
 from tickets.mail.folding import fold
 from tickets.mail.keeping import keep
 from tickets.mail.matching import copy_of, current, standing_of, ticket_for
-from tickets.mail.parsing import Mail, Unreadable, parse
+from tickets.mail.parsing import Mail, Unreadable, parse, read_as_form
 from tickets.mail.parts import MOST_FILES, Attachment
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
@@ -42,8 +42,7 @@ logger = logging.getLogger(__name__)
 Outcome = ReceivedMail.Outcome
 # The actor of what mail causes.
 MAIL = Actor("system", None, "mail")
-# More than a person writes: somebody's machine answers ours, or floods us.
-FLOOD = 50
+# The span in which a sender may send so many mails as the queue takes.
 FLOOD_SPAN = timedelta(hours=1)
 # How often a mail is begun with that has stopped its worker.
 MOST_ATTEMPTS = 3
@@ -186,12 +185,15 @@ def _check(received: ReceivedMail, mail: Mail) -> None:
     """Raises Quarantine or Needless for what is to become no message."""
     if ticket_of(mail.header_id) is not None:
         raise Needless(_("it is a mail of our own"))
-    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, FLOOD)
+    queue = received.queue or _queue_of(mail)
+    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, queue.sender_limit or 0)
     if standing.is_ours:
         raise Quarantine(_("it says that it comes from one of our own addresses"))
     # A person's decision is one to let it in.
-    if standing.recent >= FLOOD and not received.decided_by:
+    if not received.decided_by and not queue.may_send_more(mail.sender, standing.recent):
         raise Quarantine(f"{_FLOODED}: {mail.sender}")
+    if standing.is_of_form:
+        read_as_form(mail)
     if standing.may_be_copy and (message := copy_of(mail, received.queue)) is not None:
         raise Needless(_("it has come before, by another way"), message)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models, transaction
-from django.db.models import Q
-from django.db.models.functions import Now, Upper
+from django.db.models import Exists, Q
+from django.db.models.functions import Coalesce, Now, Upper
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -60,6 +60,18 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
     def with_email(self, email: str) -> "CustomerQuerySet":
         return self.current().filter(email__iexact=email).exclude(email="").order_by("id")
 
+    def found_by_email(self, email: str) -> "CustomerQuerySet":
+        """Those with this address, and those into whom a customer with it was merged."""
+        named = Customer.objects.filter(email__iexact=email).exclude(email="")
+        # Found first, by the index of addresses.
+        return self.filter(pk__in=named.order_by().values(current=Coalesce("merged_into", "pk")))
+
+    def found_by_identifier(self, identifier: str) -> "CustomerQuerySet":
+        """The one with this identifier; where there is none, those into whom a customer with it was merged."""
+        named = Customer.objects.filter(identifier=identifier).exclude(identifier="").order_by()
+        own, merged = named.filter(merged_into=None), named.exclude(merged_into=None)
+        return self.filter(Q(pk__in=own.values("pk")) | Q(pk__in=merged.filter(~Exists(own)).values("merged_into")))
+
     def hold(self, customer_id: int) -> "Customer | None":
         """The customer of this id, or the one he was merged into; no merge takes him away in this transaction."""
         return self._held("id = %s", customer_id)
@@ -110,6 +122,11 @@ class Customer(TimestampedModel):
         ]
         indexes = [
             models.Index(Upper("email"), condition=~Q(email=""), name="customer_email"),
+            models.Index(
+                fields=["identifier"],
+                condition=~Q(identifier="") & Q(merged_into__isnull=False),
+                name="customer_merged_identifier",
+            ),
             models.Index(fields=["surname", "name", "id"], name="customer_names"),
             GinIndex(
                 OpClass(Upper("surname"), name="gin_trgm_ops"),

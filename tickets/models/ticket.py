@@ -96,8 +96,16 @@ class Ticket(models.Model):
     # Its assignee when it was closed.
     closed_by = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", db_index=False, editable=False)
     first_agent_responded_at = models.DateTimeField(_("first response"), null=True, editable=False)
-    # Until when the queue's targets want the first response and the end.
-    response_due_at = models.DateTimeField(_("first response due"), null=True, editable=False)
+    # Since when the customer waits for a response; NULL once an agent has responded. Of a ticket that no agent has
+    # ever responded to, NULL means since it began.
+    awaiting_since = models.DateTimeField(null=True, editable=False)
+    # When its targets began: NULL for its creation, else when it was last reopened.
+    targets_began_at = models.DateTimeField(null=True, editable=False)
+    # Since then, in turn: when the ticket began to wait for the customer, and when that ended.
+    waits = ArrayField(models.DateTimeField(), default=list, db_default=[], blank=True, editable=False)
+    # Until when the queue's targets want a response and the end; NULL where none is owed, and while the ticket waits
+    # for the customer.
+    response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
 
     objects = TicketQuerySet.as_manager()
@@ -128,8 +136,8 @@ class Ticket(models.Model):
             ),
             models.Index(
                 fields=["response_due_at"],
-                condition=Q(first_agent_responded_at=None, closed_at=None, response_due_at__isnull=False),
-                name="ticket_response_due",
+                condition=Q(closed_at=None, response_due_at__isnull=False),
+                name="ticket_response_owed",
             ),
             models.Index(
                 fields=["resolution_due_at"],
