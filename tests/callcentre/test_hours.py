@@ -13,7 +13,7 @@ from tests.backoffice import superuser
 from tests.telephony.factories import OpeningHoursFactory, QueueFactory
 from tests.tickets.factories import TicketQueueFactory, TicketQueueHoursFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 KINDS = [
     ("telephony_queue", QueueFactory, OpeningHoursFactory),

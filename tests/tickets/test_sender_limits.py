@@ -13,7 +13,7 @@ from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401
 from tickets.admin.dashboard import COUNTED
 from tickets.models import Ticket, TicketQueue
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 FORM = {"From": "Contact form <help@us.example>", "Reply_To": "Jan Kowal <jan@client.example>"}
 

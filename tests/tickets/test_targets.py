@@ -321,7 +321,7 @@ def test_a_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -
 # The upgrade
 
 
-def test_the_upgrade_clears_what_is_not_owed_of_open_tickets_and_leaves_the_rest(clock: Clock) -> None:
+def test_the_upgrade_pauses_open_tickets_that_wait_and_leaves_the_rest(clock: Clock) -> None:
     kinds = {status.kind: status for status in TicketStatus.objects.all()}
     owed = TicketFactory(response_due_at=after(1), resolution_due_at=after(2))
     answered = TicketFactory(
@@ -337,11 +337,13 @@ def test_the_upgrade_clears_what_is_not_owed_of_open_tickets_and_leaves_the_rest
     upgrade = import_module("tickets.migrations.0014_open_targets")
 
     for _ in range(2):
-        upgrade.settle_open_tickets(apps, None)
+        upgrade.pause_waiting_tickets(apps, None)
 
-    assert [dues(each) for each in (owed, answered, waiting, closed)] == [(1, 2), (None, 2), (None, None), (1, 2)]
-    waiting.refresh_from_db()
+    assert [dues(each) for each in (owed, answered, waiting, closed)] == [(1, 2), (1, 2), (None, None), (1, 2)]
+    for each in (owed, answered, waiting, closed):
+        each.refresh_from_db()
     assert waiting.waits == [START]
+    assert [each.owes_response for each in (owed, answered, waiting, closed)] == [True, False, False, False]
 
 
 def test_a_row_of_old_code_is_taken_as_it_is(clock: Clock) -> None:

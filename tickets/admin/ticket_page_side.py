@@ -61,7 +61,7 @@ def dues_of(ticket: Ticket, now: datetime | None = None) -> list[Due]:
     """What is still owed to the customer, by when."""
     now = now or timezone.now()
     owed = []
-    if ticket.closed_at is None and ticket.response_due_at:
+    if ticket.owes_response and ticket.response_due_at:
         is_first = ticket.first_agent_responded_at is None
         owed.append((_now("first response") if is_first else _now("response"), ticket.response_due_at))
     if ticket.closed_at is None and ticket.resolution_due_at:

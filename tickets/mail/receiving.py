@@ -42,7 +42,8 @@ logger = logging.getLogger(__name__)
 Outcome = ReceivedMail.Outcome
 # The actor of what mail causes.
 MAIL = Actor("system", None, "mail")
-# The span in which a sender may send so many mails as the queue takes.
+# Mails of one sender that a new queue takes within an hour. More than a person writes: another machine answers ours.
+FLOOD = TicketQueue._meta.get_field("sender_limit").default
 FLOOD_SPAN = timedelta(hours=1)
 # How often a mail is begun with that has stopped its worker.
 MOST_ATTEMPTS = 3

@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='ticket',
-            index=models.Index(condition=models.Q(('closed_at', None), ('response_due_at__isnull', False)), fields=['response_due_at'], name='ticket_response_owed'),
+            index=models.Index(condition=models.Q(models.Q(('first_agent_responded_at', None), ('awaiting_since__isnull', False), _connector='OR'), ('closed_at', None), ('response_due_at__isnull', False)), fields=['response_due_at'], name='ticket_response_owed'),
         ),
         migrations.RemoveIndex(
             model_name='ticket',

@@ -1,4 +1,4 @@
-"""Bring open tickets to the rules of their targets: none where an agent has responded, a pause while they wait.
+"""Pause the targets of open tickets that wait for the customer.
 
 Opening hours that overlap become one row: the constraint that follows refuses them.
 """
@@ -13,19 +13,14 @@ from callcentre.hours import join_overlapping
 BATCH = 1000
 
 
-def settle_open_tickets(apps: Any, schema_editor: Any) -> None:
+def pause_waiting_tickets(apps: Any, schema_editor: Any) -> None:
     open_tickets = apps.get_model("tickets", "Ticket").objects.filter(closed_at=None)
-    answered = open_tickets.filter(response_due_at__isnull=False, first_agent_responded_at__isnull=False)
-    _in_batches(answered, response_due_at=None)
     # What they have waited until now is not known: it counts.
     waiting = open_tickets.filter(status__kind="waiting_for_customer", waits=[])
-    _in_batches(waiting, waits=[datetime.now(UTC)], response_due_at=None, resolution_due_at=None)
-
-
-def _in_batches(tickets: Any, **values: Any) -> None:
-    """Update the tickets, a thousand at a time; an updated ticket is none of them any more."""
-    while ids := list(tickets.order_by().values_list("pk", flat=True)[:BATCH]):
-        tickets.filter(pk__in=ids).update(**values)
+    paused = {"waits": [datetime.now(UTC)], "response_due_at": None, "resolution_due_at": None}
+    # A ticket that was updated is none of them any more.
+    while ids := list(waiting.order_by().values_list("pk", flat=True)[:BATCH]):
+        waiting.filter(pk__in=ids).update(**paused)
 
 
 def join_hours(apps: Any, schema_editor: Any) -> None:
@@ -36,6 +31,6 @@ class Migration(migrations.Migration):
     dependencies = [("tickets", "0013_targets_and_limits")]
 
     operations = [
-        migrations.RunPython(settle_open_tickets, migrations.RunPython.noop),
+        migrations.RunPython(pause_waiting_tickets, migrations.RunPython.noop),
         migrations.RunPython(join_hours, migrations.RunPython.noop),
     ]

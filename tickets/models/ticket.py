@@ -26,6 +26,10 @@ class Source(models.TextChoices):
     MARKETPLACE_DISPUTE = "marketplace_dispute", _("marketplace: dispute")
 
 
+# Of a ticket with `response_due_at`: no agent has responded yet, or the customer has written since.
+RESPONSE_IS_OWED = Q(first_agent_responded_at=None) | Q(awaiting_since__isnull=False)
+
+
 class TicketQuerySet(models.QuerySet["Ticket"]):
     def unassigned(self) -> "TicketQuerySet":
         return self.filter(agent=None)
@@ -136,7 +140,7 @@ class Ticket(models.Model):
             ),
             models.Index(
                 fields=["response_due_at"],
-                condition=Q(closed_at=None, response_due_at__isnull=False),
+                condition=RESPONSE_IS_OWED & Q(closed_at=None, response_due_at__isnull=False),
                 name="ticket_response_owed",
             ),
             models.Index(
@@ -150,6 +154,12 @@ class Ticket(models.Model):
 
     def __str__(self) -> str:
         return f"#{self.pk} {self.subject}"
+
+    @property
+    def owes_response(self) -> bool:
+        """Whether the customer waits for a response that is due at some time."""
+        is_owed = self.first_agent_responded_at is None or self.awaiting_since is not None
+        return self.closed_at is None and self.response_due_at is not None and is_owed
 
 
 class TicketCount(models.Model):
