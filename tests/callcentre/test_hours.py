@@ -28,7 +28,11 @@ def clock(text: str) -> time:
 
 def rows(*hours: tuple[int, str, str], initial: tuple[Any, ...] = ()) -> dict[str, str]:
     """Return the fields of a form with these hours, the first of which are stored already."""
-    fields = {"opening_hours-TOTAL_FORMS": str(len(hours)), "opening_hours-INITIAL_FORMS": str(len(initial))}
+    fields = {
+        "language": "en",
+        "opening_hours-TOTAL_FORMS": str(len(hours)),
+        "opening_hours-INITIAL_FORMS": str(len(initial)),
+    }
     for number, (weekday, opens_at, closes_at) in enumerate(hours):
         values = {"weekday": str(weekday), "opens_at": opens_at, "closes_at": closes_at}
         fields |= {f"opening_hours-{number}-{name}": value for name, value in values.items()}

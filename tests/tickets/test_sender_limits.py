@@ -72,7 +72,9 @@ def test_the_list_of_senders_is_addresses_and_domains(entries: str, is_taken: bo
     queue = TicketQueueFactory()
     page = reverse("admin:tickets_ticketqueue_change", args=[queue.pk])
 
-    response = superuser().submit(page, expected=302 if is_taken else 200, unlimited_senders=entries, sender_limit="7")
+    response = superuser().submit(
+        page, expected=302 if is_taken else 200, unlimited_senders=entries, sender_limit="7", language="en"
+    )
 
     queue.refresh_from_db()
     assert queue.sender_limit == (7 if is_taken else 50)

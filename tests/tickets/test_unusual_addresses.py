@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tests.tickets.mail_servers import mail_server
+from tests.tickets.mail_servers import MailServer, mail_server
 from tickets.mail.dispatching import dispatch
 from tickets.models import Dispatch, conversing
 
@@ -21,6 +21,12 @@ def sent_to(address: str, **values: Any) -> Dispatch:
     return Dispatch.objects.get(message=message)
 
 
+def content_of(server: MailServer) -> bytes:
+    content = server.received[0].content
+    assert isinstance(content, bytes)
+    return content
+
+
 @pytest.mark.parametrize("address", ["a..b@mobile.example", ".a.@mobile.example", "jan@xn--w-uga1v8h.example"])
 def test_a_server_is_given_unusual_addresses_as_they_are(address: str, settings: Any) -> None:
     with mail_server(settings) as server:
@@ -28,7 +34,7 @@ def test_a_server_is_given_unusual_addresses_as_they_are(address: str, settings:
 
     assert (row.state, row.error) == ("sent", "")
     assert server.received[0].rcpt_tos == [address]
-    assert f"To: {address}\r\n".encode() in server.received[0].content
+    assert f"To: {address}\r\n".encode() in content_of(server)
 
 
 def test_letters_of_any_script_need_a_server_that_takes_them(settings: Any) -> None:
@@ -39,8 +45,8 @@ def test_letters_of_any_script_need_a_server_that_takes_them(settings: Any) -> N
     to, cc = "jóźef@xn--w-uga1v8h.example", "jan@client.example, zoë@client.example"
     assert server.received[0].rcpt_tos == [to, *cc.split(", ")]
     assert "SMTPUTF8" in server.received[0].mail_options
-    assert f"To: {to}\r\n".encode() in server.received[0].content
-    assert f"Cc: {cc}\r\n".encode() in server.received[0].content
+    assert f"To: {to}\r\n".encode() in content_of(server)
+    assert f"Cc: {cc}\r\n".encode() in content_of(server)
 
 
 def test_a_server_that_does_not_take_them_fails_the_mail_with_the_reason(settings: Any) -> None:

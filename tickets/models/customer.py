@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models, transaction
-from django.db.models import Exists, Q
+from django.db.models import Q
 from django.db.models.functions import Coalesce, Now, Upper
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -62,15 +62,16 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
 
     def found_by_email(self, email: str) -> "CustomerQuerySet":
         """Those with this address, and those into whom a customer with it was merged."""
-        named = Customer.objects.filter(email__iexact=email).exclude(email="")
-        # Found first, by the index of addresses.
-        return self.filter(pk__in=named.order_by().values(current=Coalesce("merged_into", "pk")))
+        named = Customer.objects.filter(email__iexact=email).exclude(email="").order_by()
+        # Found first, by the index of addresses: a planner would rather walk along the primary key.
+        return self.filter(pk__in=list(named.values_list(Coalesce("merged_into", "pk"), flat=True)))
 
     def found_by_identifier(self, identifier: str) -> "CustomerQuerySet":
         """The one with this identifier; where there is none, those into whom a customer with it was merged."""
         named = Customer.objects.filter(identifier=identifier).exclude(identifier="").order_by()
-        own, merged = named.filter(merged_into=None), named.exclude(merged_into=None)
-        return self.filter(Q(pk__in=own.values("pk")) | Q(pk__in=merged.filter(~Exists(own)).values("merged_into")))
+        own = list(named.filter(merged_into=None).values_list("pk", flat=True))
+        merged = named.exclude(merged_into=None).values_list("merged_into", flat=True)
+        return self.filter(pk__in=own or list(merged))
 
     def hold(self, customer_id: int) -> "Customer | None":
         """The customer of this id, or the one he was merged into; no merge takes him away in this transaction."""
