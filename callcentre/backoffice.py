@@ -10,6 +10,7 @@ from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
 from reports.admin.dashboard import reports_panel
 from telephony.admin.board import board_panel
+from tickets.admin.dashboard import tickets_panel
 from webhooks.admin.dashboard import webhooks_panel
 
 # Area -> title, icon, app and model; behind a stroke the page of it, if that is not the list.
@@ -152,7 +153,7 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The panels of the front page, of those apps that the user may look into."""
-    makers = (board_panel, campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel)
+    makers = (board_panel, campaigns_panel, knowledgebase_panel, reports_panel, tickets_panel, webhooks_panel)
     panels = [panel for make in makers if (panel := make(request)) is not None]
     # What is wrong comes first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))

@@ -1,6 +1,34 @@
+from datetime import time
+from typing import Any
+
+from django.contrib.postgres.constraints import ExclusionConstraint
+from django.contrib.postgres.fields import IntegerRangeField, RangeOperators
+from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Deferrable, F, Func, Q
+from django.forms import BaseInlineFormSet
 from django.utils.translation import gettext_lazy as _
+
+
+class _Seconds(Func):
+    """The range of seconds of the day; until 00:00 is until the end of the day."""
+
+    template = (
+        "int4range(EXTRACT(epoch FROM opens_at)::int,"
+        " CASE WHEN closes_at = '00:00' THEN 86400 ELSE EXTRACT(epoch FROM closes_at)::int END)"
+    )
+    output_field = IntegerRangeField()
+
+
+class HoursApart(ExclusionConstraint):
+    """No two hours of a queue and day overlap. Checked at the end of a transaction, so that two rows can be exchanged.
+
+    Forms compare all hours of a queue with each other instead (HoursFormSet): a row that was not saved yet would be
+    compared with what is stored of its neighbours.
+    """
+
+    def validate(self, *args: Any, **kwargs: Any) -> None:
+        """Leave it to the form set and to the database."""
 
 
 class WeeklyHours(models.Model):
@@ -32,8 +60,59 @@ class WeeklyHours(models.Model):
                 name="%(class)s_open_before_they_close",
                 condition=Q(opens_at__lt=F("closes_at")) | Q(closes_at="00:00"),
                 violation_error_message=_("It opens before it closes."),
-            )
+            ),
+            HoursApart(
+                name="%(class)s_do_not_overlap",
+                expressions=[
+                    ("queue", RangeOperators.EQUAL),
+                    ("weekday", RangeOperators.EQUAL),
+                    (_Seconds(), RangeOperators.OVERLAPS),
+                ],
+                deferrable=Deferrable.DEFERRED,
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"
+
+    def overlaps(self, other: "WeeklyHours") -> bool:
+        """Whether both are open at one time."""
+        if self.weekday != other.weekday:
+            return False
+        first, second = sorted((self, other), key=lambda hours: hours.opens_at)
+        return _end(first.closes_at) > _seconds(second.opens_at)
+
+
+def join_overlapping(model: Any) -> None:
+    """Join rows of a queue and day that overlap. `model` has the columns of WeeklyHours and a queue."""
+    kept: Any = None
+    for row in model.objects.order_by("queue_id", "weekday", "opens_at", "id"):
+        is_same_day = kept is not None and (kept.queue_id, kept.weekday) == (row.queue_id, row.weekday)
+        if not is_same_day or _seconds(row.opens_at) >= _end(kept.closes_at):
+            kept = row
+            continue
+        if _end(row.closes_at) > _end(kept.closes_at):
+            kept.closes_at = row.closes_at
+            kept.save(update_fields=["closes_at"])
+        row.delete()
+
+
+def _seconds(clock: time) -> int:
+    return clock.hour * 3600 + clock.minute * 60 + clock.second
+
+
+def _end(closes_at: time) -> int:
+    """Return the second of the day at which it closes: 00:00 is the end of the day."""
+    return _seconds(closes_at) or 86_400
+
+
+class HoursFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+    """The opening hours of a queue in the admin: those that overlap are refused, beside the later one."""
+
+    def clean(self) -> None:
+        super().clean()
+        kept = [form for form in self.forms if form.is_valid() and form.has_changed() | bool(form.instance.pk)]
+        kept = [form for form in kept if form not in self.deleted_forms]
+        for position, form in enumerate(kept):
+            if any(form.instance.overlaps(earlier.instance) for earlier in kept[:position]):
+                form.add_error("opens_at", ValidationError(_("These hours overlap with others of this day.")))

@@ -1,24 +1,65 @@
-"""E-mail addresses: which ones mail can be sent to."""
+"""E-mail addresses: those that mail can be sent to, and how they are spelled in a mail."""
 
+import re
 from collections.abc import Iterable
+from email.utils import getaddresses
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.encoding import punycode
 
 from callcentre.errors import ErrorCode, Fault
 
+# What else servers accept as a local part: dots beside each other or at an end, as Japanese mobile networks gave out,
+# and letters of any script (RFC 6531).
+_LOCAL = re.compile(r"[^\s\x00-\x1f\x7f()<>\[\]:;@\\,\"]{1,255}")
+LONGEST, LONGEST_NAME = 320, 200
+
 
 def is_address(text: str) -> bool:
-    """Whether this is one address, and nothing beside it: no name, no second one, nothing that breaks a header."""
+    """Return whether this is one address and nothing else: no name, no second address, nothing that breaks a header."""
+    if not text.isprintable() or len(text) > LONGEST:
+        return False
+    local, _at, domain = text.rpartition("@")
+    # Django's validator knows domains and quoted local parts.
+    return _is_valid(text) or (bool(_LOCAL.fullmatch(local)) and _is_valid(f"x@{domain}"))
+
+
+def _is_valid(text: str) -> bool:
     try:
         validate_email(text)
     except ValidationError:
         return False
-    return text.isprintable()
+    return True
+
+
+def needs_smtputf8(address: str) -> bool:
+    """Return whether a server must support SMTPUTF8 (RFC 6531) to take mail for this address."""
+    return not address.rpartition("@")[0].isascii()
+
+
+def on_the_wire(address: str) -> str:
+    """Return the address as servers exchange it: its domain in ASCII, its local part untouched."""
+    local, _at, domain = address.rpartition("@")
+    return f"{local}@{punycode(domain)}"
+
+
+def read_sender(text: str, name: str = "") -> tuple[str, str]:
+    """Return address and name of `Jan Kowal <jan@client.example>`; any other text as it is, with the given name."""
+    if len(text) > LONGEST or "@" not in text or is_address(text):
+        return text, name
+    before, _bracket, after = text.rpartition("<")
+    if is_address(address := after.strip().removesuffix(">").strip()):
+        # The name may have commas that it should have quotation marks for.
+        return address, before.strip(' "')[:LONGEST_NAME] or name
+    found = [(person, address) for person, address in getaddresses([text]) if address]
+    if len(found) == 1 and is_address(found[0][1]):
+        return found[0][1], found[0][0].strip()[:LONGEST_NAME] or name
+    return text, name
 
 
 def check_addresses(addresses: Iterable[str], field: str) -> list[Fault]:
-    """A fault for each that is none; `field` is that of the list."""
+    """Return a fault for each text that is no address; `field` is that of the list."""
     return [
         Fault(ErrorCode.ADDRESS_MALFORMED, f"{field}.{position}")
         for position, address in enumerate(addresses)

@@ -33,7 +33,8 @@ from tickets.models import (
     TicketSubstatus,
 )
 from tickets.models.conversing import REPLYING
-from tickets.models.moving import Kind, changed, full_name, status_of_kind, targets
+from tickets.models.moving import Kind, changed, full_name, status_of_kind
+from tickets.models.owing import settle
 
 TICKETS, DAYS = 60, 30
 # How often each way is taken, of a dozen.
@@ -177,13 +178,16 @@ class _Month:
             custom_fields={} if number % 11 == 0 else dict(list(fields.items())[: 1 if number % 7 == 0 else 2]),
             created_at=at,
             updated_at=at,
-            **targets(queue, at),
+            awaiting_since=at,
         )
         question = self._say(ticket, at, "MAIL", body=matter.question, author_name=str(customer))
         if number % 4 == 0:
             attach_file(question, "parcel.png" if matter.category == "Complaints" else "order.pdf")
         if not is_untouched:
             self._work(ticket, number, matter, agent, is_old=is_old)
+        if len(ticket.waits) % 2 and ticket.status.kind != Kind.WAITING_FOR_CUSTOMER:
+            ticket.waits = [*ticket.waits, ticket.updated_at]
+        settle(ticket, {"waits": ticket.waits})
         ticket.save()
         TicketChange.objects.create(ticket=ticket, action="create", **actor_columns(SYSTEM))
         return ticket
@@ -210,6 +214,7 @@ class _Month:
             return
         if number % 5 == 0:
             at += timedelta(hours=self.chance.randrange(2, 20))
+            ticket.waits, ticket.awaiting_since = [*ticket.waits, at] if ticket.waits else [], at
             self._say(ticket, at, "MAIL", body=matter.thanks, system_comment=self._move(ticket, Kind.NEW))
         if number % 8 == 7:
             self._note(ticket, at + timedelta(hours=1), self._move(ticket, Kind.POSTPONED, "Waiting for the warehouse"))
@@ -230,6 +235,7 @@ class _Month:
             system_comment=self._move(ticket, Kind.WAITING_FOR_CUSTOMER),
         )
         ticket.first_agent_responded_at = at
+        ticket.waits, ticket.awaiting_since = [at], None
         Dispatch.objects.create(
             message=reply,
             source=ticket.source,

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin import Admin, Inline, display
+from callcentre.hours import HoursFormSet
 from telephony import waiting
 from telephony.models import OpeningHours, Queue, QueueMember
 
@@ -28,6 +29,7 @@ class MemberInline(Inline):
 class HoursInline(Inline):
     tab = True
     model = OpeningHours
+    formset = HoursFormSet
     fields = ("weekday", "opens_at", "closes_at")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import ACTOR, ApiClient
 from tests.tickets.factories import CustomerFactory
-from tickets.addresses import is_address
+from tickets.addresses import is_address, read_sender
 from tickets.models import Customer
 
 pytestmark = pytest.mark.django_db
@@ -23,13 +23,45 @@ pytestmark = pytest.mark.django_db
         ("a@client.example, b@client.example", False),
         ("jan@client.example\n", False),
         ("jan@client.example\r\nBcc: eve@else.example", False),
-        ("żółw@client.example", False),
+        # Mail allows these; Django's validator does not.
+        ("żółw@client.example", True),
+        ("jóźef@klient.example", True),
+        ("a..b@mobile.example", True),
+        (".a.@mobile.example", True),
+        ("a(b)@client.example", False),
+        ("a,b@client.example", False),
+        ("a@b@client.example", False),
+        ("<a@client.example", False),
+        ("jóźef\u00a0k@client.example", False),
+        ("jóźef@klient", False),
+        ("a..b@", False),
+        ("@mobile.example", False),
         ("jan @client.example", False),
         ("x" * 400 + "@client.example", False),
     ],
 )
 def test_one_address_and_nothing_beside_it(text: str, expected: bool) -> None:
     assert is_address(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("jan@client.example", ("jan@client.example", "Given")),
+        ("Jan Kowal <jan@client.example>", ("jan@client.example", "Jan Kowal")),
+        ("Kowal, Jan <jan@client.example>", ("jan@client.example", "Kowal, Jan")),
+        ('"Kowal, Jan" <jan@client.example>', ("jan@client.example", "Kowal, Jan")),
+        ("Jóźef < jóźef@klient.example >", ("jóźef@klient.example", "Jóźef")),
+        ("<a..b@mobile.example>", ("a..b@mobile.example", "Given")),
+        ("jan@client.example (Jan)", ("jan@client.example", "Jan")),
+        ("a@client.example, b@client.example", ("a@client.example, b@client.example", "Given")),
+        ("buyer-17", ("buyer-17", "Given")),
+        ("", ("", "Given")),
+        ("x" * 280 + " <jan@client.example>", ("jan@client.example", "x" * 200)),
+    ],
+)
+def test_a_sender_is_read_with_and_without_a_name(text: str, expected: tuple[str, str]) -> None:
+    assert read_sender(text, "Given") == expected
 
 
 def test_a_customers_address_is_one(api: ApiClient) -> None:

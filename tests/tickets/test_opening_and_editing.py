@@ -14,7 +14,7 @@ from tests.tickets.factories import (
     TicketQueueFactory,
     TicketSubstatusFactory,
 )
-from tickets.models import Ticket, TicketStatus, editing
+from tickets.models import Dispatch, Ticket, TicketStatus, editing
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +38,8 @@ def faults(response: Any) -> list[tuple[int, str | None]]:
         ({"subject": "S\nS"}, [(100017, "subject")]),
         ({"tags": ["a", " "]}, [(100001, "tags.1")]),
         ({"from": LINES}, [(100017, "from")]),
+        ({"from": "Jan jan@client.example"}, [(150012, "from")]),
+        ({"from": "jan@client.example, eva@client.example"}, [(150012, "from")]),
         ({"from": "jan\x1b[31m@client.example", "subject": "S\u2028S"}, [(100017, "subject"), (100017, "from")]),
     ],
 )
@@ -124,3 +126,117 @@ def test_a_subject_that_no_mail_can_have_is_refused(subject: str) -> None:
 
     ticket.refresh_from_db()
     assert (ticket.subject, ticket.agent) == ("Lamp", None)
+
+
+# The sender: whom replies go to
+
+
+def sender_of(ticket: Ticket) -> tuple[str, str]:
+    ticket.refresh_from_db()
+    return ticket.sender, ticket.sender_name
+
+
+@pytest.mark.parametrize(
+    ("given", "address", "name"),
+    [
+        ("Jan Kowal <jan@client.example>", "jan@client.example", "Jan Kowal"),
+        ("a..b@mobile.example", "a..b@mobile.example", ""),
+        ("jóźef@klient.example", "jóźef@klient.example", ""),
+    ],
+)
+def test_a_ticket_can_be_answered_however_its_sender_is_spelled(
+    given: str, address: str, name: str, api: ApiClient
+) -> None:
+    TicketQueueFactory()
+    customer = CustomerFactory(email=address)
+
+    opened = api.post("/api/tickets", {"subject": "S", "body": "B", "from": given})
+    reply = {"body": "B", "user_login": AgentFactory().login}
+    answered = api.post(f"/api/tickets/{opened.json()['ticket_id']}/agent_response", reply)
+
+    ticket = Ticket.objects.get()
+    assert (ticket.sender, ticket.sender_name, ticket.customer) == (address, name, customer)
+    assert answered.status_code == 201
+    assert Dispatch.objects.get().recipients == [address]
+
+
+def test_a_sender_that_is_no_address_is_taken_for_other_sources(api: ApiClient) -> None:
+    TicketQueueFactory()
+
+    answer = api.post("/api/tickets", {"subject": "S", "body": "B", "from": "buyer-17", "source": "phone"})
+
+    assert (answer.status_code, Ticket.objects.get().sender) == (201, "buyer-17")
+
+
+def test_a_ticket_that_cannot_be_answered_is_repaired(api: ApiClient) -> None:
+    customer = CustomerFactory(email="jan@client.example")
+    ticket = TicketFactory(sender="Jan Kowal", sender_name="")
+    path, reply = f"/api/tickets/{ticket.pk}", {"body": "B", "user_login": AgentFactory().login}
+    before = api.post(f"{path}/agent_response", reply)
+
+    repaired = api.put(path, {"from": "Jan Kowal <jan@client.example>", "subject": "Parcel lost"})
+
+    assert (before.status_code, repaired.status_code) == (400, 204)
+    assert sender_of(ticket) == ("jan@client.example", "Jan Kowal")
+    assert (ticket.subject, ticket.customer) == ("Parcel lost", customer)
+    assert api.post(f"{path}/agent_response", reply).status_code == 201
+    changed = ticket.history.get(action="edit").changes
+    assert changed["sender"] == ["Jan Kowal", "jan@client.example"]
+    assert Event.objects.filter(action="TICKET_UPDATED", payload__customer_id=customer.pk).exists()
+
+
+def test_a_customer_is_given_and_taken(api: ApiClient) -> None:
+    ticket = TicketFactory(of_customer=True)
+    merged = CustomerFactory(merged_into=CustomerFactory())
+
+    api.put(f"/api/tickets/{ticket.pk}", {"customer_id": merged.pk})
+    ticket.refresh_from_db()
+    given = ticket.customer
+    api.put(f"/api/tickets/{ticket.pk}", {"customer_id": "", "from": "jan@client.example"})
+    ticket.refresh_from_db()
+
+    assert (given, ticket.customer) == (merged.merged_into, None)
+
+
+def test_another_sender_leaves_the_customer_that_a_ticket_has(api: ApiClient) -> None:
+    ticket = TicketFactory(of_customer=True, sender="jan@client.example", sender_name="Jan")
+    CustomerFactory(email="eva@client.example")
+    customer = ticket.customer
+
+    api.put(f"/api/tickets/{ticket.pk}", {"from": "JAN@client.example"})
+    assert sender_of(ticket) == ("JAN@client.example", "Jan")
+    api.put(f"/api/tickets/{ticket.pk}", {"from": "eva@client.example"})
+    assert sender_of(ticket) == ("eva@client.example", "")
+    assert ticket.customer == customer
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"from": "jan@client"}, [(150012, "from")]),
+        ({"from": LINES}, [(100017, "from")]),
+        ({"from": 7.5}, [(100002, "from")]),
+        ({"from": "x" * 321}, [(100003, "from")]),
+        ({"subject": ""}, [(100001, "subject")]),
+        ({"subject": "a\nb"}, [(100017, "subject")]),
+        ({"customer_id": 999_999_999}, [(151001, "customer_id")]),
+        ({"from": "jan@", "customer_id": "x", "subject": " "}, None),
+    ],
+)
+def test_a_wrong_sender_subject_or_customer_is_refused_and_changes_nothing(
+    body: dict[str, Any], expected: list[tuple[int, str]] | None, api: ApiClient
+) -> None:
+    ticket = TicketFactory(subject="S", sender="jan@client.example", of_customer=True)
+    before = Ticket.objects.filter(pk=ticket.pk).values().get()
+
+    found = faults(api.put(f"/api/tickets/{ticket.pk}", body))
+
+    assert found == expected if expected else {field for _code, field in found} == set(body)
+    assert Ticket.objects.filter(pk=ticket.pk).values().get() == before
+
+
+def test_a_program_may_write_back_the_sender_that_it_has_read(api: ApiClient) -> None:
+    ticket = TicketFactory(sender="Anna anna@client.example")
+
+    assert api.put(f"/api/tickets/{ticket.pk}", {"from": ticket.sender, "tags": ["a"]}).status_code == 204
+    assert sender_of(ticket)[0] == "Anna anna@client.example"

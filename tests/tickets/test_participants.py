@@ -31,8 +31,8 @@ def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
         ([JAN], False, EVE, JAN),
         ([JAN], True, JAN, JAN),
         ([], True, EVE, None),
-        ([Person("", "EVE@else.example")], True, EVE, None),
-        ([JAN, EVE], True, EVE, None),
+        ([Person("", "EVE@else.example")], True, Person("", "EVE@else.example"), None),
+        ([JAN, EVE], True, JAN, None),
     ],
 )
 def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(

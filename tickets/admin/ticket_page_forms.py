@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db.models import Q
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -20,6 +19,7 @@ from unfold.widgets import (
 from callcentre.admin import AskingAgain
 from callcentre.integers import integer_of
 from telephony.models import Agent
+from tickets.addresses import is_address
 from tickets.admin.custom_inputs import input_of, name_of
 from tickets.admin.customer_choice import CustomerSelect
 from tickets.admin.ticket_people import PeopleForm
@@ -58,10 +58,8 @@ class AddressesField(forms.CharField):
         if len(value) > MAX_RECIPIENTS:
             raise ValidationError(_now("At most %(count)s addresses.") % {"count": MAX_RECIPIENTS})
         for address in value:
-            try:
-                validate_email(address)
-            except ValidationError as error:
-                raise ValidationError(_now("%(address)s is no e-mail address.") % {"address": address}) from error
+            if not is_address(address):
+                raise ValidationError(_now("%(address)s is no e-mail address.") % {"address": address})
 
     def run_validators(self, value: Any) -> None:
         """Each address was looked at."""

@@ -26,6 +26,9 @@ NAMES = {
     "category": _("category"),
     "agent": _("agent"),
     "customer": _("customer"),
+    "source": _("source"),
+    "sender": _("from"),
+    "sender_name": _("sender's name"),
     "subject": pgettext_lazy("of a mail", "subject"),
     "tags": _("tags"),
     "merged_into": _("merged into"),
@@ -58,8 +61,9 @@ def dues_of(ticket: Ticket, now: datetime | None = None) -> list[Due]:
     """What is still owed to the customer, by when."""
     now = now or timezone.now()
     owed = []
-    if ticket.closed_at is None and ticket.response_due_at and ticket.first_agent_responded_at is None:
-        owed.append((_now("first response"), ticket.response_due_at))
+    if ticket.owes_response and ticket.response_due_at:
+        is_first = ticket.first_agent_responded_at is None
+        owed.append((_now("first response") if is_first else _now("response"), ticket.response_due_at))
     if ticket.closed_at is None and ticket.resolution_due_at:
         owed.append((_now("resolution"), ticket.resolution_due_at))
     return [_due(label, at, now) for label, at in owed]

@@ -20,6 +20,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, Inline, actor_of, display, page_action
 from callcentre.admin.base import with_images_from_elsewhere
+from callcentre.hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
@@ -61,6 +62,7 @@ class TicketQueueForm(PasswordForm):
 
 class HoursInline(Inline):
     model = TicketQueueHours
+    formset = HoursFormSet
     fields = ("weekday", "opens_at", "closes_at")
 
 
@@ -112,6 +114,7 @@ class TicketQueueAdmin(Admin):
             (None, {"fields": ["name", "is_active"]}),
             (_("Mail out"), {"fields": [*mail, "acknowledges", "acknowledgement"]}),
             (_("Mailbox"), {"fields": [*server, *password, "imap_folder"]}),
+            (_("Quarantine"), {"fields": ["sender_limit", "unlimited_senders"]}),
             (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
         ]
 

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from tickets.admin import customer_search
 from tickets.models import CustomField, Ticket, TicketStatus
 from tickets.models.custom_values import WrongValue, parse
+from tickets.models.ticket import RESPONSE_IS_OWED
 
 MAX_FOUND = 500
 # Subjects have no index: every change of a ticket would cost one. Of so many tickets, the last changed, they are read.
@@ -45,7 +46,7 @@ def late(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
     unfinished = tickets.filter(closed_at=None)
     due_at: dict[int, datetime] = {}
     for name, owed in (
-        ("response_due_at", unfinished.filter(first_agent_responded_at=None, response_due_at__lt=now)),
+        ("response_due_at", unfinished.filter(RESPONSE_IS_OWED, response_due_at__lt=now)),
         ("resolution_due_at", unfinished.filter(resolution_due_at__lt=now)),
     ):
         for pk, instant in owed.order_by(name).values_list("pk", name)[:count]:

@@ -41,6 +41,7 @@ from tickets.admin.ticket_page_forms import tags_of
 from tickets.admin.ticket_page_opening import TicketOpening
 from tickets.admin.ticket_page_side import dues_of
 from tickets.models import Message, Ticket, TicketStatus
+from tickets.models.ticket import RESPONSE_IS_OWED
 
 MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
 VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Late")}
@@ -63,7 +64,7 @@ SELECT
 
 
 def is_late(now: datetime) -> Q:
-    response = Q(first_agent_responded_at=None, response_due_at__lt=now)
+    response = RESPONSE_IS_OWED & Q(response_due_at__lt=now)
     return Q(closed_at=None) & (response | Q(resolution_due_at__lt=now))
 
 
@@ -96,9 +97,7 @@ class ViewFilter(admin.SimpleListFilter):
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows))
             case "late":
                 now = timezone.now()
-                due_at = Least(
-                    Case(When(first_agent_responded_at=None, then=F("response_due_at"))), "resolution_due_at"
-                )
+                due_at = Least(Case(When(RESPONSE_IS_OWED, then=F("response_due_at"))), "resolution_due_at")
                 # A search is applied after this, and finds few.
                 is_searched = bool(request.GET.get("q"))
                 wanted = is_late(now) if is_searched else Q(pk__in=ticket_search.late(queryset, self.rows, now))

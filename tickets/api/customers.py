@@ -54,10 +54,20 @@ class PhoneFilter(TextFilter):
             return queryset.none()
 
 
+class EmailFilter(TextFilter):
+    def filter(self, queryset: Any, value: str) -> QuerySet[Any]:
+        return queryset.found_by_email(value)  # type: ignore[no-any-return]
+
+
+class IdentifierFilter(TextFilter):
+    def filter(self, queryset: Any, value: str) -> QuerySet[Any]:
+        return queryset.found_by_identifier(value)  # type: ignore[no-any-return]
+
+
 class CustomerFilterSet(FilterSet):
     phone_number = PhoneFilter(help_text="One of the phone numbers, in any spelling.")
-    email = TextFilter("email", lookup_expr="iexact", help_text="The e-mail address.")
-    identifier = TextFilter("identifier", help_text="The id of another system.")
+    email = EmailFilter(help_text="The e-mail address, also of a customer merged into another.")
+    identifier = IdentifierFilter(help_text="The id of another system, also of a customer merged into another.")
     company_id = IdFilter("company", help_text="A company.")
 
     class Meta:

@@ -50,6 +50,9 @@ describe(
 )
 describe(
     TicketEditInput,
+    subject="What it is about: a new conversation in some mail programs of the customer.",
+    customer_id="A customer, or one that was merged into them. An empty text: none.",
+    **{"from": "Whom replies go to: an address, also with a name before it. An empty text: nobody."},
     user_login=f"{AGENT_LOGIN} An empty text: nobody.",
     status_id="A status; another one than before clears the sub-status.",
     substatus_id="A sub-status of that status. An empty text: none.",
@@ -147,6 +150,9 @@ CHOICES = {
     ErrorCode.TICKET_QUEUE_NOT_FOUND: "ticket_queue_id",
     ErrorCode.CUSTOM_FIELD_UNKNOWN: "custom_fields.colour",
     ErrorCode.CUSTOM_FIELD_OPTION: "custom_fields.priority",
+    ErrorCode.CUSTOMER_NOT_FOUND: "customer_id",
+    ErrorCode.NOT_ONE_LINE: "subject",
+    ErrorCode.ADDRESS_MALFORMED: "from",
 }
 MESSAGES = {ErrorCode.DATE_OUTSIDE: "date"}
 
@@ -166,7 +172,10 @@ document(
     create=Operation(
         id="create_ticket",
         summary="Open a ticket",
-        description="With the customer's first message. No mail is sent.",
+        description=(
+            "With the customer's first message. No mail is sent. Replies to a ticket of the source `email` go to"
+            " `from`: an address, also as `Jan Kowal <jan@client.example>`."
+        ),
         is_extension=True,
         body=TicketInput,
         request_example={
@@ -179,8 +188,6 @@ document(
         answer=shape("CreatedTicket", "The ticket that was opened.", ticket_id=text("Its id.", "5012")),
         errors=CHOICES
         | {
-            ErrorCode.NOT_ONE_LINE: "subject",
-            ErrorCode.CUSTOMER_NOT_FOUND: "customer_id",
             ErrorCode.TICKET_QUEUE_MISSING: "ticket_queue_id",
             ErrorCode.FILE_NOT_FOUND: "attachments.0",
             ErrorCode.FILES_TOO_LARGE: "attachments",
@@ -198,7 +205,8 @@ document(
         summary="Edit a ticket",
         description=(
             "Missing fields, and fields that are null, stay as they are. A change of status leaves a message with a"
-            " `system_comment`."
+            " `system_comment`. Replies go to `from`: an address, also as `Jan Kowal <jan@client.example>`. A ticket"
+            " without a customer gets the one with that address."
         ),
         is_extension=True,
         body=TicketEditInput,

@@ -1,11 +1,12 @@
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from callcentre.api.fields import Reject
 from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFilter, MapFilter, TextFilter
 from callcentre.errors import ErrorCode
-from tickets.models import CustomField, Ticket
+from tickets.models import Customer, CustomField, Ticket
 from tickets.models.custom_values import WrongValue, parse
 
 _ORDERS = {"create_date": "created_at", "update_date": "updated_at"}
@@ -37,6 +38,15 @@ class CustomFieldsFilter(MapFilter):
         return queryset
 
 
+class CustomerFilter(IdFilter):
+    """Tickets of a customer, by their id or by that of a customer merged into them."""
+
+    def filter(self, queryset: QuerySet[Any], value: int) -> QuerySet[Any]:
+        # One look-up by the primary key, before the tickets are found by the index of their customer.
+        current = Customer.objects.filter(pk=value).values(current=Coalesce("merged_into", "pk"))
+        return queryset.filter(customer=Subquery(current))
+
+
 class OrderFilter(TextFilter):
     def parse(self, text: str) -> Any:
         order = []
@@ -61,7 +71,7 @@ class TicketFilterSet(FilterSet):
         "created_at", lookup_expr="lte", is_upper_bound=True, help_text="Opened at or before."
     )
     company_id = IdFilter("customer__company", help_text="Tickets of customers of this company.")
-    customer_id = IdFilter("customer", help_text="A customer.")
+    customer_id = CustomerFilter("customer", help_text="A customer, also one merged into another.")
     user_login = TextFilter("agent__login", help_text="Login of the agent who works on it.")
     source = TextFilter("source", help_text="By which way it came.")
     ticket_queue_id = IdFilter("queue", help_text="A ticket queue.")

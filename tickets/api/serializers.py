@@ -48,6 +48,8 @@ TicketInput._declared_fields |= {
 
 
 class TicketEditInput(Input):
+    subject = TextField(required=False, max_length=500)
+    customer_id = IdField(required=False)
     user_login = TextField(source="agent_login", required=False, max_length=100)
     status_id = IdField(required=False)
     substatus_id = IdField(required=False)
@@ -55,6 +57,9 @@ class TicketEditInput(Input):
     ticket_queue_id = IdField(source="queue_id", required=False)
     tags = ListField(child=TextField(max_length=100), required=False, max_length=100)
     custom_fields = ValueMapField(required=False)
+
+
+TicketEditInput._declared_fields |= {"from": TextField(source="sender", required=False, max_length=320)}
 
 
 class CommentInput(Input):

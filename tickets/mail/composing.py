@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from email import encoders
+from email.message import Message as EmailMessage
 from email.mime.base import MIMEBase
 from email.utils import formataddr, parseaddr
 from typing import Any
@@ -15,6 +16,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from tickets import html
+from tickets.addresses import needs_smtputf8, on_the_wire
 from tickets.filling import fill, has_place, values_for
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket
 from tickets.rating_links import rating_url
@@ -64,7 +66,18 @@ class _Mail(EmailMultiAlternatives):
             for part in (alternatives.get_payload().pop(), *self.images):
                 related.attach(part)
             alternatives.attach(related)
+        for name, addresses in (("To", self.to), ("Cc", self.cc)):
+            if any(map(needs_smtputf8, addresses)):
+                _write_unencoded(message, name, addresses)
         return message
+
+
+def _write_unencoded(message: Any, name: str, addresses: Sequence[str]) -> None:
+    """Replace a header by its addresses in UTF-8 (RFC 6532). Django would encode their local parts: other addresses."""
+    wanted = ", ".join(map(on_the_wire, addresses)).encode().decode("ascii", "surrogateescape")
+    del message[name]
+    # The generator writes such text byte for byte; Django's own method would encode it again.
+    EmailMessage.__setitem__(message, name, wanted)
 
 
 def compose(dispatch: Dispatch, connection: BaseEmailBackend | None = None) -> EmailMultiAlternatives:

@@ -84,7 +84,8 @@ def _takes_part(mail: Mail, ticket: Ticket) -> bool:
     if not addresses:
         return False
     while True:
-        if addresses & {ticket.sender.lower(), ticket.customer.email.lower() if ticket.customer else ""}:
+        emails = ticket.customer.emails if ticket.customer else []
+        if addresses & {each.lower() for each in (ticket.sender, *emails)}:
             return True
         if _wrote(addresses, ticket) or _was_written_to(addresses, ticket):
             return True
@@ -121,8 +122,10 @@ def _was_written_to(addresses: set[str], ticket: Ticket) -> bool:
 class Standing:
     """What is known of a mail before it is read any further."""
 
-    # Its sender is one of our queues.
+    # Answers to it go to one of our queues.
     is_ours: bool
+    # It was written with the address of one of our queues: by a form of a website, where answers go elsewhere.
+    is_of_form: bool
     # Mails of its sender since some instant, as far as they were counted.
     recent: int
     # The message that the same mail became when it came by another way.
@@ -130,16 +133,20 @@ class Standing:
 
 
 _STANDING = """
-SELECT EXISTS (SELECT 1 FROM tickets_ticketqueue WHERE address <> '' AND lower(address) IN (%(author)s, %(answers)s)),
+WITH own AS (SELECT lower(address) AS address FROM tickets_ticketqueue WHERE address <> ''),
+     form AS (SELECT EXISTS (SELECT 1 FROM own WHERE address = lower(%(author)s)) AS is_own),
+     person AS (SELECT CASE WHEN is_own THEN %(answers)s ELSE %(author)s END AS sender FROM form)
+SELECT EXISTS (SELECT 1 FROM own WHERE address = lower(%(answers)s)),
+       (SELECT is_own FROM form),
        (SELECT count(*) FROM (
           SELECT 1 FROM tickets_receivedmail
-          WHERE %(sender)s <> '' AND sender = %(sender)s AND received_at > %(since)s AND outcome <> 'quarantined'
-            AND id IS DISTINCT FROM %(pk)s
+          WHERE %(author)s <> '' AND sender = (SELECT sender FROM person) AND received_at > %(since)s
+            AND outcome <> 'quarantined' AND id IS DISTINCT FROM %(pk)s
           LIMIT %(limit)s
         ) AS recent),
        (SELECT message_id FROM tickets_receivedmail
-        WHERE header_id <> '' AND header_id = %(header_id)s AND sender = %(sender)s AND subject = %(subject)s
-          AND content_sha256 = %(content)s AND message_id IS NOT NULL
+        WHERE header_id <> '' AND header_id = %(header_id)s AND sender = (SELECT sender FROM person)
+          AND subject = %(subject)s AND content_sha256 = %(content)s AND message_id IS NOT NULL
         ORDER BY id LIMIT 1)
 """
 # Two of our mailboxes may get one mail at the same time. A statement of its own: the next sees what the other wrote.
@@ -152,9 +159,8 @@ def standing_of(mail: Mail, received: ReceivedMail, since: datetime, limit: int)
     In one statement: three of the mapper's cost as much as reading the mail.
     """
     values: dict[str, Any] = {
-        "author": mail.author.address.lower(),
-        "answers": mail.answers_to[0].address.lower() if mail.answers_to else "",
-        "sender": mail.sender,
+        "author": mail.author.address,
+        "answers": mail.answers_to[0].address if mail.answers_to else mail.author.address,
         "since": since,
         "limit": limit,
         "pk": received.pk,

@@ -42,8 +42,8 @@ logger = logging.getLogger(__name__)
 Outcome = ReceivedMail.Outcome
 # The actor of what mail causes.
 MAIL = Actor("system", None, "mail")
-# More than a person writes: somebody's machine answers ours, or floods us.
-FLOOD = 50
+# Mails of one sender that a new queue takes within an hour. More than a person writes: another machine answers ours.
+FLOOD = TicketQueue._meta.get_field("sender_limit").default
 FLOOD_SPAN = timedelta(hours=1)
 # How often a mail is begun with that has stopped its worker.
 MOST_ATTEMPTS = 3
@@ -186,14 +186,17 @@ def _check(received: ReceivedMail, mail: Mail) -> None:
     """Raises Quarantine or Needless for what is to become no message."""
     if ticket_of(mail.header_id) is not None:
         raise Needless(_("it is a mail of our own"))
-    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, FLOOD)
+    queue = received.queue or _queue_of(mail)
+    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, queue.sender_limit or 0)
     if standing.is_ours:
         raise Quarantine(_("it says that it comes from one of our own addresses"))
-    # A person's decision is one to let it in.
-    if standing.recent >= FLOOD and not received.decided_by:
-        raise Quarantine(f"{_FLOODED}: {mail.sender}")
+    mail.is_form = standing.is_of_form
+    received.sender = mail.sender
     if standing.copy_id is not None:
         raise Needless(_("it has come before, by another way"), Message.objects.get(pk=standing.copy_id))
+    # A person's decision is one to let it in.
+    if not received.decided_by and not queue.may_send_more(mail.sender, standing.recent):
+        raise Quarantine(f"{_FLOODED}: {mail.sender}")
     # A ticket that cannot be answered is for a person to decide on.
     if mail.has_invalid_author and not mail.is_automatic and not received.decided_by:
         raise Quarantine(_("its From is no address"))

@@ -30,6 +30,4 @@ def sender_of(author: Person, answers_to: Sequence[Person], *, is_own: bool) -> 
     web site sends such a mail, and names in Reply-To the person who filled it in. Reply-To of any other mail says where
     answers go, and proves nothing of its author.
     """
-    if is_own and (person := answers_elsewhere(author, answers_to)) is not None:
-        return person
-    return author
+    return answers_to[0] if is_own and answers_to else author

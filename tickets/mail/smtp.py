@@ -3,15 +3,14 @@
 import logging
 import re
 import smtplib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
-from django.core.mail.message import sanitize_address
 from django.db import Error as DatabaseError
 
+from tickets.addresses import needs_smtputf8, on_the_wire
 from tickets.mail.composing import compose
 from tickets.mail.outcomes import Answer, Lost, Refused, Sent, Taken
 from tickets.models import Dispatch
@@ -36,7 +35,7 @@ def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
     mail = _compose(dispatch, backend)
     _open(backend)
     try:
-        refused = _watch(backend, begin)
+        refused = _watch(backend, begin, [on_the_wire(each) for each in dispatch.addressees])
         if not mail.send():
             raise Refused("it has no recipient", is_final=True)
     except (Refused, Taken, DatabaseError):
@@ -77,7 +76,7 @@ def _judge(error: Exception, dispatch: Dispatch) -> Refused | Lost:
     if isinstance(error, smtplib.SMTPResponseException):
         return Refused(_reason(error), is_final=error.smtp_code >= 500)
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return Refused(_reason(error), is_final=True)
+        return Refused(f"{_reason(error)}: its address has letters that this mail server cannot send to", is_final=True)
     if isinstance(error, smtplib.SMTPException | OSError):
         return Lost(_reason(error)) if has_begun else Refused(_reason(error), is_final=False)
     # Headers that mail does not allow, and what else cannot be written as a mail, today or tomorrow.
@@ -86,9 +85,10 @@ def _judge(error: Exception, dispatch: Dispatch) -> Refused | Lost:
     return Lost(text) if has_begun else Refused(text, is_final=True)
 
 
-def _watch(backend: BaseEmailBackend, begin: Callable[[], None]) -> Refusals:
-    """Has `begin` called once the server has said that it wants the message, and not earlier; a back end without an
-    SMTP connection begins at once. Recipients whom the server refuses while it takes others turn up in the result.
+def _watch(backend: BaseEmailBackend, begin: Callable[[], None], addressees: list[str]) -> Refusals:
+    """Send to the addressees as they are. Have `begin` called once the server has said that it wants the message, and
+    not earlier; a back end without an SMTP connection begins at once. The result names recipients whom the server
+    refused while it took others.
     """
     refused: dict[str, tuple[int, bytes]] = {}
     smtp: Any = getattr(backend, "connection", None)
@@ -112,8 +112,10 @@ def _watch(backend: BaseEmailBackend, begin: Callable[[], None]) -> Refusals:
         code, text = smtp.getreply()
         return code, text
 
-    def sendmail(*args: Any, **kwargs: Any) -> Refusals:
-        refused.update(send_mail(*args, **kwargs))
+    def sendmail(sender: str, _recipients: Sequence[str], message: bytes) -> Refusals:
+        # Django has encoded local parts that are not ASCII, which makes other addresses of them.
+        options = ["SMTPUTF8", "BODY=8BITMIME"] if any(map(needs_smtputf8, addressees)) else []
+        refused.update(send_mail(sender, addressees, message, options))
         return refused
 
     smtp.data, smtp.sendmail = data, sendmail
@@ -145,7 +147,7 @@ def _reason(error: Exception) -> str:
 
 def _answers(refused: Refusals, dispatch: Dispatch) -> dict[str, Answer]:
     """By the recipients as they are known here: names of domains go out in another spelling."""
-    spelled = {sanitize_address(each, settings.DEFAULT_CHARSET): each for each in dispatch.addressees}
+    spelled = {on_the_wire(each): each for each in dispatch.addressees}
     return {
         spelled.get(address, address): Answer(f"{code} {text.decode(errors='replace')}", code >= 500)
         for address, (code, text) in refused.items()

@@ -24,6 +24,7 @@ from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, move, status_of_kind
+from tickets.models.owing import after_reply, awaited_since, settle
 from tickets.models.rules import check_body, cleaned
 from tickets.models.ticket import Source, Ticket
 
@@ -84,6 +85,7 @@ def reply(
             columns, note = move(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
         if ticket.first_agent_responded_at is None:
             columns["first_agent_responded_at"] = at
+        columns |= after_reply(ticket, at)
         message = _write(
             ticket,
             now,
@@ -148,6 +150,10 @@ def receive(
                 if faults:
                     raise Invalid(faults)
                 columns, note = ({}, "") if is_automatic else move(ticket, status_of_kind(Kind.NEW), None, now)
+                created_at = max(at or now, began_at)
+                is_reopened = "targets_began_at" in columns
+                if not is_automatic and (is_reopened or awaited_since(ticket) is None):
+                    columns["awaiting_since"] = created_at
                 message = _write(
                     ticket,
                     now,
@@ -161,7 +167,7 @@ def receive(
                     quoted=quoted,
                     body_type=body_type,
                     system_comment=note,
-                    created_at=max(at or now, began_at),
+                    created_at=created_at,
                     is_automatic=is_automatic,
                 )
                 events.message_received(ticket.pk, ticket.customer_id, _login(ticket), message.pk)
@@ -223,8 +229,7 @@ def _write(
 ) -> Message:
     message = Message.objects.create(ticket=ticket, attachments=[file.token for file in files], **values)
     attach(message, files)
-    for name, value in columns.items():
-        setattr(ticket, name, value)
+    columns = settle(ticket, columns)
     ticket.updated_at = now
     ticket.save(update_fields=[*columns, "updated_at"])
     return message

@@ -1,24 +1,26 @@
 """The verbs that change what a ticket is: edit, merge, split, connect."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Min, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.models import actor_columns
 from tickets import events
+from tickets.addresses import read_sender
 from tickets.models import custom_values
 from tickets.models.conversing import lock
 from tickets.models.custom_field import CustomField
 from tickets.models.message import Message
-from tickets.models.moving import Kind, changed, full_name, move, status_of_kind, targets
+from tickets.models.moving import Kind, changed, full_name, move, status_of_kind
 from tickets.models.noting import note_end, note_replies
-from tickets.models.rules import Choice, check_subject, choose
+from tickets.models.origins import keep_authors, origin_of, remaining_origin
+from tickets.models.owing import first_response, joined, settle, unanswered_since
+from tickets.models.rules import Choice, check_sender, check_subject, choose, customer_of
 from tickets.models.ticket import Ticket, TicketChange
 
 _MERGES = 7_311
@@ -30,15 +32,20 @@ def edit(
     faults: Sequence[Fault] = (),
     *,
     subject: str | None = None,
+    sender: str | None = None,
     tags: Sequence[str] | None = None,
     custom_fields: Mapping[str, Any] | None = None,
     **chosen: Any,
 ) -> None:
-    """Change what is given: see `rules.choose` for `chosen`. A change of status leaves a note in the conversation."""
+    """Change what is given: see `rules.choose` for `chosen`. A change of status leaves a note in the conversation.
+
+    Another sender brings their name along, and their customer where the ticket has none.
+    """
     faults = list(faults)
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
         faults += check_subject(subject)
+        origin = _read_origin(ticket, sender, faults)
         before = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
         if ticket.merged_into_id is not None:
             faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
@@ -48,31 +55,22 @@ def edit(
             raise Invalid(faults)
         assert choice.queue is not None
         assert choice.status is not None
+        if origin and "customer_id" not in chosen:
+            choice.customer = choice.customer or customer_of(origin["sender"])
         history = _differences(before, choice)
-        columns: dict[str, Any] = {
-            "queue": choice.queue,
-            "category": choice.category,
-            "agent": choice.agent,
-            "customer": choice.customer,
-        }
-        given = {"subject": subject, "tags": None if tags is None else list(dict.fromkeys(tags))}
-        for name, value in {**given, "custom_fields": values}.items():
-            if value is not None and value != getattr(ticket, name):
-                history[name] = [getattr(ticket, name), value]
-                columns[name] = value
+        given = {"subject": subject, **origin, "tags": None if tags is None else list(dict.fromkeys(tags))}
+        columns = _columns(ticket, choice, {**given, "custom_fields": values}, history)
         if choice.queue != before.queue:
             note_replies(ticket)
             note_end(ticket)
-            columns |= targets(choice.queue, ticket.created_at)
-        for name, value in columns.items():
-            setattr(ticket, name, value)
+        columns = settle(ticket, columns)
         moved, note = move(ticket, choice.status, choice.substatus, now)
+        moved = settle(ticket, moved)
         if not history and not note:
             return
         _save(ticket, columns | moved, now)
         if note:
             _note(ticket, note, now)
-        if note:
             history["status"] = [full_name_of(before), full_name(choice.status, choice.substatus)]
         _log(actor, ticket, "edit", history)
         _tell(ticket)
@@ -89,9 +87,11 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
             if ticket.merged_into_id is not None:
                 raise Invalid([Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})])
         note_replies(source)
+        keep_authors(source)
         source.messages.update(ticket=target)
         source.merged.update(merged_into=target)
         responded = {ticket: {"first_agent_responded_at": first_response(ticket)} for ticket in (source, target)}
+        owed = settle(target, {**responded[target], "awaiting_since": joined(source, target)})
         status = status_of_kind(Kind.MERGED)
         note = changed(full_name(source.status, source.substatus), status.name)
         closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
@@ -99,7 +99,7 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
         _save(source, {**moved, **closing, **responded[source]}, now)
         note_end(source)
         _note(source, note, now)
-        _save(target, responded[target], now)
+        _save(target, owed, now)
         _log(actor, source, "merge", {"merged_into": [None, target.pk]})
         _log(actor, target, "merge", {"merged": [None, source.pk]})
         _tell(source)
@@ -120,34 +120,35 @@ def _lock_for_merge(source: Ticket, target: Ticket) -> None:
 
 
 def split(actor: Actor, ticket: Ticket, messages: Sequence[int], subject: str) -> Ticket:
-    """Move some messages into a ticket of their own, connected with this one."""
+    """Move some messages into a ticket of their own, connected with this one. The messages decide whose it is."""
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
-        moved = list(ticket.messages.filter(pk__in=messages).order_by("created_at", "id"))
-        if not moved or len(moved) == ticket.messages.count():
+        every = list(ticket.messages.order_by("created_at", "id"))
+        moved = [message for message in every if message.pk in messages]
+        kept = [message for message in every if message.pk not in messages]
+        if not moved or not kept:
             raise Invalid([Fault(ErrorCode.SPLIT_NEEDS_SOME, "messages")])
-        other = Ticket.objects.create(
+        other = Ticket(
             subject=subject or ticket.subject,
-            source=ticket.source,
             queue=ticket.queue,
             category=ticket.category,
             status=status_of_kind(Kind.NEW),
             agent=ticket.agent,
-            customer=ticket.customer,
-            sender=ticket.sender,
-            sender_name=ticket.sender_name,
+            **origin_of(moved, ticket),
             created_at=moved[0].created_at,
             updated_at=now,
             connected_ids=[ticket.pk],
-            **targets(ticket.queue, moved[0].created_at),
         )
+        other.save(force_insert=True)
+        own = remaining_origin(kept, ticket)
         Message.objects.filter(pk__in=[message.pk for message in moved]).update(ticket=other)
         note_replies(other)
-        _save(other, {"first_agent_responded_at": first_response(other)}, now)
-        responded = first_response(ticket)
+        _save(other, _owed_by_messages(other), now)
         connected = [*ticket.connected_ids, other.pk]
-        _save(ticket, {"connected_ids": connected, "first_agent_responded_at": responded}, now)
-        _log(actor, ticket, "split", {"split": [None, other.pk]})
+        changes = {name: [str(getattr(ticket, name) or ""), str(value or "")] for name, value in own.items()}
+        changes = {name: pair for name, pair in changes.items() if pair[0] != pair[1]}
+        _save(ticket, {**own, "connected_ids": connected, **_owed_by_messages(ticket)}, now)
+        _log(actor, ticket, "split", {"split": [None, other.pk], **changes})
         _log(actor, other, "create", {"split_from": [None, ticket.pk]})
         login = ticket.agent.login if ticket.agent else ""
         events.ticket_created(other.pk, other.customer_id, login, "in_behalf_of" if login else "in")
@@ -169,11 +170,31 @@ def connect(actor: Actor, one: Ticket, other: Ticket) -> None:
                 _tell(here)
 
 
-def first_response(ticket: Ticket) -> datetime | None:
-    """When an agent first replied, by the messages that the ticket has now."""
-    replies = ticket.messages.filter(type=Message.Type.REPLY, agent__isnull=False, is_automatic=False)
-    first: datetime | None = replies.aggregate(at=Min("created_at"))["at"]
-    return first
+def _owed_by_messages(ticket: Ticket) -> dict[str, Any]:
+    """Return what the messages that the ticket has now say of its responses, and the due times that follow."""
+    said = {"first_agent_responded_at": first_response(ticket), "awaiting_since": unanswered_since(ticket)}
+    return settle(ticket, said)
+
+
+def _columns(ticket: Ticket, choice: Choice, given: Mapping[str, Any], history: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return the columns that a choice and given values change; add the values to the history."""
+    chosen = {"queue": choice.queue, "category": choice.category, "agent": choice.agent, "customer": choice.customer}
+    columns: dict[str, Any] = {name: row for name, row in chosen.items() if row != getattr(ticket, name)}
+    for name, value in given.items():
+        if value is not None and value != getattr(ticket, name):
+            history[name] = [getattr(ticket, name), value]
+            columns[name] = value
+    return columns
+
+
+def _read_origin(ticket: Ticket, sender: str | None, faults: list[Fault]) -> dict[str, str]:
+    """Return the columns that another sender sets; add its faults. The ticket's own sender, written back, has none."""
+    if sender is None or sender == ticket.sender:
+        return {}
+    faults += check_sender(sender, ticket.source)
+    address, name = read_sender(sender)
+    is_same = address.lower() == ticket.sender.lower()
+    return {"sender": address, "sender_name": name or (ticket.sender_name if is_same else "")}
 
 
 def full_name_of(choice: Choice) -> str:

@@ -3,13 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from callcentre.api.fields import zone
 from telephony.models import change_log
 from tickets.models.noting import note_end
+from tickets.models.owing import after_status
 from tickets.models.status import TicketStatus, TicketSubstatus
-from tickets.models.targets import due
 from tickets.models.ticket import Ticket
-from tickets.models.ticket_queue import TicketQueue
 
 Kind = TicketStatus.Kind
 
@@ -34,7 +32,7 @@ def move(
     after = full_name(status, substatus)
     if (ticket.status_id, ticket.substatus_id) == (status.pk, substatus.pk if substatus else None):
         return {}, ""
-    columns: dict[str, Any] = {"status": status, "substatus": substatus}
+    columns: dict[str, Any] = {"status": status, "substatus": substatus, **after_status(ticket, status, now)}
     if status.kind == Kind.CLOSED and ticket.closed_at is None:
         columns |= {"closed_at": now, "closed_by": ticket.agent}
         if ticket.agent_id:
@@ -48,13 +46,3 @@ def move(
 def changed(before: str, after: str) -> str:
     """In English whoever reads it: the sentence is kept, and programs look for it."""
     return f"Changed status from [{before}] to [{after}]"
-
-
-def targets(queue: TicketQueue, start: datetime) -> dict[str, datetime | None]:
-    """When a ticket of this queue that began then is due."""
-    minutes = (queue.first_response_minutes, queue.resolution_minutes)
-    if minutes == (None, None):
-        return {"response_due_at": None, "resolution_due_at": None}
-    hours = list(queue.opening_hours.values_list("weekday", "opens_at", "closes_at"))
-    response, resolution = (None if count is None else due(start, count, hours, zone()) for count in minutes)
-    return {"response_due_at": response, "resolution_due_at": resolution}

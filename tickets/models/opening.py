@@ -11,15 +11,16 @@ from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import actor_columns
 from tickets import events
+from tickets.addresses import read_sender
 from tickets.models import custom_values
 from tickets.models.attaching import attach, find_unused
 from tickets.models.custom_field import CustomField
-from tickets.models.customer import Customer
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
-from tickets.models.moving import Kind, status_of_kind, targets
+from tickets.models.moving import Kind, status_of_kind
 from tickets.models.noting import note_end
-from tickets.models.rules import Choice, check_body, choose, cleaned
+from tickets.models.owing import after_status, settle
+from tickets.models.rules import Choice, check_body, check_sender, choose, cleaned, customer_of
 from tickets.models.ticket import Source, Ticket, TicketChange
 from tickets.models.ticket_queue import TicketQueue
 from tickets.models.unknown import customer_of_sender
@@ -63,19 +64,22 @@ def open_ticket(
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
         faults += wrong
         faults += [] if may_be_empty else check_body(body, kept, body_type)
-        faults += check_lines(subject=subject, sender=sender, sender_name=sender_name)
+        faults += check_lines(subject=subject)
+        faults += check_sender(sender, source, may_be_any=may_be_empty)
+        faults += check_lines(sender_name=sender_name)
+        sender, sender_name = read_sender(sender, sender_name)
         files = [*files, *find_unused(actor, attachments, faults)]
         if faults or queue is None:
             raise Invalid(faults)
         customer = choice.customer
         if customer is None and may_create_customer:
             customer = customer_of_sender(actor, sender, sender_name)
-        elif customer is None and "@" in sender:
-            customer = Customer.objects.hold_of_email(sender)
+        elif customer is None:
+            customer = customer_of(sender)
         status = choice.status or status_of_kind(Kind.NEW)
         is_closed = status.kind == Kind.CLOSED
         created_at = at or now
-        ticket = Ticket.objects.create(
+        ticket = Ticket(
             subject=subject,
             source=source,
             queue=queue,
@@ -92,8 +96,10 @@ def open_ticket(
             updated_at=now,
             closed_at=now if is_closed else None,
             closed_by=choice.agent if is_closed else None,
-            **targets(queue, created_at),
         )
+        waiting = after_status(ticket, status, created_at) if not is_closed else {}
+        settle(ticket, {"awaiting_since": created_at, **waiting})
+        ticket.save(force_insert=True)
         note_end(ticket)
         message = Message.objects.create(
             ticket=ticket,

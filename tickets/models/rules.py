@@ -7,9 +7,11 @@ from typing import Any
 from callcentre.errors import ErrorCode, Fault, check_lines
 from telephony.models import Agent
 from tickets import html
+from tickets.addresses import is_address, read_sender
 from tickets.models.customer import Customer
 from tickets.models.message import Message
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models.ticket import Source
 from tickets.models.ticket_queue import TicketQueue
 
 LONGEST_SUBJECT = 500
@@ -21,6 +23,21 @@ def check_subject(subject: str | None) -> Iterable[Fault]:
     if len(subject or "") > LONGEST_SUBJECT:
         yield Fault(ErrorCode.TOO_LONG, "subject", {"limit": LONGEST_SUBJECT})
     yield from check_lines(subject=subject or "")
+
+
+def check_sender(given: str, source: str, *, may_be_any: bool = False) -> list[Fault]:
+    """Return the faults of a sender as it was given. Replies to tickets of mail go to it, so an address must be one
+    that mail can be sent to; a name alone is taken. `may_be_any`: it is the sender of a mail that has come already.
+    """
+    if faults := list(check_lines(sender=given)):
+        return faults
+    is_wrong = "@" in given and source == Source.EMAIL and not may_be_any and not is_address(read_sender(given)[0])
+    return [Fault(ErrorCode.ADDRESS_MALFORMED, "sender")] if is_wrong else []
+
+
+def customer_of(sender: str) -> Customer | None:
+    """Return the customer with this address, held until the transaction ends."""
+    return Customer.objects.hold_of_email(sender) if "@" in sender else None
 
 
 def cleaned(text: str, body_type: str) -> str:

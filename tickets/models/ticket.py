@@ -26,6 +26,10 @@ class Source(models.TextChoices):
     MARKETPLACE_DISPUTE = "marketplace_dispute", _("marketplace: dispute")
 
 
+# Of a ticket with `response_due_at`: no agent has responded yet, or the customer has written since.
+RESPONSE_IS_OWED = Q(first_agent_responded_at=None) | Q(awaiting_since__isnull=False)
+
+
 class TicketQuerySet(models.QuerySet["Ticket"]):
     def unassigned(self) -> "TicketQuerySet":
         return self.filter(agent=None)
@@ -96,8 +100,16 @@ class Ticket(models.Model):
     # Its assignee when it was closed.
     closed_by = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", db_index=False, editable=False)
     first_agent_responded_at = models.DateTimeField(_("first response"), null=True, editable=False)
-    # Until when the queue's targets want the first response and the end.
-    response_due_at = models.DateTimeField(_("first response due"), null=True, editable=False)
+    # Since when the customer waits for a response; NULL once an agent has responded. Of a ticket that no agent has
+    # ever responded to, NULL means since it began.
+    awaiting_since = models.DateTimeField(null=True, editable=False)
+    # When its targets began: NULL for its creation, else when it was last reopened.
+    targets_began_at = models.DateTimeField(null=True, editable=False)
+    # Since then, in turn: when the ticket began to wait for the customer, and when that ended.
+    waits = ArrayField(models.DateTimeField(), default=list, db_default=[], blank=True, editable=False)
+    # Until when the queue's targets want a response and the end; NULL where none is owed, and while the ticket waits
+    # for the customer.
+    response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
 
     objects = TicketQuerySet.as_manager()
@@ -128,8 +140,8 @@ class Ticket(models.Model):
             ),
             models.Index(
                 fields=["response_due_at"],
-                condition=Q(first_agent_responded_at=None, closed_at=None, response_due_at__isnull=False),
-                name="ticket_response_due",
+                condition=RESPONSE_IS_OWED & Q(closed_at=None, response_due_at__isnull=False),
+                name="ticket_response_owed",
             ),
             models.Index(
                 fields=["resolution_due_at"],
@@ -142,6 +154,12 @@ class Ticket(models.Model):
 
     def __str__(self) -> str:
         return f"#{self.pk} {self.subject}"
+
+    @property
+    def owes_response(self) -> bool:
+        """Whether the customer waits for a response that is due at some time."""
+        is_owed = self.first_agent_responded_at is None or self.awaiting_since is not None
+        return self.closed_at is None and self.response_due_at is not None and is_owed
 
 
 class TicketCount(models.Model):

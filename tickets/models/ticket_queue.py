@@ -11,6 +11,7 @@ from callcentre.crypto import EncryptedTextField
 from callcentre.hours import WeeklyHours
 from callcentre.html_field import CleanHtmlField
 from callcentre.models import TimestampedModel
+from tickets.addresses import is_address
 from tickets.filling import check_places
 from tickets.html import OWN_TEXT
 from tickets.reasons import translated
@@ -99,8 +100,30 @@ class TicketQueue(TimestampedModel):
     failing_since = models.DateTimeField(_("failing since"), null=True, editable=False)
     poll_error = models.CharField(_("last error"), max_length=500, blank=True, editable=False)
 
-    # Working minutes inside the opening hours; NULL is no target.
-    first_response_minutes = models.PositiveIntegerField(_("first response within min"), null=True, blank=True)
+    sender_limit = models.PositiveIntegerField(
+        _("mails of one sender within an hour"),
+        null=True,
+        blank=True,
+        default=50,
+        db_default=50,
+        validators=[MinValueValidator(1)],
+        help_text=_("Further ones go to quarantine: another machine may be answering ours. Empty: no limit."),
+    )
+    unlimited_senders = models.TextField(
+        _("senders without that limit"),
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("One address (shop@partner.example) or domain (partner.example) a line."),
+    )
+
+    # Working minutes inside the opening hours, for each response; NULL is no target.
+    first_response_minutes = models.PositiveIntegerField(
+        _("response within min"),
+        null=True,
+        blank=True,
+        help_text=_("To the first message of a ticket, and to each later one that no agent has answered."),
+    )
     resolution_minutes = models.PositiveIntegerField(_("resolution within min"), null=True, blank=True)
 
     objects = TicketQueueQuerySet.as_manager()
@@ -126,7 +149,18 @@ class TicketQueue(TimestampedModel):
         """The last error in the reader's language."""
         return translated(self.poll_error)
 
+    def may_send_more(self, sender: str, count: int) -> bool:
+        """Whether a sender may send another mail who has sent so many within the hour."""
+        if self.sender_limit is None or count < self.sender_limit:
+            return True
+        address = sender.lower()
+        return not {address, address.rpartition("@")[2]}.isdisjoint(self.unlimited_senders.lower().split())
+
     def clean(self) -> None:
+        for entry in self.unlimited_senders.split():
+            if not is_address(entry if "@" in entry else f"x@{entry}"):
+                wrong = _("%(entry)s is neither an address nor a domain.") % {"entry": entry}
+                raise ValidationError({"unlimited_senders": wrong})
         if self.imap_uses_tls and self.imap_allows_plain:
             raise ValidationError({"imap_allows_plain": _("Choose TLS or no encryption, not both.")})
         check_places(

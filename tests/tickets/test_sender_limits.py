@@ -1,0 +1,171 @@
+"""How many mails of one sender a queue takes, mails of contact forms, and what the start page tells of quarantine."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.urls import reverse
+
+from tests.backoffice import BackOffice, superuser
+from tests.callcentre.factories import UserFactory
+from tests.tickets.factories import CustomerFactory, ReceivedMailFactory, TicketFactory, TicketQueueFactory
+from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401
+from tickets.admin.dashboard import COUNTED
+from tickets.models import Ticket, TicketQueue
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+FORM = {"From": "Contact form <help@us.example>", "Reply_To": "Jan Kowal <jan@client.example>"}
+
+
+def sent(count: int, queue: TicketQueue | None, sender: str = "shop@partner.example") -> list[str]:
+    return [taken(a_mail(f"Order {n}", From=sender), queue).outcome for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, ["stored"] * 3),
+        ({"sender_limit": 2}, ["stored", "stored", "quarantined"]),
+        ({"sender_limit": None}, ["stored"] * 3),
+        ({"sender_limit": 2, "unlimited_senders": "other@partner.example\r\nSHOP@partner.example"}, ["stored"] * 3),
+        ({"sender_limit": 2, "unlimited_senders": "Partner.example"}, ["stored"] * 3),
+        ({"sender_limit": 2, "unlimited_senders": "example"}, ["stored", "stored", "quarantined"]),
+        ({"sender_limit": 2, "unlimited_senders": "hop@partner.example"}, ["stored", "stored", "quarantined"]),
+    ],
+)
+def test_a_queue_takes_as_many_mails_of_one_sender_as_it_says(
+    values: dict[str, Any],
+    expected: list[str],
+    own_storage: object,  # noqa: F811
+) -> None:
+    queue = TicketQueueFactory(address="help@us.example", **values)
+
+    assert sent(3, queue) == expected
+
+
+def test_mail_that_was_handed_in_has_the_limit_of_the_queue_it_was_sent_to(own_storage: object) -> None:  # noqa: F811
+    TicketQueueFactory(sender_limit=1)
+    TicketQueueFactory(address="help@us.example", sender_limit=2)
+
+    assert sent(3, None) == ["stored", "stored", "quarantined"]
+
+
+def test_rows_of_old_code_have_the_limit_that_there_was() -> None:
+    queue = TicketQueueFactory()
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT column_name, column_default FROM information_schema.columns"
+            " WHERE table_name = 'tickets_ticketqueue'"
+            " AND column_name IN ('sender_limit', 'unlimited_senders') ORDER BY column_name"
+        )
+        assert [default for _name, default in cursor.fetchall()] == ["50", "''::text"]
+    assert queue.sender_limit == 50
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_taken"),
+    [("shop@partner.example\npartner.example", True), ("a..b@mobile.example", True), ("shop@", False), ("*", False)],
+)
+def test_the_list_of_senders_is_addresses_and_domains(entries: str, is_taken: bool) -> None:
+    queue = TicketQueueFactory()
+    page = reverse("admin:tickets_ticketqueue_change", args=[queue.pk])
+
+    response = superuser().submit(
+        page, expected=302 if is_taken else 200, unlimited_senders=entries, sender_limit="7", language="en"
+    )
+
+    queue.refresh_from_db()
+    assert queue.sender_limit == (7 if is_taken else 50)
+    if not is_taken:
+        assert f"{entries} is neither an address nor a domain." in response.content.decode()
+
+
+# Contact forms
+
+
+def test_a_form_is_read_by_its_reply_to(own_storage: object) -> None:  # noqa: F811
+    queue, customer = TicketQueueFactory(address="Help@us.example"), CustomerFactory(email="jan@client.example")
+
+    mail = taken(a_mail(**FORM), queue)
+
+    ticket = Ticket.objects.get()
+    assert mail.outcome == "stored"
+    assert (ticket.sender, ticket.sender_name, ticket.customer) == ("jan@client.example", "Jan Kowal", customer)
+    message = ticket.messages.get()
+    assert (message.author_address, message.author_name) == ("jan@client.example", "Jan Kowal")
+
+
+def test_a_form_counts_for_the_person_who_filled_it_in(own_storage: object) -> None:  # noqa: F811
+    queue = TicketQueueFactory(address="help@us.example", sender_limit=1)
+    people = ["jan@client.example", "eva@client.example", "jan@client.example"]
+
+    outcomes = [
+        taken(a_mail(f"{n}", From="help@us.example", Reply_To=who), queue).outcome for n, who in enumerate(people)
+    ]
+
+    assert outcomes == ["stored", "stored", "quarantined"]
+
+
+@pytest.mark.parametrize("answers_to", [{}, {"Reply_To": "HELP@us.example"}, {"Reply_To": "Sales <sales@us.example>"}])
+def test_our_own_mail_is_no_form(answers_to: dict[str, str], own_storage: object) -> None:  # noqa: F811
+    queue = TicketQueueFactory(address="help@us.example")
+    TicketQueueFactory(address="sales@us.example")
+
+    mail = taken(a_mail(From="help@us.example", **answers_to), queue)
+
+    assert (mail.outcome, Ticket.objects.count()) == ("quarantined", 0)
+
+
+def test_a_customers_mail_whose_answers_go_to_us_stays_in_quarantine(own_storage: object) -> None:  # noqa: F811
+    queue = TicketQueueFactory(address="help@us.example")
+
+    assert taken(a_mail(Reply_To="help@us.example"), queue).outcome == "quarantined"
+
+
+# The start page
+
+
+def panel(client: BackOffice) -> Any:
+    panels = client.get(reverse("admin:index")).context["panels"]
+    return next((each for each in panels if each["template"] == "admin/tickets/dashboard.html"), None)
+
+
+def test_the_start_page_counts_the_quarantine() -> None:
+    ReceivedMailFactory.create_batch(2, quarantined=True)
+    ReceivedMailFactory()
+    client = superuser()
+
+    shown = panel(client)
+
+    assert (shown["count_shown"], shown["is_troubled"]) == ("2", True)
+    assert "2 mails became no tickets" in client.get(reverse("admin:index")).content.decode()
+    listed = client.get(shown["quarantine_url"]).context["cl"].result_list
+    assert {mail.outcome for mail in listed} == {"quarantined"}
+    assert len(listed) == 2
+
+
+def test_the_start_page_is_silent_without_quarantine_and_without_the_right() -> None:
+    ReceivedMailFactory()
+    assert panel(superuser()) is None
+
+    ReceivedMailFactory(quarantined=True)
+    client = BackOffice()
+    client.force_login(UserFactory(is_staff=True))
+    assert panel(client) is None
+
+
+def test_the_start_page_counts_no_further_than_it_says() -> None:
+    ReceivedMailFactory.create_batch(COUNTED + 5, quarantined=True)
+
+    assert (panel(superuser())["count"], panel(superuser())["count_shown"]) == (COUNTED + 1, "99+")
+
+
+def test_a_form_does_not_join_a_ticket_by_its_tag_as_the_form(own_storage: object) -> None:  # noqa: F811
+    queue = TicketQueueFactory(address="help@us.example")
+    ticket = TicketFactory(sender="eva@client.example", queue=queue)
+
+    mail = taken(a_mail(**FORM, Subject=f"[#{ticket.pk}] Broken"), queue)
+
+    assert mail.message.ticket != ticket

@@ -1,0 +1,356 @@
+"""Until when a response and the end are due, as the table in docs/tickets.md says."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, time, timedelta
+from importlib import import_module
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import time_machine
+from django.apps import apps
+
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import MessageFactory, TicketFactory, TicketQueueFactory, TicketQueueHoursFactory
+from tickets.models import Ticket, TicketQueue, TicketStatus, conversing, editing
+from tickets.models.opening import open_ticket
+from tickets.models.targets import due
+
+pytestmark = pytest.mark.django_db
+
+# A Monday, eight o'clock in Warsaw.
+START = datetime(2026, 11, 23, 7, 0, tzinfo=UTC)
+
+
+def after(hours: float) -> datetime:
+    return START + timedelta(hours=hours)
+
+
+@pytest.fixture
+def clock() -> Any:
+    """Set the time, in hours since the start."""
+    with time_machine.travel(START, tick=False) as traveller:
+        yield lambda hours: traveller.move_to(after(hours))
+
+
+Clock = Callable[[float], None]
+
+
+def a_queue(**values: Any) -> TicketQueue:
+    return TicketQueueFactory(**{"first_response_minutes": 60, "resolution_minutes": 600, **values})
+
+
+def opened(queue: TicketQueue | None = None, **values: Any) -> Ticket:
+    queue = queue or a_queue()
+    return open_ticket(ACTOR, subject="S", body="B", sender="jan@client.example", queue_id=queue.pk, **values)
+
+
+def reply(ticket: Ticket, **values: Any) -> None:
+    conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="Here.", **values)
+
+
+def write(ticket: Ticket, **values: Any) -> None:
+    conversing.receive(ACTOR, ticket, body="And?", from_address="jan@client.example", **values)
+
+
+def turn(ticket: Ticket, kind: str) -> None:
+    editing.edit(ACTOR, ticket, status_id=TicketStatus.objects.get(kind=kind).pk)
+
+
+def dues(ticket: Ticket) -> tuple[float | None, float | None]:
+    """Return until when a response and the end are due, in hours since the start."""
+    ticket = Ticket.objects.get(pk=ticket.pk)
+    both = (ticket.response_due_at, ticket.resolution_due_at)
+    return tuple(None if at is None else (at - START) / timedelta(hours=1) for at in both)  # type: ignore[return-value]
+
+
+def test_both_targets_start_with_the_ticket(clock: Clock) -> None:
+    assert dues(opened()) == (1, 10)
+
+
+def test_nothing_is_due_while_a_ticket_waits_for_the_customer(clock: Clock) -> None:
+    ticket = opened()
+    clock(0.5)
+
+    reply(ticket)
+
+    assert dues(ticket) == (None, None)
+
+
+def test_a_later_message_has_a_response_target_and_the_wait_does_not_count(clock: Clock) -> None:
+    ticket = opened()
+    clock(0.5)
+    reply(ticket)
+    clock(48)
+
+    write(ticket)
+
+    assert dues(ticket) == (49, 57.5)
+
+
+def test_a_second_message_does_not_put_off_the_response_to_the_first(clock: Clock) -> None:
+    ticket = opened()
+    clock(0.5)
+
+    write(ticket)
+
+    assert dues(ticket) == (1, 10)
+
+
+def test_a_machine_and_a_comment_change_no_target(clock: Clock) -> None:
+    ticket = opened()
+    reply(ticket)
+    clock(5)
+
+    write(ticket, is_automatic=True)
+    conversing.comment(ACTOR, ticket, agent_login=AgentFactory().login, text="Hm")
+
+    assert dues(ticket) == (None, None)
+
+
+def test_a_status_set_by_hand_pauses_and_goes_on_with_what_was_left(clock: Clock) -> None:
+    ticket = opened()
+    clock(0.5)
+    turn(ticket, "waiting_for_customer")
+    paused = dues(ticket)
+    clock(20)
+    turn(ticket, "in_progress")
+
+    assert (paused, dues(ticket)) == ((None, None), (20.5, 29.5))
+
+
+def test_a_postponed_ticket_goes_on_being_due(clock: Clock) -> None:
+    ticket = opened()
+
+    turn(ticket, "postponed")
+
+    assert dues(ticket) == (1, 10)
+
+
+def test_a_reply_ends_the_target_whatever_the_status_is(clock: Clock) -> None:
+    ticket = opened()
+    turn(ticket, "postponed")
+    clock(0.5)
+
+    reply(ticket)
+
+    assert dues(ticket) == (None, 10)
+
+
+def test_a_reply_from_before_the_message_does_not_answer_it(clock: Clock) -> None:
+    ticket = opened()
+    reply(ticket)
+    turn(ticket, "postponed")
+    clock(2)
+    write(ticket)
+    turn(ticket, "postponed")
+
+    reply(ticket, at=after(1))
+
+    assert dues(ticket)[0] == 3
+
+
+def test_a_customer_who_writes_to_a_closed_ticket_starts_new_targets(clock: Clock) -> None:
+    ticket = opened()
+    reply(ticket)
+    clock(1)
+    write(ticket)
+    turn(ticket, "closed")
+    clock(100)
+
+    write(ticket)
+
+    assert dues(ticket) == (101, 110)
+
+
+def test_a_person_who_reopens_a_ticket_starts_a_new_end_and_owes_no_response(clock: Clock) -> None:
+    answered, silent = opened(), opened()
+    reply(answered)
+    for ticket in (answered, silent):
+        turn(ticket, "closed")
+    clock(100)
+
+    for ticket in (answered, silent):
+        turn(ticket, "in_progress")
+
+    assert (dues(answered), dues(silent)) == ((None, 110), (101, 110))
+
+
+def test_another_queue_counts_from_the_same_start_without_the_pauses(clock: Clock) -> None:
+    ticket = opened()
+    reply(ticket)
+    clock(24)
+    write(ticket)
+    slow = a_queue(first_response_minutes=120, resolution_minutes=None)
+    slower = a_queue(first_response_minutes=None, resolution_minutes=1200)
+
+    editing.edit(ACTOR, ticket, queue_id=slow.pk)
+    first = dues(ticket)
+    editing.edit(ACTOR, ticket, queue_id=slower.pk)
+
+    assert (first, dues(ticket)) == ((26, None), (None, 44))
+
+
+def test_an_edit_of_something_else_moves_no_target(clock: Clock) -> None:
+    queue = a_queue()
+    ticket = opened(queue)
+    TicketQueue.objects.filter(pk=queue.pk).update(first_response_minutes=5)
+
+    editing.edit(ACTOR, ticket, tags=["a"])
+
+    assert dues(ticket) == (1, 10)
+
+
+# Merges and splits
+
+
+def test_an_answered_ticket_in_a_newer_one_neither_answers_it_nor_makes_a_response_of_no_time(clock: Clock) -> None:
+    old = opened()
+    clock(0.5)
+    reply(old)
+    clock(24)
+    newer = opened(old.queue)
+
+    editing.merge(ACTOR, old, newer)
+
+    newer.refresh_from_db()
+    assert (newer.first_agent_responded_at, dues(newer)) == (None, (25, 34))
+    clock(24.25)
+    reply(newer)
+    newer.refresh_from_db()
+    assert newer.first_agent_responded_at == after(24.25)
+
+
+def test_an_older_question_that_is_merged_in_is_owed_since_it_was_asked(clock: Clock) -> None:
+    question = opened()
+    clock(0.25)
+    newer = opened(question.queue)
+
+    editing.merge(ACTOR, question, newer)
+
+    assert dues(newer) == (1, 10.25)
+
+
+def test_a_question_that_the_other_ticket_has_answered_since_is_not_owed(clock: Clock) -> None:
+    question = opened()
+    other = opened(question.queue)
+    clock(0.5)
+    reply(other)
+    turn(other, "postponed")
+
+    editing.merge(ACTOR, question, other)
+
+    assert dues(other) == (None, 10)
+
+
+def test_a_closed_question_is_not_owed_again(clock: Clock) -> None:
+    closed = opened()
+    turn(closed, "closed")
+    clock(5)
+    newer = opened(closed.queue)
+
+    editing.merge(ACTOR, closed, newer)
+
+    assert dues(newer) == (6, 15)
+
+
+def test_both_parts_of_a_split_owe_what_their_messages_ask(clock: Clock) -> None:
+    ticket = opened()
+    clock(0.25)
+    second = MessageFactory(ticket=ticket)
+    clock(0.5)
+    MessageFactory(ticket=ticket, reply=True)
+    clock(2)
+    third = MessageFactory(ticket=ticket)
+
+    other = editing.split(ACTOR, ticket, [second.pk], "Else")
+    assert (dues(other), dues(ticket)) == ((1.25, 10.25), (3, 10))
+    last = editing.split(ACTOR, ticket, [third.pk], "Else")
+    assert (dues(last), dues(ticket)) == ((3, 12), (None, 10))
+
+
+# Working time
+
+
+HOURS = [(1, time(8), time(16)), (2, time(8), time(16))]
+WARSAW = ZoneInfo("Europe/Warsaw")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "pauses", "expected"),
+    [
+        (60, [], 1),
+        (480, [], 8),
+        (481, [], 24 + 1 / 60),
+        (60, [(0, 2)], 3),
+        (60, [(0.5, 2)], 2.5),
+        (60, [(0.5, 20)], 24.5),
+        (60, [(0.25, 0.5), (0.75, 1)], 1.5),
+        (60, [(0.5, 24.25)], 24.75),
+        (60, [(9, 23)], 1),
+        (480, [(9, 23)], 8),
+        (60, [(-5, 1)], 2),
+    ],
+)
+def test_pauses_are_left_out_of_the_working_time(
+    minutes: int, pauses: list[tuple[float, float]], expected: float
+) -> None:
+    spans = [(after(since), after(until)) for since, until in pauses]
+
+    found = due(START, minutes, HOURS, WARSAW, spans)
+
+    assert found == after(expected)
+
+
+def test_a_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> None:
+    queue = a_queue(resolution_minutes=480)
+    for weekday in (1, 2):
+        TicketQueueHoursFactory(queue=queue, weekday=weekday)
+    ticket = opened(queue)
+    clock(1)
+    reply(ticket)
+    clock(26)
+
+    write(ticket)
+
+    # An hour of Monday is used; seven are left of Tuesday, from ten o'clock on: one of them on the next Monday.
+    assert dues(ticket) == (27, 7 * 24 + 1)
+
+
+# The upgrade
+
+
+def test_the_upgrade_pauses_open_tickets_that_wait_and_leaves_the_rest(clock: Clock) -> None:
+    kinds = {status.kind: status for status in TicketStatus.objects.all()}
+    owed = TicketFactory(response_due_at=after(1), resolution_due_at=after(2))
+    answered = TicketFactory(
+        response_due_at=after(1), resolution_due_at=after(2), first_agent_responded_at=START, status=kinds["postponed"]
+    )
+    waiting = TicketFactory(
+        response_due_at=after(1),
+        resolution_due_at=after(2),
+        first_agent_responded_at=START,
+        status=kinds["waiting_for_customer"],
+    )
+    closed = TicketFactory(response_due_at=after(1), resolution_due_at=after(2), closed=True)
+    upgrade = import_module("tickets.migrations.0017_open_targets")
+
+    for _ in range(2):
+        upgrade.pause_waiting_tickets(apps, None)
+
+    assert [dues(each) for each in (owed, answered, waiting, closed)] == [(1, 2), (1, 2), (None, None), (1, 2)]
+    for each in (owed, answered, waiting, closed):
+        each.refresh_from_db()
+    assert waiting.waits == [START]
+    assert [each.owes_response for each in (owed, answered, waiting, closed)] == [True, False, False, False]
+
+
+def test_a_row_of_old_code_is_taken_as_it_is(clock: Clock) -> None:
+    ticket = TicketFactory(queue=a_queue(), created_at=START, response_due_at=after(1), resolution_due_at=after(10))
+    clock(0.5)
+    reply(ticket)
+    clock(2)
+    write(ticket)
+
+    assert dues(ticket) == (3, 11.5)

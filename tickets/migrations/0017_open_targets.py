@@ -1,0 +1,36 @@
+"""Pause the targets of open tickets that wait for the customer.
+
+Opening hours that overlap become one row: the constraint that follows refuses them.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import migrations
+
+from callcentre.hours import join_overlapping
+
+BATCH = 1000
+
+
+def pause_waiting_tickets(apps: Any, schema_editor: Any) -> None:
+    open_tickets = apps.get_model("tickets", "Ticket").objects.filter(closed_at=None)
+    # What they have waited until now is not known: it counts.
+    waiting = open_tickets.filter(status__kind="waiting_for_customer", waits=[])
+    paused = {"waits": [datetime.now(UTC)], "response_due_at": None, "resolution_due_at": None}
+    # A ticket that was updated is none of them any more.
+    while ids := list(waiting.order_by().values_list("pk", flat=True)[:BATCH]):
+        waiting.filter(pk__in=ids).update(**paused)
+
+
+def join_hours(apps: Any, schema_editor: Any) -> None:
+    join_overlapping(apps.get_model("tickets", "TicketQueueHours"))
+
+
+class Migration(migrations.Migration):
+    dependencies = [("tickets", "0016_targets_and_limits")]
+
+    operations = [
+        migrations.RunPython(pause_waiting_tickets, migrations.RunPython.noop),
+        migrations.RunPython(join_hours, migrations.RunPython.noop),
+    ]
