@@ -83,8 +83,21 @@ class Frequency:
         return f"'{level:02}{term}'"
 
 
-def candidates(words: Sequence[Frequency], total: int) -> str:
-    """A query of peaks for the articles worth ranking; "" where all matches are, as they are few.
+def candidates(words: Sequence[Frequency], written: Sequence[Frequency], total: int) -> tuple[str, bool]:
+    """Return a query of peaks for the articles worth ranking; "" if all matches are, as they are few.
+
+    `words` are the words in all their forms, `written` the same words as they are written, which have to be among the
+    best. If these are few, the second value is True: all of them are worth ranking.
+    """
+    inflected = _standing_out(words, total)
+    if not inflected or [*words] == [*written]:
+        return inflected, False
+    exact = _standing_out(written, total)
+    return (f"{inflected} | {exact}", False) if exact else (inflected, True)
+
+
+def _standing_out(words: Sequence[Frequency], total: int) -> str:
+    """Return a query for the articles in which these words stand out; "" if all that have them are few.
 
     For several words: those with all of them in the title, if these are not too few or many; else those in which all of
     them stand out, and those in which one of them does most.
