@@ -87,7 +87,7 @@ def calls_service() -> Iterator[tuple[Service, str]]:
         with running.connect() as connection:
             connection.execute(_ADD_AGENTS, [CALLS])
         celery = ["-m", "celery", "-q", "-A", "callcentre"]
-        worker = "worker --without-gossip --without-mingle -Q calls,webhooks,mail -P threads -c 16"
+        worker = "worker --without-gossip --without-mingle -Q calls,webhooks -P threads -c 16"
         beat = "beat --pidfile="
         with processes(
             running, [*celery, *worker.split()], [*celery, *beat.split()], ["manage.py", "listen_to_switch"]

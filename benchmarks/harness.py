@@ -23,6 +23,7 @@ import psycopg
 
 from callcentre.embedded import temporary_stores
 from callcentre.servers import Ports
+from callcentre.supervisor import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = 20
@@ -151,10 +152,7 @@ def service(records: int) -> Iterator[Service]:
         port = Ports(stores.var / "run" / "web-port.json").choose("web")
         log = (stores.var / "log" / "web.log").open("wb")
         web = stores.guardian.spawn(
-            [
-                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "16"),
-                *("--no-access-log", "--host", "127.0.0.1", "--port", str(port), "callcentre.wsgi:application"),
-            ],
+            [sys.executable, *programs(port)[0].arguments],
             env=environment,
             cwd=ROOT,
             stdout=log,

@@ -68,7 +68,7 @@ def worker(running: Service) -> Iterator[None]:
     quiet: dict[str, Any] = {"cwd": ROOT, "env": running.environment, "stdout": subprocess.DEVNULL}
     processes = [
         subprocess.Popen(
-            [*celery, "worker", "--without-gossip", "--without-mingle", "-Q", "webhooks", "-P", "threads", "-c", "16"],
+            [*celery, "worker", "--without-gossip", "--without-mingle", "-Q", "webhooks", "-P", "threads", "-c", "32"],
             stderr=subprocess.DEVNULL,
             **quiet,
         ),

@@ -7,4 +7,9 @@ class CallcentreConfig(AppConfig):
     verbose_name = _("Access")
 
     def ready(self) -> None:
+        from django.contrib.auth.signals import user_logged_in  # noqa: PLC0415  (apps load before it)
+
         from callcentre import checks  # noqa: F401, PLC0415  (registers the system checks)
+        from callcentre.sessions import note_log_in  # noqa: PLC0415
+
+        user_logged_in.connect(note_log_in)

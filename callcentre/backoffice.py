@@ -106,6 +106,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Back-office users"), "person", "callcentre", "user"),
             (_("Groups of users"), "shield_person", "auth", "group"),
             (_("Lockouts"), "lock_person", "callcentre", "lockout"),
+            (_("Deletions"), "delete_forever", "callcentre", "deletion"),
         ],
     ),
 ]

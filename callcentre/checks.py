@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from email.utils import parseaddr
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -20,12 +20,14 @@ from django.core.checks import Warning as Doubt
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from callcentre.network import is_in_networks
+from callcentre.network import Network, is_in_networks
 from callcentre.phone import is_region
 from telephony.switch import BACKENDS
 from tickets.addresses import is_address
 
 Check = Callable[[], Iterable[CheckMessage]]
+# Of IPv6, what 10.0.0.0/8 is of IPv4.
+UNIQUE_LOCAL = IPv6Network("fc00::/7")
 LOOPBACK = ("127.0.0.0/8", "::1")
 SECRET_KEY_LENGTH = 50
 # A delivery is claimed for 60 seconds, in which 5 of a batch, one request, and the storing of it all must fit.
@@ -138,6 +140,13 @@ def check_encryption_keys() -> Iterator[CheckMessage]:
         yield Error(
             "FIELD_ENCRYPTION_KEYS is missing: credentials could not be stored.", hint=hint, id="callcentre.E004"
         )
+    if settings.PUBLISHED_FIELD_KEY in settings.FIELD_ENCRYPTION_KEYS and not settings.DEBUG:
+        yield Error(
+            "FIELD_ENCRYPTION_KEYS has the key of debugging sessions, which is published with the source: anybody could"
+            " read stored credentials.",
+            hint=hint,
+            id="callcentre.E040",
+        )
     for position, key in enumerate(settings.FIELD_ENCRYPTION_KEYS, start=1):
         try:
             Fernet(key)
@@ -151,12 +160,12 @@ def check_encryption_keys() -> Iterator[CheckMessage]:
 
 @_check
 def check_cookies() -> Iterator[CheckMessage]:
-    for name in ("SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY"):
+    for name in ("SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY", "LANGUAGE_COOKIE_HTTPONLY"):
         if not getattr(settings, name):
             yield Error(f"{name} is off: scripts could read the cookie.", hint="Leave it on.", id="callcentre.E005")
     if settings.DEBUG or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS):
         return
-    for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"):
+    for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE"):
         if not getattr(settings, name):
             yield Error(
                 f"{name} is off, and the service is reached by more than this machine: cookies could be read on the"
@@ -172,27 +181,79 @@ def _is_loopback(host: str) -> bool:
 
 @_check
 def check_networks() -> Iterator[CheckMessage]:
-    for name, code in (
-        ("TRUSTED_PROXIES", "E007"),
-        ("METRICS_ALLOWED_NETWORKS", "E008"),
-        ("WEBHOOK_ALLOWED_NETWORKS", "E013"),
+    for name, malformed, wide, danger in (
+        ("TRUSTED_PROXIES", "E007", "E041", "clients could choose the address that they are known by"),
+        ("METRICS_ALLOWED_NETWORKS", "E008", "E042", "strangers could read the metrics"),
+        ("WEBHOOK_ALLOWED_NETWORKS", "E013", "E043", "webhooks could reach every address inside"),
+        ("MAILBOX_ALLOWED_NETWORKS", "E033", "E047", "mailboxes could be at every address inside"),
     ):
-        for network in getattr(settings, name):
+        networks: list[Network] = []
+        for text in getattr(settings, name):
             try:
-                is_all = ip_network(network).prefixlen == 0
+                networks.append(ip_network(text))
             except ValueError:
                 yield Error(
-                    f"{name}: {network!r} is no network.",
+                    f"{name}: {text!r} is no network.",
                     hint="Write 192.0.2.0/24 or one address, separated by commas.",
-                    id=f"callcentre.{code}",
+                    id=f"callcentre.{malformed}",
                 )
-                continue
-            if is_all and name == "TRUSTED_PROXIES":
-                yield Error(
-                    "TRUSTED_PROXIES trusts every address: any client could choose the address it is known by.",
-                    hint="Name the networks of your own proxies only.",
-                    id="callcentre.E007",
-                )
+        if found := _wide(networks):
+            yield Error(
+                f"{name} covers {found}: {danger}.",
+                hint="Name the networks that are meant, none larger than 10.0.0.0/8.",
+                id=f"callcentre.{wide}",
+            )
+
+
+def _wide(networks: list[Network]) -> Network | None:
+    """Return a part of the Internet that these networks cover together; None if each of them can be somebody's own."""
+    for network in collapse_addresses([each for each in networks if isinstance(each, IPv4Network)]):
+        if network.prefixlen < 8:
+            return network
+    for wide in collapse_addresses([each for each in networks if isinstance(each, IPv6Network)]):
+        if wide.prefixlen < 16 and not wide.subnet_of(UNIQUE_LOCAL):
+            return wide
+    return None
+
+
+@_check
+def check_proxy_headers() -> Iterator[CheckMessage]:
+    if settings.MIDDLEWARE[:1] != ["callcentre.middleware.RequestMiddleware"]:
+        yield Error(
+            "MIDDLEWARE does not begin with callcentre.middleware.RequestMiddleware: headers that only our proxies may"
+            " set would be believed from anybody.",
+            hint="Put it first.",
+            id="callcentre.E044",
+        )
+    if settings.SECURE_PROXY_SSL_HEADER != ("HTTP_X_FORWARDED_PROTO", "https"):
+        yield Error(
+            "SECURE_PROXY_SSL_HEADER is not X-Forwarded-Proto: requests that came by TLS would be taken for plain ones,"
+            " sent to TLS again and again, and HSTS never sent.",
+            hint="Leave it as it is.",
+            id="callcentre.E045",
+        )
+    if settings.SECURE_SSL_REDIRECT and not settings.TRUSTED_PROXIES:
+        yield Error(
+            "SECURE_SSL_REDIRECT is on and TRUSTED_PROXIES is empty: every request would be sent to TLS again and"
+            " again.",
+            hint="Name the proxy at which TLS ends in TRUSTED_PROXIES.",
+            id="callcentre.E046",
+        )
+
+
+@register(Tags.security, deploy=True)
+def check_proxy_is_known(**kwargs: Any) -> list[CheckMessage]:
+    """Warn of a service of more than this machine that knows no proxy."""
+    if settings.TRUSTED_PROXIES or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS):
+        return []
+    return [
+        Doubt(
+            "TRUSTED_PROXIES is empty: behind a proxy all clients have its address, one's failed log-ins lock out all,"
+            " and HSTS is never sent.",
+            hint="Name the address by which the proxy reaches the service.",
+            id="callcentre.W041",
+        )
+    ]
 
 
 @_check

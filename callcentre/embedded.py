@@ -22,7 +22,7 @@ from typing import Any, NoReturn, Self
 
 from callcentre.guardian import Guardian, follow_parent
 from callcentre.postgres import Postgres, programs_for
-from callcentre.servers import Server, StoreError, write_private
+from callcentre.servers import Server, StoreError, make_folder, write_private
 from callcentre.valkey import Valkey
 
 # What a launcher's guardian needs at most to end what the launcher left.
@@ -139,9 +139,9 @@ class Stores:
 
     def _make_folders(self) -> None:
         # Root's stores run as `nobody`, who must pass through but need not look around.
-        self.var.mkdir(parents=True, exist_ok=True, mode=0o711 if os.geteuid() == 0 else 0o700)
-        (self.var / "run").mkdir(exist_ok=True, mode=0o700)
-        (self.var / "log").mkdir(exist_ok=True, mode=0o700)
+        make_folder(self.var, 0o711 if os.geteuid() == 0 else 0o700)
+        for name in ("run", "log"):
+            make_folder(self.var / name, 0o700)
 
     def _start(self) -> None:
         if not self._given["database_url"]:

@@ -74,7 +74,7 @@ def database(url: str) -> dict[str, Any]:
             "prepare_threshold": 2 if env_bool("DATABASE_PREPARE", True) else None,
             "connect_timeout": 5,
             "application_name": "callcentre",
-            # How long a statement waits for somebody else's row. The web server sets it (callcentre.wsgi).
+            # How long a statement waits for somebody else's row. The web server sets it (callcentre.asgi).
             **({"options": f"-c lock_timeout={seconds}s"} if (seconds := env_int("DATABASE_LOCK_TIMEOUT", 0)) else {}),
             **dict(parse_qsl(parts.query)),
         },

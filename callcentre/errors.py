@@ -70,6 +70,10 @@ class ErrorCode(enum.Enum):
     KEY_BUSY = 100113, _("A request with this Idempotency-Key is still being worked on.")
     KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
     CONFLICT = 100115, _("Something else changed at the same time; try again.")
+    NOT_DELETABLE_NOW = 100116, _("It cannot be deleted now.")
+    BODY_TOO_SLOW = 100120, _("The body did not come in time.")
+    CROSS_SITE = 100121, _("A page of another site may change nothing here.")
+    NO_MEDIA_TYPE = 100122, _("A body needs a Content-Type.")
     # Agents
     AGENT_NOT_FOUND = 110001, _("Agent not found.")
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")
@@ -87,7 +91,6 @@ class ErrorCode(enum.Enum):
     PARAMETER_UNKNOWN = 120005, _('There is no parameter "%(name)s".')
     RATIOS_CROSSED = 120006, _("predictive_min_calls cannot be above predictive_max_calls.")
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
-    GROUP_NAME_TAKEN = 120008, _("Another campaign group has this name.")
     CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")
     # Records
     PHONE_LETTERS = 121001, _("A phone number has no letters.")
@@ -121,6 +124,10 @@ class ErrorCode(enum.Enum):
     TOO_MANY_CELLS = 122010, _("The row has %(count)s columns, the first row has %(limit)s.")
     QUOTE_OPEN = 122011, _("A quotation mark is opened and not closed.")
     FILE_GONE = 122012, _("The file is not there any more.")
+    TOO_MANY_COLUMNS = 122013, _("The file has %(count)s columns; at most %(limit)s can be read.")
+    LINE_TOO_LONG = 122014, _("Line %(line)s of the file is longer than %(limit)s characters.")
+    NUMBER_REPEATED = 122015, _("An earlier row of the file has this number.")
+    IDENTIFIER_REPEATED = 122016, _("An earlier row of the file has this identifier.")
 
     # Webhooks
     ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')
@@ -129,6 +136,7 @@ class ErrorCode(enum.Enum):
     TARGET_FORBIDDEN = 130004, _("Webhooks are not sent to this network.")
     TARGET_CREDENTIALS = 130006, _("The address cannot hold a login: use http_auth_user and http_auth_password.")
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
+    PASSWORD_AGAIN = 130008, _("Enter the password again: it would be sent to another server.")
     SECRET_MALFORMED = 130007, _("The secret must be whsec_ and 24 to 64 bytes in Base64.")
 
     # Topics of calls
@@ -202,6 +210,7 @@ class ErrorCode(enum.Enum):
     ARTICLE_CHANGED = 160004, _("Somebody else has changed the article meanwhile.")
     IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
     IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
+    HTML_UNCLEANABLE = 160007, _("The text cannot be made safe: its tags are nested too deeply, or are too many.")
     # Reports
     AGENTS_REQUIRED = 170001, _("Either agent_logins or agent_group_ids is required.")
     AGENT_GROUPS_NOT_FOUND = 170002, _("Agent groups not found: %(ids)s.")
@@ -237,7 +246,8 @@ class Fault:
 def check_lines(**texts: str) -> Iterable[Fault]:
     """A fault for each that is more than a line, or steers a terminal or a header: they stand in headers of mails."""
     for field, text in texts.items():
-        if any(unicodedata.category(character) in _BREAKING for character in text):
+        # Most texts are printable, and then none of these is among them.
+        if not text.isprintable() and any(unicodedata.category(character) in _BREAKING for character in text):
             yield Fault(ErrorCode.NOT_ONE_LINE, field)
 
 

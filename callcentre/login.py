@@ -1,67 +1,87 @@
-"""Log-in to the admin, throttled against guessing."""
+"""The log-in to the admin and the change of one's own password, both throttled against guessing."""
 
-from math import ceil
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.views import PasswordChangeView
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.translation import ngettext
+from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
-from unfold.forms import AuthenticationForm
+from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 
-from callcentre import limits
+from callcentre import passwords
 from callcentre.models import User
-from callcentre.network import client_address
-
-REALM = "admin"
 
 
 class ThrottledBackend(ModelBackend):
-    """Django's own, refusing even a right password while too many wrong ones came from its address."""
+    """Django's own backend. It refuses even a right password while too many wrong ones came from the address."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        address = client_address(request.META) if request else ""
-        if request and limits.locked_for(REALM, username or "", address):
-            raise PermissionDenied
-        user = super().authenticate(request, username=username, password=password, **kwargs)
-        if user is None and request:
-            limits.count_failure(REALM, username or "", address)
-        return user
+        check = super().authenticate
+        if request is None:
+            return check(request, username=username, password=password, **kwargs)
+        try:
+            return passwords.attempt(
+                request, username or "", lambda: check(request, username=username, password=password, **kwargs)
+            )
+        except passwords.Refused as error:
+            request.refusal = error  # type: ignore[attr-defined]
+            raise PermissionDenied from error
 
 
 class LoginForm(AuthenticationForm):
-    """Says of a refused log-in whether guessing goes on to be listened to, and if not, when it will be again."""
+    """The form of the log-in page. It tells a wrong password from a lockout and says how long that lasts."""
 
-    locked_seconds = 0
+    refusal: passwords.Refused | None = None
 
     def get_invalid_login_error(self) -> ValidationError:
         if self.request is not None:
-            username = self.cleaned_data.get("username") or ""
-            seconds = limits.locked_for(REALM, username, client_address(self.request.META))
-            if seconds:
-                self.locked_seconds = seconds
-                minutes = ceil(seconds / 60)
-                sentence = ngettext(
-                    "Too many attempts. Try again in %(minutes)s minute.",
-                    "Too many attempts. Try again in %(minutes)s minutes.",
-                    minutes,
-                )
-                return ValidationError(sentence % {"minutes": minutes}, code="locked")
+            refused = getattr(self.request, "refusal", None)
+            # This attempt may have been the one too many.
+            self.refusal = refused or passwords.lockout(self.request, self.cleaned_data.get("username") or "")
+        if self.refusal:
+            return ValidationError(self.refusal.sentence, code="locked")
         error: ValidationError = super().get_invalid_login_error()
         return error
 
 
 @never_cache
 def login(request: HttpRequest) -> HttpResponseBase:
-    """The admin's log-in page; 429 with Retry-After while the address is not listened to."""
+    """Answer with the log-in page; 429 with Retry-After while log-ins of the address are refused."""
     response = admin.site.login(request)
     form = (getattr(response, "context_data", None) or {}).get("form")
-    if seconds := getattr(form, "locked_seconds", 0):
+    if refusal := getattr(form, "refusal", None):
         response.status_code = 429
-        response.headers["Retry-After"] = str(seconds)
+        response.headers["Retry-After"] = str(refusal.seconds)
     return response
+
+
+class OwnPasswordForm(AdminOwnPasswordChangeForm):
+    """The form in which people change their own password. Guesses at the old one count as wrong log-ins."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        old: str = self.cleaned_data["old_password"]
+        passwords.confirm(self.request, old)
+        return old
+
+
+class OwnPasswordView(PasswordChangeView):
+    """The page on which people change their own password."""
+
+    form_class = OwnPasswordForm
+    success_url = reverse_lazy("admin:password_change_done")
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**admin.site.each_context(self.request), **kwargs)

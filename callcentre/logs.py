@@ -13,13 +13,13 @@ SECRET_KEYS = re.compile(r"password|secret|authorization|token|cookie|api_key|cr
 SECRET_TEXTS = re.compile(
     # credentials in headers, in addresses, in headers and bodies that somebody quotes
     r"(?P<scheme>\b(?:Basic|Bearer)\s+)[A-Za-z0-9+/=._~-]{6,}"
-    r"|(?P<url>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"
+    r"|(?P<url>\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]*:)[^\s/@]+(?=@)"
     r"|(?P<named>(?:password|secret|authorization|token|cookie|api_key)[\"']?\s*[:=]\s*)"
     r"(?:(?:Basic|Bearer)\s+)?(?:\"[^\"]*\"|'[^']*'|[^\s,;&})\]]+)"
     r"|\bwhsec_[A-Za-z0-9+/=]+"
     # values that PostgreSQL repeats: the row that broke a constraint, the parameter it could not read
     r"|(?P<detail>(?:\\n|\b)(?-i:DETAIL|CONTEXT|QUERY|STATEMENT):)(?:(?!\n|\\n).)*"
-    r"|(?P<value>\b(?:invalid input syntax for type [a-z ]+|[a-z/ ]+ out of range|invalid input value for enum \w+): )"
+    r"|(?P<value>\b(?:invalid input syntax for type [a-z ]{1,60}|out of range|invalid input value for enum \w+): )"
     r"(?:\"[^\"]*\"?|'[^']*'?)",
     re.IGNORECASE,
 )
@@ -101,24 +101,36 @@ class WithoutAdvice(logging.Filter):
         return not str(record.msg).startswith(("Configuration allows spawning up to", "Configured number of workers"))
 
 
+class WithoutTraces(logging.Filter):
+    """Takes the stack off Django's line on a refused request: anybody could fill the log with them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.startswith("django.security."):
+            record.exc_info = record.exc_text = None
+        return True
+
+
 def logging_config(level: str, as_json: bool) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": "callcentre.logs.line_formatter", "as_json": as_json}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "filters": {"without_sweeps": {"()": WithoutSweeps}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_traces"]},
+        },
+        "filters": {"without_sweeps": {"()": WithoutSweeps}, "without_traces": {"()": WithoutTraces}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django.server": {"handlers": [], "propagate": True},
             # Every refused request would be a second line beside our own; faults of ours stay.
             "django.request": {"level": "ERROR"},
-            "django.security.DisallowedHost": {"level": "ERROR"},
             # At DEBUG it logs every statement with its parameters.
             "django.db.backends": {"level": "INFO"},
             # A task that ends has a line; sent and received, every few seconds, would be two more.
             "celery.app.trace": {"filters": ["without_sweeps"]},
             "celery.beat": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
+            # Its warnings about odd answers have the URL of a webhook, which may hold a token.
+            "urllib3": {"level": "ERROR"},
         },
     }

@@ -18,7 +18,7 @@ class EmailBackend(BaseEmailBackend):
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         folder = Path(settings.EMAIL_FILE_PATH)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for mail in email_messages:
             content = mail.message().as_bytes()
             with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:

@@ -10,10 +10,12 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from callcentre import metrics
+from callcentre import metrics, refusals
 from callcentre.api.authentication import ADMISSION, PRINCIPAL
-from callcentre.api.exceptions import body_for_status
+from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
+from callcentre.bodies import is_of_api
+from callcentre.errors import ErrorCode, Fault
 from callcentre.network import client_address, is_in_networks
 
 logger = logging.getLogger("callcentre.requests")
@@ -30,23 +32,28 @@ class RequestMiddleware:
         request_id = os.urandom(7).hex()[:13]
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        queries = metrics.start_counting_queries()
+        queries = request.META.pop(metrics.QUERIES, None) or metrics.QueryCount()
+        metrics.count_queries(queries)
         if not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
         response = self.get_response(request)
-        if request.path_info.startswith("/api/") or request.path_info == "/api":
+        if is_of_api(request.path_info):
             response = self._as_api(request, response)
         response["X-Request-Id"] = request_id
         self._report(request, response, time.perf_counter() - started, queries)
         return response
 
     def _as_api(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """An answer of the API: limits in its headers, JSON whatever went wrong on the way to a view."""
+        """An answer of the API: limits in its headers, JSON whatever went wrong on the way to a view.
+
+        No cache keeps it: it holds personal data, and a few answers hold passwords (`GET /webhooks`).
+        """
         if response.status_code >= 400 and response.get("Content-Type", "").startswith("text/html"):
             body = to_json(body_for_status(response.status_code, method=request.method or ""))
             response = HttpResponse(body, status=response.status_code)
         if response.get("Content-Type", "") == "application/json" or response.status_code >= 400:
             response["Content-Type"] = CONTENT_TYPE
+        response.headers.setdefault("Cache-Control", "no-store")
         if (admission := request.META.get(ADMISSION)) is not None and admission.limit:
             response["RateLimit-Limit"] = str(admission.limit)
             response["RateLimit-Remaining"] = str(admission.remaining)
@@ -77,3 +84,26 @@ class RequestMiddleware:
         if (user := request.META.get(PRINCIPAL)) is not None:
             extra["api_user"] = user.login
         logger.info("request", extra=extra)
+
+
+class CrossSiteMiddleware:
+    """Refuses a write that a page of another site makes with the credentials of our user's browser.
+
+    Browsers say so in Sec-Fetch-Site, which no page can set. Programs and old browsers send none.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        site = request.META.get("HTTP_SEC_FETCH_SITE", "none")
+        if site in ("same-origin", "none") or request.method in ("GET", "HEAD", "OPTIONS"):
+            return self.get_response(request)
+        if is_of_api(request.path_info):
+            return HttpResponse(
+                to_json(error_body([Fault(ErrorCode.CROSS_SITE)])), status=403, content_type=CONTENT_TYPE
+            )
+        if request.path_info.startswith("/admin"):
+            return refusals.refuse_cross_site(request)
+        # What customers do by a link has no session that another site could misuse.
+        return self.get_response(request)

@@ -2,7 +2,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import AbstractUser
@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode
 from callcentre.network import parse_networks
 
 AREAS = {
@@ -28,6 +29,17 @@ AREAS = {
     "system": _("Pauses and transfer shortcuts"),
 }
 RIGHTS = ["*", *(f"{area}:{access}" for area in ("*", *AREAS) for access in ("read", "write"))]
+
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+def still_there(rows: models.QuerySet[Row]) -> Row:
+    """Return the one row that is wanted; raise Conflict where it was deleted meanwhile."""
+    row = rows.order_by().first()
+    if row is None:
+        raise Conflict(ErrorCode.CONFLICT)
+    return row
 
 
 class TimestampedModel(models.Model):
@@ -317,3 +329,7 @@ class Lockout(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source} {self.login}".strip()
+
+
+# Models of this app in modules of their own.
+from callcentre.deletions import Deletion, FileRemoval  # noqa: E402, F401

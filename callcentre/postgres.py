@@ -17,6 +17,7 @@ from callcentre.servers import (
     THROWAWAY_POSTGRES_SETTINGS,
     Server,
     StoreError,
+    make_folder,
     more_settings,
     new_password,
     remembered_secret,
@@ -41,7 +42,7 @@ class Postgres(Server):
         return self.folder / "data"
 
     def _prepare(self) -> None:
-        self.folder.mkdir(exist_ok=True, mode=0o711)
+        make_folder(self.folder, 0o711)
         password_file = self.folder / "password"
         if self._data.exists() and not password_file.exists():
             raise StoreError(f"The password of the database is gone: put {password_file} back.")

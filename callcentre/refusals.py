@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import REASON_NO_CSRF_COOKIE
@@ -49,7 +50,11 @@ def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     form = request.get_full_path() if is_login else _within(request, request.headers.get("Referer"))
     if reason == REASON_NO_CSRF_COOKIE:
         title = _now("Your browser sent no cookies")
-        text = _now("Without them, nobody can be logged in. Allow cookies for this site, then open the page again.")
+        text = (
+            _now("They are sent by HTTPS only. Open this site by https:// and log in there.")
+            if settings.CSRF_COOKIE_SECURE and not request.is_secure()
+            else _now("Without them, nobody can be logged in. Allow cookies for this site, then open the page again.")
+        )
     elif "token" not in reason:
         title = _now("This form came from somewhere else")
         text = _now(
@@ -77,6 +82,26 @@ def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
 def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = _now("What your browser sent could not be read: perhaps it was too large, or the address is not ours.")
     return _bare_page(request, 400, title=_now("This was not understood"), text=text)
+
+
+def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpResponse:
+    """Answer a body that was not read: it came too slowly (408), or is larger than is taken here (413)."""
+    if status == 408:
+        title = _now("This took too long")
+        text = _now("What you sent did not arrive in time. Check your connection, then send it again.")
+    else:
+        title = _now("This is too large")
+        text = _now("What you sent is larger than what is taken here.")
+        if limit_mb:
+            text = _now("What you sent is larger than %(limit)s MB, which is the most that is taken here.") % {
+                "limit": limit_mb
+            }
+    return _bare_page(request, status, title=title, text=text)
+
+
+def refuse_cross_site(request: HttpRequest) -> HttpResponse:
+    text = _now("A page of another site tried to change something here in your name. Nothing was done.")
+    return _bare_page(request, 403, title=_now("This came from another site"), text=text)
 
 
 def fail(request: HttpRequest) -> HttpResponse:

@@ -56,6 +56,10 @@ SCHEDULE: dict[str, Any] = {
     "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": crontab(hour="3", minute="41")},
     # once an hour: forget answers kept for retried writes, 24 hours old
     "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
+    # at 3:29 every night: delete sessions of the back office that are over
+    "callcentre.prune_sessions": {"task": "callcentre.prune_sessions", "schedule": crontab(hour="3", minute="29")},
     # at 3:17 every night: remove uploaded import files and their error files, 30 days old
     "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": crontab(hour="3", minute="17")},
+    # every 10 seconds: resume deletions whose message or worker was lost, and remove files that they left
+    "callcentre.sweep_deletions": {"task": "callcentre.sweep_deletions", "schedule": 10.0, "options": {"expires": 10}},
 }

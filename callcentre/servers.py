@@ -106,6 +106,13 @@ def _candidates() -> Iterator[int]:
     return iter(random.sample(PORT_RANGE, 500))
 
 
+def make_folder(folder: Path, mode: int) -> None:
+    """Make a folder with these permissions, whatever the umask, unless it is there."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        folder.chmod(mode)
+
+
 def write_private(file: Path, text: str) -> None:
     """Write a file only its owner may read, whole or not at all."""
     draft = file.with_name(f"{file.name}.new")

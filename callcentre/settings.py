@@ -25,12 +25,13 @@ DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env("SECRET_KEY", "insecure-key-of-a-debugging-session" if DEBUG else "")
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 # Fernet keys for credentials kept in the database, newest first: the first one encrypts, all of them decrypt.
-FIELD_ENCRYPTION_KEYS = env_list(
-    "FIELD_ENCRYPTION_KEYS", "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE=" if DEBUG else ""
-)
+# Anybody can read this one here: it serves debugging sessions only.
+PUBLISHED_FIELD_KEY = "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE="
+FIELD_ENCRYPTION_KEYS = env_list("FIELD_ENCRYPTION_KEYS", PUBLISHED_FIELD_KEY if DEBUG else "")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
-# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; RequestMiddleware strips what
+# anybody else sends.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 # Networks (CIDR) that may read /metrics.
 METRICS_ALLOWED_NETWORKS = env_list("METRICS_ALLOWED_NETWORKS", "127.0.0.0/8,::1")
@@ -45,7 +46,6 @@ if not REDIS_URL:
 DATABASES = {"default": database(DATABASE_URL)}
 
 ROOT_URLCONF = "callcentre.urls"
-WSGI_APPLICATION = "callcentre.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "callcentre.User"
 APPEND_SLASH = False
@@ -79,8 +79,11 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "callcentre.sessions.IdleMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "callcentre.middleware.CrossSiteMiddleware",
+    "callcentre.bodies.BodyMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -113,8 +116,13 @@ STORAGES = {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage",
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
     },
 }
+
+# The web server: threads of each of its processes, and how long the beginning of a body may take (callcentre.front).
+WEB_THREADS = env_int("WEB_THREADS", 16, minimum=1)
+BODY_TIMEOUT_SECONDS = env_int("BODY_TIMEOUT_SECONDS", 15, minimum=1)
 
 # Language, time, numbers
 
@@ -138,9 +146,20 @@ SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "callcentre.refusals.refuse_form"
 SECURE_COOKIES = env_bool("SECURE_COOKIES", not DEBUG)
-SESSION_COOKIE_SECURE = SECURE_COOKIES
-CSRF_COOKIE_SECURE = SECURE_COOKIES
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE_COOKIES
+# Browsers take a cookie with this prefix from this very host by HTTPS only. By plain HTTP they would take none.
+_prefix = "__Host-" if SECURE_COOKIES else ""
+SESSION_COOKIE_NAME = f"{_prefix}sessionid"
+CSRF_COOKIE_NAME = f"{_prefix}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{_prefix}django_language"
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+# A session of the back office ends when its person has done nothing for so long (callcentre.sessions).
+SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
+# Probes and Prometheus ask without TLS, on this machine.
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
 SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)
@@ -159,12 +178,20 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "admin:login"
+# Also where a log-in or a log-out names another site as its `next`.
+LOGIN_REDIRECT_URL = "admin:index"
+LOGOUT_REDIRECT_URL = "admin:login"
 MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
 # Uploaded files of one API user that no message has used yet, and how long they are kept for one.
 MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
 TEMPORARY_FILE_RETENTION = timedelta(hours=24)
 # A file of records, which is streamed to disk; a million rows are 40 to 100 MB.
 MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
+# Recordings, attachments, imports and exports are for the service's own user.
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
+# No page takes files but those that callcentre.bodies names.
+FILE_UPLOAD_HANDLERS = ["callcentre.bodies.NoFiles"]
 # A batch of 10,000 records with all their fields is about 4 MB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_MB * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
@@ -325,6 +352,8 @@ DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
 PUBLIC_URL = env("PUBLIC_URL").rstrip("/")
 # The largest mail that is taken in.
 MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
+# Networks (CIDR) that mailboxes may be in although they are not public; only there a log-in may be without encryption.
+MAILBOX_ALLOWED_NETWORKS = env_list("MAILBOX_ALLOWED_NETWORKS")
 # Who is told of what nobody but a person can mend, such as a webhook that was given up.
 SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
 

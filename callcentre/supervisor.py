@@ -26,7 +26,7 @@ from typing import IO, TextIO
 
 from callcentre.embedded import Stores, default_var, end_on_signals, fail, sentence
 from callcentre.guardian import Guardian, ask, follow_parent
-from callcentre.servers import StoreError, is_free, remembered_secret
+from callcentre.servers import StoreError, is_free, make_folder, remembered_secret
 
 HOST = "127.0.0.1"
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,14 +50,18 @@ class Program:
 def programs(port: int) -> list[Program]:
     worker = "-m celery --quiet -A callcentre worker --without-gossip --without-mingle"
     web = (
-        "-m granian --interface wsgi --no-ws --workers 2 --blocking-threads 16 --respawn-failed-workers --no-access-log"
+        "-m granian --interface asginl --http 1 --no-ws --workers 2 --respawn-failed-workers --no-access-log"
         " --log-config deploy/granian-logging.json"
     )
     # SIGTERM lets running tasks end. SIGQUIT gives long ones back to the queue, which threads cannot.
     give_back = (signal.SIGTERM, signal.SIGQUIT)
     return [
-        _program("web", f"{web} --host {HOST} --port {port} callcentre.wsgi:application"),
-        _program("threads", f"{worker} -n threads@%h -Q calls,webhooks,mail -P threads -c 16"),
+        _program("web", f"{web} --host {HOST} --port {port} callcentre.asgi:application"),
+        _program("threads", f"{worker} -n threads@%h -Q calls -P threads -c 16"),
+        # Apart from calls and webhooks: anybody can send a mail, and what it makes work of stops nothing else.
+        _program("mail", f"{worker} -n mail@%h -Q mail -P threads -c 8"),
+        # Of their own: receivers that hang, or a hundred thousand deliveries, must not delay calls.
+        _program("webhooks", f"{worker} -n webhooks@%h -Q webhooks -P threads -c 32"),
         _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
         _program("listener", "manage.py listen_to_switch"),
         _program("beat", "-m celery --quiet -A callcentre beat --pidfile="),
@@ -331,7 +335,13 @@ def announcement(port: int, logins: str, mail: str) -> str:
 
 def serve() -> None:
     port = chosen_port()
+    # What the processes write is for this user: logs, mail, recordings, files.
+    os.umask(0o077)
     with Stores(default_var()) as stores:
+        for name in ("files", "mail"):
+            make_folder(stores.var / name, 0o700)
+            # An older one may be open to others.
+            (stores.var / name).chmod(0o700)
         own = service_environment(stores, port)
         stores.publish(own)
         environment = {**os.environ, **own}

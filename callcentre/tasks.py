@@ -1,7 +1,9 @@
 from celery import shared_task
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
+from callcentre import deletions
 from callcentre.models import IdempotencyRecord, Lockout
 
 
@@ -10,3 +12,21 @@ def prune_idempotency() -> None:
     """Forget the answers of retried writes that are past their retention, and lockouts that are over."""
     IdempotencyRecord.objects.older_than(timezone.now() - settings.IDEMPOTENCY_RETENTION).delete()
     Lockout.objects.over().delete()
+
+
+@shared_task(name="callcentre.prune_sessions")
+def prune_sessions() -> None:
+    """Delete the sessions of the back office that are over."""
+    SessionStore.clear_expired()
+
+
+@shared_task(name="callcentre.delete_personal_data")
+def delete_personal_data(pk: int) -> None:
+    """Make one deletion that a person asked for."""
+    deletions.run(pk)
+
+
+@shared_task(name="callcentre.sweep_deletions")
+def sweep_deletions() -> None:
+    """Resume deletions that lost their message or worker, and remove files that a deletion left in the storage."""
+    deletions.sweep()

@@ -9,7 +9,7 @@ from callcentre import health
 from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
-from callcentre.login import login
+from callcentre.login import OwnPasswordView, login
 from knowledgebase.images import show_image
 from tickets.rating_page import rate_reply
 
@@ -30,6 +30,7 @@ urlpatterns = [
     re_path(r"^api/", include(api)),
     re_path(r"^api\Z", UnknownPath.as_view(), name="api"),
     path("admin/login/", login),
+    path("admin/password_change/", admin.site.admin_view(OwnPasswordView.as_view())),
     path("admin/language", set_language, name="language"),
     path("admin/", admin.site.urls),
     path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from callcentre.servers import (
     Server,
     StoreError,
+    make_folder,
     more_settings,
     new_password,
     remembered_secret,
@@ -27,9 +28,9 @@ class Valkey(Server):
         return f"redis://:{self._password}@127.0.0.1:{self.port}/0"
 
     def _prepare(self) -> None:
-        self.folder.mkdir(exist_ok=True, mode=0o711)
+        make_folder(self.folder, 0o711)
         data = self.folder / "data"
-        data.mkdir(exist_ok=True, mode=0o700)
+        make_folder(data, 0o700)
         self._password = remembered_secret(self.folder / "password", new_password)
         self._program = _program()
         self._account = unprivileged_account(self.folder, self._program)

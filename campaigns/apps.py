@@ -5,3 +5,14 @@ from django.utils.translation import gettext_lazy as _
 class CampaignsConfig(AppConfig):
     name = "campaigns"
     verbose_name = _("Campaigns")
+    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    api_permissions = {
+        "campaigns:read": ("view_campaign", "view_campaigngroup", "view_record"),
+        "campaigns:write": ("add_campaign", "change_campaign", "add_campaigngroup", "add_record", "change_record"),
+    }
+
+    def ready(self) -> None:
+        from callcentre.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
+        from campaigns import deletions  # noqa: PLC0415
+
+        register_remarks("customer", deletions.remarks)

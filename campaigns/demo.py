@@ -14,7 +14,9 @@ CITIES = ["Warszawa", "Kraków", "Łódź", "Wrocław", "Poznań", "Gdańsk", "S
 @transaction.atomic
 def seed() -> None:
     """DEMO1 (CSV, progressive, two fields, 200 records, agents 1 to 3), DEMO2 (CRM, preview); once."""
-    group, _ = CampaignGroup.objects.get_or_create(name="Demonstration")
+    group = CampaignGroup.objects.filter(name="Demonstration").order_by("pk").first() or CampaignGroup.create(
+        SYSTEM, "Demonstration"
+    )
     if not Campaign.objects.filter(code="DEMO1").exists():
         campaign = Campaign.create(
             SYSTEM,

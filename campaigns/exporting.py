@@ -3,7 +3,6 @@
 What an agent noted or a customer entered is not ours to execute: see callcentre.spreadsheets.
 """
 
-import csv
 import io
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
-from callcentre.spreadsheets import FORMULA, NUMBER
+from callcentre.spreadsheets import CsvWriter, harmless_in_sql
 from campaigns.importing.columns import TARGETS, simple_name
 from campaigns.models import Campaign
 
@@ -19,30 +18,37 @@ from campaigns.models import Campaign
 _BYTE_ORDER_MARK = "\ufeff"
 _BLOCK_BYTES = 64 * 1024
 
-_PLAIN = "{value}"
-_TEXT = "CASE WHEN {value} ~ {formula} AND {value} !~ {number} THEN '''' || {value} ELSE {value} END"
-_MINUTE = "to_char({value} AT TIME ZONE {zone}, 'YYYY-MM-DD HH24:MI')"
+
+def _plain(value: sql.Composable) -> sql.Composable:
+    return value
+
+
+def _minute(value: sql.Composable) -> sql.Composable:
+    zone = sql.Literal(settings.TIME_ZONE)
+    return sql.SQL("to_char({} AT TIME ZONE {}, 'YYYY-MM-DD HH24:MI')").format(value, zone)
+
+
 _ADDITIONAL = (
     "(SELECT string_agg(n.phone_number, ', ' ORDER BY n.id) FROM campaigns_additionalnumber n WHERE n.record_id = r.id)"
 )
 # Column -> what is in it, and how it is written.
 _COLUMNS = {
-    "record_id": ("r.id", _PLAIN),
-    "phone_number": ("r.phone_number", _TEXT),
-    "identifier": ("r.identifier", _TEXT),
-    "status": ("s.name", _TEXT),
-    "system_status": ("r.system_status", _PLAIN),
-    "agent_login": ("a.login", _TEXT),
-    "agent_name": ("trim(concat_ws(' ', a.name, a.surname))", _TEXT),
-    "next_call_date": ("r.next_call_at", _MINUTE),
-    "order": ('r."order"', _PLAIN),
-    "call_date": ("r.called_at", _MINUTE),
-    "create_date": ("r.created_at", _MINUTE),
-    "last_note": ("r.last_note", _TEXT),
-    "additional_numbers": (_ADDITIONAL, _TEXT),
-    "last_change_date": ("h.at", _MINUTE),
-    "last_change_by": ("h.actor_name", _TEXT),
-    "previous_status": ("h.from_status", _TEXT),
+    "record_id": ("r.id", _plain),
+    "phone_number": ("r.phone_number", harmless_in_sql),
+    "identifier": ("r.identifier", harmless_in_sql),
+    "status": ("s.name", harmless_in_sql),
+    "system_status": ("r.system_status", _plain),
+    "agent_login": ("a.login", harmless_in_sql),
+    "agent_name": ("trim(concat_ws(' ', a.name, a.surname))", harmless_in_sql),
+    "next_call_date": ("r.next_call_at", _minute),
+    "order": ('r."order"', _plain),
+    "call_date": ("r.called_at", _minute),
+    "create_date": ("r.created_at", _minute),
+    "last_note": ("r.last_note", harmless_in_sql),
+    "additional_numbers": (_ADDITIONAL, harmless_in_sql),
+    "last_change_date": ("h.at", _minute),
+    "last_change_by": ("h.actor_name", harmless_in_sql),
+    "previous_status": ("h.from_status", harmless_in_sql),
 }
 _SELECT = """
 COPY (
@@ -61,8 +67,8 @@ COPY (
 def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
     """The file in blocks, its header first: as the records were at one instant, in constant memory."""
     fields = list(campaign.fields.values_list("pk", "name"))
-    columns = [_written(sql.SQL(value), form) for value, form in _COLUMNS.values()]
-    columns += [_written(sql.SQL("(r.fields ->> {})").format(sql.Literal(str(pk))), _TEXT) for pk, _ in fields]
+    columns = [written(sql.SQL(value)) for value, written in _COLUMNS.values()]
+    columns += [harmless_in_sql(sql.SQL("(r.fields ->> {})").format(sql.Literal(str(pk)))) for pk, _ in fields]
     statement = sql.SQL(_SELECT).format(
         columns=sql.SQL(", ").join(columns), campaign=sql.Literal(campaign.pk), delimiter=sql.Literal(delimiter)
     )
@@ -76,15 +82,10 @@ def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
     yield bytes(block)
 
 
-def _written(value: sql.Composable, form: str) -> sql.Composable:
-    literals = {"zone": settings.TIME_ZONE, "formula": FORMULA, "number": NUMBER}
-    return sql.SQL(form).format(value=value, **{name: sql.Literal(text) for name, text in literals.items()})
-
-
 def _header(fields: Sequence[str], delimiter: str) -> bytes:
     """The names of the columns. A field that is called like one of ours, or like a formula, says that it is a field."""
     ours = {*TARGETS, *_COLUMNS}
     written = io.StringIO()
     names = [f"field:{name}" if simple_name(name) in ours or not name[:1].isalnum() else name for name in fields]
-    csv.writer(written, delimiter=delimiter, lineterminator="\n").writerow([*_COLUMNS, *names])
+    CsvWriter(written, delimiter=delimiter).write([[*_COLUMNS, *names]])
     return (_BYTE_ORDER_MARK + written.getvalue()).encode()

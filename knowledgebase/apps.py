@@ -5,3 +5,8 @@ from django.utils.translation import gettext_lazy as _
 class KnowledgebaseConfig(AppConfig):
     name = "knowledgebase"
     verbose_name = _("Knowledge base")
+    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    api_permissions = {
+        "knowledge_base:read": ("view_catalog", "view_article"),
+        "knowledge_base:write": ("change_article",),
+    }

@@ -1,10 +1,11 @@
 """What is different between two versions of an article, as readers would see it: by paragraphs, and by their words."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Literal
+from difflib import Match, SequenceMatcher
+from itertools import takewhile
+from typing import Any, Literal
 
 from knowledgebase.html import paragraphs_of
 
@@ -15,10 +16,12 @@ CONTEXT = 1
 ALIKE = 0.4
 # So many of the new ones may be the one that an old one has become.
 LOOKED_AHEAD = 10
-# To compare longer ones word by word would take seconds.
-MOST_PAIRS = 1_000_000
+# Steps of one comparison: about a second. What is left then is shown as taken out and put in.
+MOST_STEPS = 5_000_000
+# Paragraphs that a page shows.
+MOST_SHOWN = 2_000
 # Words and signs, each with the blanks before it.
-_WORDS = re.compile(r"\s*(?:\w+|[^\w\s])")
+_WORDS = re.compile(r"(?:(?<!\s)\s+)?(?:\w+|[^\w\s])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,66 +40,127 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """The title and the paragraphs of both; how many more paragraphs there are than are shown."""
+
     title: Paragraph
     paragraphs: list[Paragraph]
+    more: int
     # Whether readers see other words; if not, only what surrounds them may be different.
     is_text_changed: bool
     is_content_changed: bool
 
 
 def compare(old_title: str, old_html: str, new_title: str, new_html: str) -> Comparison:
+    """Return what is different. It takes a bounded time: very different long versions are compared by less."""
     old, new = paragraphs_of(old_html), paragraphs_of(new_html)
+    work = _Work()
+    title = work.merged(old_title, new_title)
+    paragraphs = list(work.paragraphs(old, new))
     return Comparison(
-        title=_merged(old_title, new_title) or Paragraph((Piece("removed", old_title), Piece("added", new_title))),
-        paragraphs=list(_paragraphs(old, new)),
+        title=title or Paragraph((Piece("removed", old_title), Piece("added", new_title))),
+        paragraphs=paragraphs[:MOST_SHOWN],
+        more=max(len(paragraphs) - MOST_SHOWN, 0),
         is_text_changed=old != new,
         is_content_changed=old_html != new_html,
     )
 
 
-def _paragraphs(old: list[str], new: list[str]) -> Iterator[Paragraph]:
-    for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            kept = new[start:end]
-            head = kept[:CONTEXT] if first else []
-            tail = kept[max(len(head), len(kept) - CONTEXT) :] if last < len(old) or end < len(new) else []
-            yield from (_whole("same", text) for text in head)
-            if skipped := len(kept) - len(head) - len(tail):
-                yield Paragraph(skipped=skipped)
-            yield from (_whole("same", text) for text in tail)
-        else:
-            yield from _changed(old[first:last], new[start:end])
+class _TooMuch(Exception):
+    """The comparison has taken all its steps."""
 
 
-def _changed(old: list[str], new: list[str]) -> Iterator[Paragraph]:
-    """Those that are alike are shown as one, word by word, in the order of both."""
-    for text in old:
-        alike = ((place, _merged(text, other)) for place, other in enumerate(new[:LOOKED_AHEAD]))
-        place, merged = next((pair for pair in alike if pair[1]), (0, None))
-        yield from (_whole("added", other) for other in new[:place])
-        yield merged or _whole("removed", text)
-        new = new[place + 1 :] if merged else new
-    yield from (_whole("added", text) for text in new)
+class _Matcher(SequenceMatcher[str]):
+    """Finds what two sequences have in common, and counts its steps."""
+
+    a: Sequence[str]
+    b2j: dict[str, list[int]]
+
+    def __init__(self, work: "_Work", old: Sequence[str], new: Sequence[str]) -> None:
+        super().__init__(None, old, new, autojunk=False)
+        self._work = work
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        steps: list[int] = [1 + len(self.b2j.get(each, ())) for each in self.a[alo:ahi]]
+        self._work.spend(sum(steps))
+        return super().find_longest_match(alo, ahi, blo, bhi)
 
 
-def _merged(old: str, new: str) -> Paragraph | None:
-    """One paragraph that shows both, word by word; None where they have too little in common."""
-    before, after = _WORDS.findall(old), _WORDS.findall(new)
-    if len(before) * len(after) > MOST_PAIRS:
-        return None
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < ALIKE:
-        return None
-    pieces: list[Piece] = []
-    for tag, first, last, start, end in matcher.get_opcodes():
-        if tag == "equal":
-            pieces.append(Piece("same", "".join(after[start:end])))
-            continue
-        if last > first:
-            pieces.append(Piece("removed", "".join(before[first:last])))
-        if end > start:
-            pieces.append(Piece("added", "".join(after[start:end])))
-    return Paragraph(tuple(pieces))
+class _Work:
+    """One comparison, with the steps that it may still take."""
+
+    def __init__(self) -> None:
+        self._left = MOST_STEPS
+        self._words: dict[str, list[str]] = {}
+
+    def spend(self, steps: int) -> None:
+        """Count the steps before they are taken. Raises _TooMuch where they are too many."""
+        self._left -= steps
+        if self._left < 0:
+            raise _TooMuch
+
+    def paragraphs(self, old: list[str], new: list[str]) -> Iterator[Paragraph]:
+        """Yield what is shown of both, in order."""
+        try:
+            opcodes: list[Any] = _Matcher(self, old, new).get_opcodes()
+        except _TooMuch:
+            head = len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
+            opcodes = [("equal", 0, head, 0, head)] if head else []
+            opcodes.append(("replace", head, len(old), head, len(new)))
+        for tag, first, last, start, end in opcodes:
+            if tag == "equal":
+                yield from _around(new[start:end], is_first=not first, is_last=last == len(old) and end == len(new))
+            else:
+                yield from self._changed(old[first:last], new[start:end])
+
+    def _changed(self, old: list[str], new: list[str]) -> Iterator[Paragraph]:
+        """Yield those that are alike as one, word by word, in the order of both."""
+        begin = 0
+        for text in old:
+            alike = ((place, self.merged(text, new[place])) for place in range(begin, len(new))[:LOOKED_AHEAD])
+            place, merged = next((pair for pair in alike if pair[1]), (begin, None))
+            yield from (_whole("added", other) for other in new[begin:place])
+            yield merged or _whole("removed", text)
+            begin = place + 1 if merged else begin
+        yield from (_whole("added", text) for text in new[begin:])
+
+    def merged(self, old: str, new: str) -> Paragraph | None:
+        """Return one paragraph that shows both, word by word; None where they have too little in common."""
+        try:
+            before, after = self._words_of(old), self._words_of(new)
+            self.spend(len(before) + len(after))
+            matcher = _Matcher(self, before, after)
+            if matcher.quick_ratio() < ALIKE or matcher.ratio() < ALIKE:
+                return None
+            opcodes = matcher.get_opcodes()
+        except _TooMuch:
+            return None
+        pieces: list[Piece] = []
+        for tag, first, last, start, end in opcodes:
+            if tag == "equal":
+                pieces.append(Piece("same", "".join(after[start:end])))
+                continue
+            if last > first:
+                pieces.append(Piece("removed", "".join(before[first:last])))
+            if end > start:
+                pieces.append(Piece("added", "".join(after[start:end])))
+        return Paragraph(tuple(pieces))
+
+    def _words_of(self, text: str) -> list[str]:
+        if self._left < 0:
+            raise _TooMuch
+        if text not in self._words:
+            self._words[text] = _WORDS.findall(text)
+        return self._words[text]
+
+
+def _around(kept: list[str], *, is_first: bool, is_last: bool) -> Iterator[Paragraph]:
+    """Yield those that are the same as far as they are beside a change, and how many others there are."""
+    head = [] if is_first else kept[:CONTEXT]
+    tail = [] if is_last else kept[max(len(head), len(kept) - CONTEXT) :]
+    yield from (_whole("same", text) for text in head)
+    if skipped := len(kept) - len(head) - len(tail):
+        yield Paragraph(skipped=skipped)
+    yield from (_whole("same", text) for text in tail)
 
 
 def _whole(kind: Kind, text: str) -> Paragraph:

@@ -1,25 +1,26 @@
 """HTML of articles: made safe when it is saved, with a list of what was taken out, and read as plain text."""
 
 import re
-import unicodedata
-from collections import Counter
 from dataclasses import dataclass
-from html.parser import HTMLParser
+from itertools import islice
 
-import nh3
+from callcentre import html_cleaning
+from callcentre.html_cleaning import Cleaned as Counted
+from callcentre.html_cleaning import Policy, unescape
+from callcentre.normal_forms import normalised
 
 # Where images of articles are; no other image stays in an article, so that reading one tells nobody else.
 IMAGES_PATH = "/knowledge-base/images/"
 IMAGE_SOURCE = re.compile(rf"(?:https?://[^/]+)?{IMAGES_PATH}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 
-_EVERYWHERE = {"title", "lang", "dir"}
+_EVERYWHERE = ("title", "lang", "dir")
 _ATTRIBUTES = {
-    "a": {"href"},
-    "img": {"src", "alt", "width", "height"},
-    "ol": {"start"},
-    "td": {"colspan", "rowspan"},
-    "th": {"colspan", "rowspan", "scope"},
-    "details": {"open"},
+    "a": ("href",),
+    "img": ("src", "alt", "width", "height"),
+    "ol": ("start",),
+    "td": ("colspan", "rowspan"),
+    "th": ("colspan", "rowspan", "scope"),
+    "details": ("open",),
 }
 _TAGS = set(
     re.findall(
@@ -31,8 +32,19 @@ _TAGS = set(
         """,
     )
 )
-# What these hold is no text of the article: it goes with them.
-_WITH_CONTENT = {"script", "style", "template", "noscript", "iframe", "object", "title"}
+_POLICY = Policy(
+    tags=sorted(_TAGS),
+    attributes={"*": _EVERYWHERE, **_ATTRIBUTES},
+    # What these hold is no text of the article: it goes with them.
+    hidden=("script", "style", "template", "noscript", "iframe", "object", "title"),
+    schemes=("http", "https", "mailto", "tel"),
+    rel="noopener noreferrer",
+    values={
+        "img src": rf"\A\s*(?:https?://[^/]+)?({IMAGES_PATH}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})\s*",
+        "img width": "[0-9]+",
+        "img height": "[0-9]+",
+    },
+)
 # What the parser of HTML adds or drops by itself, and nobody misses.
 _STRUCTURE = {"html", "head", "body", "tbody"}
 # Added to every link: it is not the author's.
@@ -42,8 +54,11 @@ _IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*>')
 _INLINE = {"a", "abbr", "b", "code", "del", "em", "i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span"}
 _INLINE |= {"strong", "sub", "sup", "u", "var", "img"}
 _BLOCKS = _TAGS - _INLINE
-# PostgreSQL has no text with NUL; half a surrogate pair is no character.
-_IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
+# Tags of cleaned HTML, in which no attribute has a "<" or ">".
+_TAG = re.compile(r"<(/?)([a-zA-Z0-9]*+)([^<>]*+)>")
+_DESCRIPTION = re.compile(r"\salt=\"([^\"]*)\"")
+# Things taken out that a version names.
+_MOST_NAMED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,41 +69,34 @@ class Cleaned:
 
 
 def clean(html: str) -> Cleaned:
-    """The HTML without whatever could run, reach out or dress up as something else."""
-    html = possible(html)
-    cleaned = nh3.clean(
-        html,
-        tags=_TAGS,
-        clean_content_tags=_WITH_CONTENT,
-        attributes={"*": _EVERYWHERE, **_ATTRIBUTES},
-        attribute_filter=_filter,
-        url_schemes={"http", "https", "mailto", "tel"},
-        link_rel="noopener noreferrer",
-        strip_comments=True,
-    )
-    cleaned = _IMAGE.sub(lambda image: image[0] if ' src="' in image[1] else "", cleaned)
-    return Cleaned(cleaned.strip(), _removed(html, cleaned))
+    """Return the HTML without what could run, reach out or dress up as something else. Raises Uncleanable."""
+    found = html_cleaning.clean_and_count(possible(html), _POLICY)
+    cleaned = _IMAGE.sub(lambda image: image[0] if ' src="' in image[1] else "", found.html).strip()
+    return Cleaned(cleaned, _removed(found, html_cleaning.counted(cleaned)))
 
 
 def possible(text: str) -> str:
-    return unicodedata.normalize("NFC", _IMPOSSIBLE.sub("", text))
+    return normalised("NFC", html_cleaning.possible(text))
 
 
 def text_of(html: str) -> str:
-    """What a reader reads, in one line: blocks are parted by a blank."""
-    reader = _Text()
-    reader.feed(html)
-    reader.close()
-    return " ".join("".join(reader.parts).split())
+    """Return what a reader reads, in one line: blocks are parted by a blank."""
+    return " ".join(unescape(_TAG.sub(lambda tag: " " if tag[2].lower() in _BLOCKS else "", html)).split())
 
 
 def paragraphs_of(html: str) -> list[str]:
-    """What a reader reads, block by block; a picture is its description in brackets."""
-    reader = _Text(parting="\n", with_images=True)
-    reader.feed(html)
-    reader.close()
-    lines = (" ".join(line.split()) for line in "".join(reader.parts).split("\n"))
-    return [line for line in lines if line]
+    """Return what a reader reads, block by block; a picture is its description in brackets."""
+
+    def parted(tag: re.Match[str]) -> str:
+        name = tag[2].lower()
+        if name == "img":
+            found = _DESCRIPTION.search(tag[3])
+            return f" [{found[1] if found and found[1] else '…'}] "
+        return "\n" if name in _BLOCKS else ""
+
+    # Line breaks of the source are blanks.
+    lines = _TAG.sub(parted, html.replace("\n", " ")).split("\n")
+    return [line for line in (" ".join(unescape(line).split()) for line in lines) if line]
 
 
 def image_ids(html: str) -> set[str]:
@@ -101,62 +109,14 @@ def with_absolute_images(html: str, base: str) -> str:
     return html.replace(f'src="{IMAGES_PATH}', f'src="{base}{IMAGES_PATH}')
 
 
-def _filter(tag: str, name: str, value: str) -> str | None:
-    if tag == "img" and name == "src":
-        found = IMAGE_SOURCE.fullmatch(value.strip())
-        return f"{IMAGES_PATH}{found[1]}" if found else None
-    if tag == "img" and name in ("width", "height"):
-        return value if value.isascii() and value.isdecimal() else None
-    return value
-
-
-class _Text(HTMLParser):
-    def __init__(self, parting: str = " ", *, with_images: bool = False) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._parting = parting
-        self._with_images = with_images
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        if tag in _BLOCKS:
-            self.parts.append(self._parting)
-        if tag == "img" and self._with_images:
-            self.parts.append(f" [{dict(attributes).get('alt') or '…'}] ")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _BLOCKS:
-            self.parts.append(self._parting)
-
-    def handle_data(self, data: str) -> None:
-        # Line breaks of the source are blanks.
-        self.parts.append(data.replace("\n", " "))
-
-
-class _Inventory(HTMLParser):
-    """Tags and attributes of a text, counted."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: Counter[str] = Counter()
-        self.attributes: Counter[tuple[str, str]] = Counter()
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        if tag not in _STRUCTURE:
-            self.tags[tag] += 1
-            self.attributes.update({(tag, name) for name, _value in attributes})
-
-
-def _removed(given: str, cleaned: str) -> dict[str, int]:
-    before, after = _Inventory(given), _Inventory(cleaned)
+def _removed(before: Counted, after: Counted) -> dict[str, int]:
     tags = before.tags - after.tags
-    removed = {f"<{tag}>": count for tag, count in sorted(tags.items())}
+    removed = {f"<{tag}>": count for tag, count in sorted(tags.items()) if tag not in _STRUCTURE}
     for (tag, name), count in sorted((before.attributes - after.attributes).items()):
         if tag not in _TAGS or (tag, name) in _ADDED:
             continue
         # What its tag may have and went with it needs no line of its own.
-        is_known = name in _EVERYWHERE | _ATTRIBUTES.get(tag, set())
+        is_known = name in (*_EVERYWHERE, *_ATTRIBUTES.get(tag, ()))
         if (rest := count - tags[tag] if is_known else count) > 0:
             removed[f"{name} <{tag}>"] = rest
-    return removed
+    return dict(islice(removed.items(), _MOST_NAMED))

@@ -5,3 +5,8 @@ from django.utils.translation import gettext_lazy as _
 class ReportsConfig(AppConfig):
     name = "reports"
     verbose_name = _("reports")
+    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    api_permissions = {
+        "reports:read": ("view_export",),
+        "reports:write": ("add_export",),
+    }

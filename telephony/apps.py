@@ -5,3 +5,17 @@ from django.utils.translation import gettext_lazy as _
 class TelephonyConfig(AppConfig):
     name = "telephony"
     verbose_name = _("Telephony")
+    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    api_permissions = {
+        "agents:read": ("view_agent", "view_agentgroup"),
+        "agents:write": ("change_agent",),
+        "connections:read": ("view_connection", "view_queue", "view_topicgroup", "view_transcription"),
+        "connections:write": ("change_connection",),
+        "system:read": ("view_pause", "view_transfershortcut"),
+        "system:write": ("change_pause", "change_transfershortcut"),
+    }
+
+    def ready(self) -> None:
+        from telephony import deletions  # noqa: PLC0415  (models are not there before)
+
+        deletions.register_kinds()

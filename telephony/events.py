@@ -56,6 +56,17 @@ def connection_ended(connection: "Connection") -> None:
     )
 
 
+def forget_numbers(connections: "Iterable[Connection]") -> None:
+    """Blank the customer's number in the stored events of these calls."""
+    by_side: dict[str, list[str]] = {"source_number": [], "destination_number": []}
+    for connection in connections:
+        side = "source_number" if connection.direction == "INBOUND" else "destination_number"
+        by_side[side].append(f"connection:{connection.uid}")
+    for side, subjects in by_side.items():
+        if subjects:
+            outbox.redact(subjects, {side: ""})
+
+
 def recording_ready(connection_uid: str, filename: str) -> None:
     _about_call(EventType.RECORDING_READY, connection_uid, filename=filename)
 

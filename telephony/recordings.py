@@ -70,11 +70,19 @@ def _attempt(recording: Recording) -> None:
     except _NotOurs:
         logger.warning("recording was taken over", extra={"recording": recording.name})
     else:
-        if recording.store(size=size, seconds=seconds):
+        if not recording.store(size=size, seconds=seconds):
+            _discard_if_deleted(recording)
+        else:
             if not settings.RECORDINGS_FOLDER:
                 with suppress(SwitchUnreachable):  # the sweep comes back to it
                     _remove_from_switch(recording)
             request_transcription(recording.connection_id)
+
+
+def _discard_if_deleted(recording: Recording) -> None:
+    """Remove the file of a recording that a person deleted while it was fetched. Another worker's file stays."""
+    if not Recording.objects.exclude(state=Recording.State.REMOVED).filter(pk=recording.pk).exists():
+        default_storage.delete(recording.path)
 
 
 def request_transcription(connection_id: int) -> None:

@@ -9,6 +9,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.urls import reverse
 
+from callcentre.passwords import CONFIRMED_AT
 from tests.callcentre.factories import UserFactory
 
 
@@ -22,10 +23,14 @@ class BackOffice(Client):
         return response.content.decode()
 
     def submit(self, path: str, *, expected: Any = 302, **changes: Any) -> Any:
-        """Open the page, change these inputs of its form, send it. None takes an input out, as if it were unticked."""
+        """Open the page, change these inputs of its form, send it. None takes an input out, as if it were unticked.
+
+        `expected` is a status, or a set of them.
+        """
         data = {**inputs_of(self.page(path)), **changes}
         response = self.post(path, {name: value for name, value in data.items() if value is not None})
-        assert response.status_code == expected, (path, response.status_code, errors_of(response))
+        allowed = expected if isinstance(expected, set) else {expected}
+        assert response.status_code in allowed, (path, response.status_code, errors_of(response))
         return response
 
     def act(self, path: str, action: str, *objects: Any, **values: Any) -> Any:
@@ -50,6 +55,14 @@ def staff(*permissions: str) -> BackOffice:
     user.user_permissions.set(found)
     client = BackOffice()
     client.force_login(user)
+    return client
+
+
+def after_a_while(client: BackOffice) -> BackOffice:
+    """Make it long ago that the person of this client gave the password."""
+    session = client.session
+    session[CONFIRMED_AT] = 0
+    session.save()
     return client
 
 

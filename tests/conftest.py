@@ -152,6 +152,21 @@ def plain_static(settings: Any) -> None:
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
 
 
+@pytest.fixture
+def quick_hashes(settings: Any) -> None:
+    """A quick hash of passwords: every wrong log-in costs a slow one of a quarter of a second."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def plain_http(settings: Any) -> None:
+    """Cookies as with SECURE_COOKIES=0, which a browser takes without HTTPS."""
+    for kind in ("SESSION", "CSRF", "LANGUAGE"):
+        setattr(settings, f"{kind}_COOKIE_SECURE", False)
+        name = getattr(settings, f"{kind}_COOKIE_NAME")
+        setattr(settings, f"{kind}_COOKIE_NAME", name.removeprefix("__Host-"))
+
+
 # Stores that may be killed, for tests with processes of their own
 
 

@@ -61,16 +61,16 @@ class WebServer:
 
 
 @contextmanager
-def web_servers(count: int, folder: Path) -> Generator[list[WebServer]]:
-    """Servers of the test database, each a process with 16 threads."""
-    variables = environment(folder, LOG_LEVEL="WARNING")
+def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServer]]:
+    """Servers of the test database, each a process with 16 threads; `more` are variables of theirs."""
+    variables = environment(folder, **{"LOG_LEVEL": "WARNING", **more})
     variables["DATABASE_URL"] += f"?application_name={APPLICATION}"
     servers = []
     try:
         for position in range(count):
             port = free_port()
-            arguments = f"--interface wsgi --host 127.0.0.1 --port {port} --workers 1 --blocking-threads 16"
-            command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.wsgi:application"]
+            arguments = f"--interface asginl --http 1 --no-ws --host 127.0.0.1 --port {port} --workers 1"
+            command = [sys.executable, "-m", "granian", *arguments.split(), "callcentre.asgi:application"]
             log = (folder / f"web{position}.log").open("wb")
             process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
             servers.append(WebServer(port, process))

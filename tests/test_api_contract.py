@@ -113,6 +113,7 @@ def test_an_operation_answers_what_the_interface_says_with_its_own_right_only(
     response = operation.call(client)
 
     assert response.status_code == operation.status, response.content
+    assert response["Cache-Control"] == ("private, no-cache" if operation.answer is bytes else "no-store")
     if operation.answer is None:
         assert response.content == b""
         assert "Content-Type" not in response

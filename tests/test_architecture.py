@@ -23,6 +23,7 @@ LAYERS = ["callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "ca
 SIBLINGS = {frozenset({"tickets", "knowledgebase"})}
 
 WITHOUT_ADMIN = {
+    "callcentre.FileRemoval": "gone as soon as the storage has removed the file",
     "callcentre.IdempotencyRecord": "answers kept for a day, encrypted: nobody reads them",
     "campaigns.AdditionalNumber": "edited with its record",
     "campaigns.CampaignField": "edited with its campaign",
@@ -42,6 +43,7 @@ WITHOUT_ADMIN = {
     "tickets.ChatMessage": "read in its chat",
     "tickets.CustomerNote": "read at its customer",
     "tickets.CustomerNumber": "edited with its customer",
+    "tickets.MailboxTest": "read at its queue",
     "tickets.Message": "read in its ticket",
     "tickets.TicketChange": "read at its ticket",
     "tickets.TicketCount": "a number in parts, kept by a trigger",

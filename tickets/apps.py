@@ -5,11 +5,19 @@ from django.utils.translation import gettext_lazy as _
 class TicketsConfig(AppConfig):
     name = "tickets"
     verbose_name = _("Tickets")
+    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    api_permissions = {
+        "tickets:read": ("view_ticket", "view_ticketqueue", "view_chat", "view_storedfile"),
+        "tickets:write": ("add_ticket", "change_ticket", "add_chat", "change_chat", "add_storedfile"),
+        "customers:read": ("view_customer", "view_company"),
+        "customers:write": ("add_customer", "change_customer", "add_company"),
+    }
 
     def ready(self) -> None:
         from telephony import customers  # noqa: PLC0415
-        from tickets import lookup  # noqa: PLC0415  (models are not there before)
+        from tickets import deletions, lookup  # noqa: PLC0415  (models are not there before)
 
         customers.register_customer_lookup(lookup.customers_of)
         customers.register_customer_query(lookup.CUSTOMER_OF)
         customers.register_customer_pages(lookup.pages_of_customers)
+        deletions.register_kinds()

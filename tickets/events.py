@@ -41,6 +41,10 @@ def ticket_commented(ticket_id: int, customer_id: int | None, agent_login: str, 
     _ticket(EventType.TICKET_COMMENTED, ticket_id, customer_id, agent_login, message_id=message_id)
 
 
+def ticket_deleted(ticket_id: int, customer_id: int | None, agent_login: str) -> None:
+    _ticket(EventType.TICKET_DELETED, ticket_id, customer_id, agent_login)
+
+
 def customer_created(customer_id: int, company_id: int | None) -> None:
     payload = {"customer_id": customer_id, "company_id": company_id}
     outbox.record(EventType.CUSTOMER_CREATED, f"customer:{customer_id}", payload)
@@ -49,6 +53,11 @@ def customer_created(customer_id: int, company_id: int | None) -> None:
 def customer_updated(customer_id: int, company_id: int | None) -> None:
     payload = {"customer_id": customer_id, "company_id": company_id}
     outbox.record(EventType.CUSTOMER_UPDATED, f"customer:{customer_id}", payload)
+
+
+def customer_deleted(customer_id: int, company_id: int | None) -> None:
+    payload = {"customer_id": customer_id, "company_id": company_id}
+    outbox.record(EventType.CUSTOMER_DELETED, f"customer:{customer_id}", payload)
 
 
 def note_added(customer_id: int, note_id: int, agent_login: str) -> None:
@@ -74,3 +83,11 @@ def chat_assigned(conversation_id: str, agent_login: str, queue_id: int) -> None
 def chat_closed(conversation_id: str, queue_id: int) -> None:
     payload = {"conversation_id": conversation_id, "chat_queue_id": queue_id}
     outbox.record(EventType.CHAT_CONVERSATION_CLOSED, f"chat:{conversation_id}", payload)
+
+
+def chat_deleted(conversation_id: str, queue_id: int) -> None:
+    """Record the deletion, and blank what earlier events of the chat say of the client."""
+    subject = f"chat:{conversation_id}"
+    outbox.redact([subject], {"client_name": "", "client_email": None})
+    payload = {"conversation_id": conversation_id, "chat_queue_id": queue_id}
+    outbox.record(EventType.CHAT_CONVERSATION_DELETED, subject, payload)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tickets.models.ticket import Ticket
 
 # An editor may make blanks that do not break of ours.
-_BLANKS = r"(?:\s|&nbsp;)*"
+_BLANKS = r"(?:\s|&nbsp;)*+"
 _PLACE = re.compile(rf"\{{\{{{_BLANKS}([a-z_]{{1,30}}){_BLANKS}\}}\}}")
-_ANY_PLACE = re.compile(rf"\{{\{{{_BLANKS}(.{{0,100}}?){_BLANKS}\}}\}}", re.DOTALL)
+_ANY_PLACE = re.compile(r"\{\{(.{0,300}?)\}\}", re.DOTALL)
 # What any of those texts may name.
 PLACES = ("ticket_id", "subject", "customer_name", "customer_email", "queue_name", "agent_name", "agent_email")
 
@@ -50,7 +50,8 @@ def check_places(**texts: tuple[str, Sequence[str]]) -> None:
     faults = {}
     for field, (markup, others) in texts.items():
         names = (*PLACES, *others)
-        if unknown := [place for place in _ANY_PLACE.findall(markup) if place not in names]:
+        places = (place.replace("&nbsp;", " ").strip() for place in _ANY_PLACE.findall(markup))
+        if unknown := [place for place in places if place not in names]:
             listed = ", ".join(_spelled(name) for name in names)
             said = _("Nothing is put in for %(place)s. There are: %(places)s.")
             faults[field] = said % {"place": _spelled(unknown[0]), "places": listed}

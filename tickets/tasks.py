@@ -2,8 +2,8 @@ from celery import shared_task
 
 from callcentre.wake import wake
 from tickets import pruning
-from tickets.mail import dispatching, imap, receiving
-from tickets.models import TicketQueue
+from tickets.mail import dispatching, imap, receiving, testing
+from tickets.models import MailboxTest, TicketQueue
 
 
 @shared_task(name="tickets.dispatch")
@@ -21,9 +21,11 @@ def sweep_dispatches() -> None:
 
 @shared_task(name="tickets.poll_mailboxes")
 def poll_mailboxes() -> None:
-    """Have each mailbox read, and decide on what a worker that died has left."""
+    """Have each mailbox read; resume tests of mailboxes, and mails, that a lost message or worker left."""
     for pk in TicketQueue.objects.polled().values_list("pk", flat=True):
         wake("tickets.poll_mailbox", pk)
+    for pk in MailboxTest.objects.waiting().values_list("pk", flat=True):
+        wake("tickets.test_mailbox", pk)
     for pk in receiving.left_over():
         wake("tickets.process_mail", pk)
 
@@ -31,6 +33,12 @@ def poll_mailboxes() -> None:
 @shared_task(name="tickets.poll_mailbox")
 def poll_mailbox(pk: int) -> None:
     imap.poll(pk)
+
+
+@shared_task(name="tickets.test_mailbox")
+def test_mailbox(pk: int) -> None:
+    """Test the mailbox of one queue, for the person who asked for it."""
+    testing.run_test(pk)
 
 
 @shared_task(name="tickets.process_mail")

@@ -5,3 +5,8 @@ from django.utils.translation import gettext_lazy as _
 class WebhooksConfig(AppConfig):
     name = "webhooks"
     verbose_name = _("Webhooks")
+    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    api_permissions = {
+        "webhooks:read": ("view_event", "change_webhook"),
+        "webhooks:write": ("add_webhook", "change_webhook", "delete_webhook"),
+    }

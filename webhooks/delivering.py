@@ -2,11 +2,8 @@
 
 import random
 import statistics
-import threading
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -21,37 +18,49 @@ from callcentre.actor import SYSTEM
 from webhooks.models.delivery import DELAYS, LEASE_SECONDS
 from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
-from webhooks.transport import Outcome, Sender, encode, sign
+from webhooks.places import Places, Receiver
+from webhooks.transport import Outcome, Sender, TargetError, encode, parse_target, sign
 
 BATCH = 100
 # A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
 BATCH_SECONDS = 5.0
 # After this long, whoever has more to send goes to the end of the queue.
 TURN_SECONDS = 2.0
-# A receiver whose answers take longer on average, over a batch, is slow.
-SLOW_SECONDS = 1.0
-# Failures in a row, whatever their kind, after which a receiver is left alone for a while.
+# Failures of the receiver in a row after which it is paused for a while.
 FAILURES_TO_OPEN = 5
 LONGEST_PAUSE_SECONDS = 300
 GONE = 410
+# The answers of 4xx that concern the receiver. Any other is the answer to one event.
+OVERLOADED = (408, 429)
 # What `Retry-After` says with these holds for all requests; with others for the one that was answered.
 TOO_MUCH = (429, 503)
 
+# Events that were never tried go first: a screen-pop is not behind the retries of yesterday. Each of the two has an
+# index; retries are looked for only where the others do not fill the batch. The limits are constants: by any other the
+# planner expects so many rows that it reads all events.
 _CLAIM = """
-WITH due AS MATERIALIZED (
-  SELECT id FROM webhooks_delivery
-  WHERE webhook_id = %s AND state = 'waiting' AND next_attempt_at <= now()
-  ORDER BY next_attempt_at, id LIMIT %s FOR UPDATE SKIP LOCKED
+WITH untried AS MATERIALIZED (
+  SELECT id, is_retry, next_attempt_at FROM webhooks_delivery
+  WHERE webhook_id = %(webhook)s AND state = 'waiting' AND NOT is_retry AND next_attempt_at <= now()
+  ORDER BY next_attempt_at, id LIMIT %(size)s FOR UPDATE SKIP LOCKED
+), retries AS MATERIALIZED (
+  SELECT id, is_retry, next_attempt_at FROM webhooks_delivery
+  WHERE webhook_id = %(webhook)s AND state = 'waiting' AND is_retry AND next_attempt_at <= now()
+    AND (SELECT count(*) FROM untried) < %(size)s
+  ORDER BY next_attempt_at, id LIMIT %(size)s FOR UPDATE SKIP LOCKED
+), due AS MATERIALIZED (
+  SELECT id FROM (SELECT * FROM untried UNION ALL SELECT * FROM retries) AS both_queues
+  ORDER BY is_retry, next_attempt_at, id LIMIT %(size)s
 ), claimed AS (
   UPDATE webhooks_delivery d
-  SET next_attempt_at = now() + %s * interval '1 second'
+  SET next_attempt_at = now() + %(lease)s * interval '1 second'
   FROM due WHERE d.id = due.id
-  RETURNING d.id, d.event_id, d.attempt_count, d.next_attempt_at
+  RETURNING d.id, d.event_id, d.is_retry, d.attempt_count, d.next_attempt_at
 )
 SELECT c.id, c.attempt_count + 1, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
-FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY e.id
+FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY c.is_retry, e.id
 """
-# Of those who find a failing receiver's pause over, one gets to try.
+# Of the threads that find a failing receiver's pause over, one may try.
 _TRY = """
 UPDATE webhooks_webhook SET open_until = now() + %s * interval '1 second'
 WHERE id = %s AND COALESCE(open_until <= now(), true)
@@ -78,27 +87,26 @@ WITH given AS MATERIALIZED (
   SELECT id, %s, started_at, milliseconds, status, error, answer FROM given
 )
 UPDATE webhooks_delivery d
-SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at,
+SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at, is_retry = true,
     attempt_count = d.attempt_count + 1
 FROM given g
 WHERE d.id = g.id AND g.current_state = 'waiting'
 AND (g.state = 'succeeded' OR g.leased_until = g.held_until)
 """
-_SUCCEEDED = """
-UPDATE webhooks_webhook SET last_success_at = now(), failing_since = NULL, open_until = NULL, failures_in_a_row = 0
-WHERE id = %s
-"""
-_FAILED = """
+_SET_HEALTH = """
 UPDATE webhooks_webhook SET
   last_success_at = CASE WHEN g.has_succeeded THEN now() ELSE last_success_at END,
-  failing_since = CASE WHEN g.has_succeeded THEN now() ELSE COALESCE(failing_since, now()) END,
+  failing_since = CASE WHEN g.is_last_success THEN NULL WHEN g.has_succeeded THEN now()
+                  ELSE COALESCE(failing_since, now()) END,
   failures_in_a_row = g.failures,
   open_until = CASE WHEN g.pause > 0 THEN now() + g.pause * interval '1 second' END
-FROM (SELECT %s::boolean AS has_succeeded, %s::int AS failures, %s::float AS pause) AS g
+FROM (SELECT %s::boolean AS has_succeeded, %s::boolean AS is_last_success, %s::int AS failures, %s::float AS pause) AS g
 WHERE id = %s
 """
 
 sender = Sender()
+# Of the 32 threads of the worker that has the queue `webhooks`: the others see to tasks that wait for no receiver.
+places = Places(bound=24, per_origin=2, for_suspects=12)
 
 
 class Claimed(NamedTuple):
@@ -132,7 +140,13 @@ class Result:
         return self.outcome.status == GONE or self.delivery.attempt_count > len(DELAYS)
 
     @property
-    def wants_quiet(self) -> bool:
+    def is_outage(self) -> bool:
+        """Whether the receiver fails: it does not answer, or its answer is not about this event."""
+        status = self.outcome.status
+        return not self.is_success and (status is None or not 400 <= status < 500 or status in OVERLOADED)
+
+    @property
+    def ends_batch(self) -> bool:
         """Whether this failure alone says that the receiver is to be sent nothing more for now."""
         return self.outcome.status is None or self.outcome.status == GONE or self.outcome.status in TOO_MUCH
 
@@ -160,91 +174,45 @@ class Result:
         return max(planned, timedelta(seconds=self.outcome.retry_after or 0))
 
 
-class Turns:
-    """How many threads of this process work for one receiver, and for all suspects: those that fail, that were never
-    reached, or that are slow.
-
-    A receiver that hangs must not take the threads of the others. Whoever finds no place leaves a note for those who
-    have one: they look once more before they go, so that nothing committed meanwhile waits for the sweep.
-
-    Which ones are slow each process finds out for itself, by their last batch.
-    """
-
-    def __init__(self, per_webhook: int, for_suspects: int) -> None:
-        self._per_webhook = per_webhook
-        self._suspects_left = for_suspects
-        self._lock = threading.Lock()
-        self._working: dict[int, int] = defaultdict(int)
-        self._notes: set[int] = set()
-        self._slow: set[int] = set()
-
-    @contextmanager
-    def taken(self, webhook_id: int, *, is_suspect: bool) -> Iterator[bool]:
-        with self._lock:
-            is_suspect = is_suspect or webhook_id in self._slow
-            is_free = self._working[webhook_id] < (1 if is_suspect else self._per_webhook)
-            is_free = is_free and (not is_suspect or self._suspects_left > 0)
-            if is_free:
-                self._working[webhook_id] += 1
-                self._suspects_left -= is_suspect
-            else:
-                self._notes.add(webhook_id)
-        try:
-            yield is_free
-        finally:
-            if is_free:
-                with self._lock:
-                    self._working[webhook_id] -= 1
-                    self._suspects_left += is_suspect
-                    if not self._working[webhook_id]:
-                        del self._working[webhook_id]
-
-    def has_note(self, webhook_id: int) -> bool:
-        with self._lock:
-            if webhook_id not in self._notes:
-                return False
-            self._notes.discard(webhook_id)
-            return True
-
-    def measure(self, webhook_id: int, seconds: float) -> None:
-        """Take note of how long its answers take."""
-        with self._lock:
-            (self._slow.add if seconds > SLOW_SECONDS else self._slow.discard)(webhook_id)
-
-    def is_slow(self, webhook_id: int) -> bool:
-        return webhook_id in self._slow
+def deliver(webhook_id: int) -> list[int]:
+    """Send what is due to this webhook, for one turn. Return the webhooks whose turn is next."""
+    following = [webhook_id] if _deliver(webhook_id) else []
+    waiting = places.pop_next()
+    return following if waiting is None or waiting in following else [waiting, *following]
 
 
-turns = Turns(per_webhook=2, for_suspects=6)
-
-
-def deliver(webhook_id: int) -> bool:
-    """Send what is due to this webhook, for one turn. Whether there may be more."""
+def _deliver(webhook_id: int) -> bool:
+    """Whether the turn ended before the queue did."""
     webhook = _sendable(webhook_id)
     if webhook is None:
         return False
-    with turns.taken(webhook_id, is_suspect=webhook.is_suspect) as is_free:
-        if not is_free:
+    receiver = Receiver(webhook_id, _origin(webhook), webhook.is_suspect)
+    with places.taken(receiver) as has_place:
+        if not has_place:
             return False
-        may_be_more = _take_turn(webhook)
-    if turns.is_slow(webhook_id):
-        # The next sweep wakes all that wait, in any order, so that the slow ones do not keep their places for ever.
-        return False
-    # A note that came between the last look and the end of the turn.
-    return may_be_more or turns.has_note(webhook_id)
+        may_be_more = _take_turn(webhook, receiver.origin)
+    # A slow one waits for the next sweep, which wakes all in any order, so that it does not keep its place for ever.
+    return may_be_more and not places.is_slow(receiver.origin)
 
 
-def _take_turn(webhook: Webhook) -> bool:
-    """Batch after batch. Whether the turn ended before the queue did."""
+def _origin(webhook: Webhook) -> str:
+    try:
+        return parse_target(webhook.subscription_url).origin
+    except TargetError:  # nothing is sent to it
+        return webhook.subscription_url
+
+
+def _take_turn(webhook: Webhook, origin: str) -> bool:
+    """Send batch after batch. Whether the turn ended before the queue did."""
     current: Webhook | None = webhook
     ends_at = time.monotonic() + TURN_SECONDS
     while time.monotonic() < ends_at and not _is_stopping():
         # Read anew for each batch: it may have been disabled, removed, or given another secret.
         if current is None:
             return False
-        if not _deliver_batch(current) and not turns.has_note(webhook.pk):
+        if not _deliver_batch(current, origin) and not places.pop_note(webhook.pk):
             return False
-        if turns.is_slow(webhook.pk):
+        if places.is_slow(origin):
             return True
         current = _sendable(webhook.pk)
     return True
@@ -260,8 +228,8 @@ def _is_stopping() -> bool:
     return state.should_stop is not None or state.should_terminate is not None
 
 
-def _deliver_batch(webhook: Webhook) -> bool:
-    """Whether there may be more. What is committed after a look has a message of its own."""
+def _deliver_batch(webhook: Webhook, origin: str) -> bool:
+    """Send a batch. Whether there may be more: what is committed after a look has a message of its own."""
     batch = _claim(webhook)
     results: list[Result] = []
     left = list(batch)
@@ -271,15 +239,15 @@ def _deliver_batch(webhook: Webhook) -> bool:
         while left and time.monotonic() < ends_at and not _is_stopping():
             result = _send(webhook, left.pop(0))
             results.append(result)
-            failures = 0 if result.is_success else failures + 1
-            if failures and (result.wants_quiet or failures >= FAILURES_TO_OPEN):
+            failures = failures + 1 if result.is_outage else 0
+            if result.ends_batch or failures >= FAILURES_TO_OPEN:
                 break
     finally:
         # Also when one cannot be sent for a fault of ours: those before it were, and must not be again.
         if batch:
             _store_surely(webhook, results, left, failures)
     if results:
-        turns.measure(webhook.pk, statistics.fmean(result.outcome.seconds for result in results))
+        places.measure(origin, statistics.fmean(result.outcome.seconds for result in results))
     return bool(left) or len(batch) == _batch_size(webhook)
 
 
@@ -289,15 +257,16 @@ def _batch_size(webhook: Webhook) -> int:
 
 
 def _claim(webhook: Webhook) -> list[Claimed]:
+    given = {"webhook": webhook.pk, "size": _batch_size(webhook), "lease": LEASE_SECONDS}
     with connection.cursor() as cursor:
         if not webhook.failures_in_a_row:
-            cursor.execute(_CLAIM, [webhook.pk, _batch_size(webhook), LEASE_SECONDS])
+            cursor.execute(_CLAIM, given)
             return [Claimed._make(row) for row in cursor.fetchall()]
         with transaction.atomic():
             cursor.execute(_TRY, [settings.WEBHOOK_TIMEOUT_SECONDS + 5, webhook.pk])
             if not cursor.rowcount:
                 return []
-            cursor.execute(_CLAIM, [webhook.pk, _batch_size(webhook), LEASE_SECONDS])
+            cursor.execute(_CLAIM, given)
             claimed = [Claimed._make(row) for row in cursor.fetchall()]
             # With nothing to try, the receiver is not kept waiting for it.
             transaction.set_rollback(not claimed)
@@ -341,16 +310,18 @@ def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed],
         if not results:
             return
         cursor.execute(_STORE, [orjson.dumps([result.row for result in results]).decode(), webhook.pk])
-        if not failures:
-            cursor.execute(_SUCCEEDED, [webhook.pk])
-        else:
-            has_succeeded = any(result.is_success for result in results)
-            cursor.execute(_FAILED, [has_succeeded, failures, _pause(results[-1], failures), webhook.pk])
-            webhook.give_up_if(SYSTEM, is_gone=results[-1].outcome.status == GONE)
+        last = results[-1]
+        has_succeeded = any(result.is_success for result in results)
+        health = [has_succeeded, last.is_success, failures, _pause(last, failures), webhook.pk]
+        cursor.execute(_SET_HEALTH, health)
+        if not last.is_success:
+            webhook.give_up_if(SYSTEM, is_gone=last.outcome.status == GONE)
 
 
 def _pause(last: Result, failures: int) -> float:
     """Seconds to leave the receiver alone: at once when it did not answer, after a few failures when it did."""
+    if not failures:
+        return 0.0
     asked = (last.outcome.retry_after or 0.0) if last.outcome.status in TOO_MUCH else 0.0
     if last.outcome.status is not None and failures < FAILURES_TO_OPEN:
         return asked

@@ -54,6 +54,28 @@ def record_from_query(action: EventType, query: str, parameters: Sequence[Any] =
     _execute(action, _STATEMENT.format(source=source, uuid="", text="", jsonb=""), parameters)
 
 
+def redact(subjects: Sequence[str], blanks: Mapping[str, Any]) -> None:
+    """Blank personal fields of the stored events of these subjects, and what receivers answered to those events.
+
+    The one change that a stored event ever sees: a person's data is deleted. A delivery that waits sends the rest.
+    """
+    payload = "payload"
+    parameters: list[Any] = []
+    for name, blank in blanks.items():
+        payload = f"jsonb_set({payload}, ARRAY[%s], %s::jsonb, false)"
+        parameters += [name, orjson.dumps(blank).decode()]
+    found = "WHERE subject = ANY(%s) AND payload ?| %s RETURNING id"
+    statement = f"UPDATE webhooks_event SET payload = {payload} {found}"  # noqa: S608  (calls of one function)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*parameters, list(subjects), list(blanks)])
+        ids = [row[0] for row in cursor.fetchall()]
+        cursor.execute(
+            "UPDATE webhooks_attempt SET answer = '' WHERE answer <> '' AND delivery_id IN"
+            " (SELECT id FROM webhooks_delivery WHERE event_id = ANY(%s))",
+            [ids],
+        )
+
+
 def _execute(action: EventType, statement: str, parameters: Sequence[Any]) -> None:
     if not connection.in_atomic_block:
         raise RuntimeError(f"{action} is recorded outside the transaction of its change")

@@ -20,8 +20,8 @@ ORDER BY random()
 @shared_task(name="webhooks.deliver")
 def deliver(webhook_id: int) -> None:
     """Send what is due to one webhook."""
-    if delivering.deliver(webhook_id):
-        wake("webhooks.deliver", webhook_id)
+    for following in delivering.deliver(webhook_id):
+        wake("webhooks.deliver", following)
 
 
 @shared_task(name="webhooks.sweep")

@@ -13,6 +13,7 @@ from callcentre.admin.base import (
     without_buttons,
 )
 from callcentre.admin.dates import DatesFilter
+from callcentre.admin.deletions import DeletableMixin
 from callcentre.admin.history import ChangeMixin, HistoryMixin
 from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.remembering import AskingAgain
@@ -25,6 +26,7 @@ __all__ = [
     "AskingAgain",
     "ChangeMixin",
     "DatesFilter",
+    "DeletableMixin",
     "HistoryMixin",
     "Inline",
     "PeriodFilter",

@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.translation import gettext as _now
@@ -20,12 +19,14 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWid
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
-from callcentre.models import ApiUser, ApiUserChange
+from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
+from callcentre.granting import givable_rights, is_stronger
+from callcentre.models import ApiUser, ApiUserChange, User
 
 EDITABLE = ("description", "is_active", "rights", "allowed_networks", "expires_at", "rate_limit")
 
 
-class ApiUserForm(forms.ModelForm):  # type: ignore[type-arg]
+class ApiUserForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
     rights = RightsField(label=_("Rights"), required=False)
     allowed_networks = NetworksField(
         label=_("Allowed networks"),
@@ -37,6 +38,15 @@ class ApiUserForm(forms.ModelForm):  # type: ignore[type-arg]
         model = ApiUser
         fields = ("login", *EDITABLE)
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if isinstance(rights := self.fields.get("rights"), RightsField):
+            rights.offer(givable_rights(cast("User", self.request.user)))
+
+    def is_sensitive(self) -> bool:
+        """Return whether a new API user is added: the answer shows its secret."""
+        return self.instance.pk is None
+
     def clean_login(self) -> str:
         login: str = self.cleaned_data["login"]
         if ":" in login:
@@ -44,7 +54,7 @@ class ApiUserForm(forms.ModelForm):  # type: ignore[type-arg]
         return login
 
 
-class RotateForm(forms.Form):
+class RotateForm(PasswordAgain):
     overlap_hours = forms.IntegerField(
         label=_("Hours for which the old secret goes on working"),
         min_value=0,
@@ -57,7 +67,7 @@ class RotateForm(forms.Form):
     version = forms.CharField(widget=forms.HiddenInput)
 
 
-class PasswordForm(forms.Form):
+class PasswordForm(PasswordAgain):
     password = forms.CharField(
         label=_("Password"),
         strip=False,
@@ -104,8 +114,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:
         about = ["login", "description", "is_active"]
-        if obj is not None:
-            about += ["credential", "last_used_at", "created_at"]
+        about += password_inputs(request) if obj is None else ["credential", "last_used_at", "created_at"]
         return [
             (None, {"fields": about}),
             (_("Rights"), {"fields": ["rights"]}),
@@ -114,6 +123,12 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:
         return (*self.readonly_fields, "login") if obj else self.readonly_fields
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse API users that are stronger: whoever changed their secret or networks could act with their rights."""
+        if isinstance(obj, ApiUser) and is_stronger(obj, cast("User", request.user)):
+            return False
+        return bool(super().has_change_permission(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """An API user is disabled, never deleted: its history goes on saying what it was allowed to do."""
@@ -153,6 +168,10 @@ class ApiUserAdmin(HistoryMixin, Admin):
     def _switch(self, request: HttpRequest, users: QuerySet[ApiUser], is_active: bool) -> None:
         count = 0
         for user in users.exclude(is_active=is_active):
+            if not self.has_change_permission(request, user):
+                sentence = _now("%(login)s was left as it is: it has rights that you cannot give.")
+                self.message_user(request, sentence % {"login": user.login}, messages.ERROR)
+                continue
             try:
                 user.edit(actor_of(request), is_active=is_active)
                 count += 1
@@ -166,6 +185,12 @@ class ApiUserAdmin(HistoryMixin, Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     # The page
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        """Answer with the page; without its buttons for an API user that is stronger."""
+        if not self.has_change_permission(request, options.get("obj")):
+            context["actions_detail"] = []
+        return super().render_change_form(request, context, **options)
 
     @display(description=_("gets in with"))
     def credential(self, user: ApiUser) -> str:
@@ -197,23 +222,12 @@ class ApiUserAdmin(HistoryMixin, Admin):
         return self._secret_page(request, obj, request.new_secret)  # type: ignore[attr-defined]
 
     def _secret_page(self, request: HttpRequest, user: ApiUser, secret: str) -> HttpResponse:
-        return TemplateResponse(
-            request,
-            "admin/secret.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": _now("The secret of %(login)s") % {"login": user.login},
-                "opts": self.opts,
-                "original": user,
-                "secret": secret,
-                "login": user.login,
-                "intro": _now(
-                    "Copy the secret now and put it where the program keeps it. It is shown this once and can never be"
-                    " read again; whoever loses it makes a new one."
-                ),
-                "done_url": self.url_of("change", user.pk),
-            },
+        intro = _now(
+            "Copy the secret now and put it where the program keeps it. It is shown this once and can never be"
+            " read again; whoever loses it makes a new one."
         )
+        title = _now("The secret of %(login)s") % {"login": user.login}
+        return secret_page(self, request, user, secret, title=title, intro=intro, login=user.login)
 
     def _user(self, request: HttpRequest, object_id: str) -> ApiUser:
         user = self.get_object(request, object_id)
@@ -227,7 +241,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
     def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user = self._user(request, object_id)
         version = user.updated_at.isoformat()
-        form = RotateForm(request.POST or None, initial={"version": version, "overlap_hours": 24})
+        form = RotateForm.of(request)(request.POST or None, initial={"version": version, "overlap_hours": 24})
         if request.method == "POST" and form.is_valid():
             if form.cleaned_data["version"] != version:
                 form.add_error(None, _("The API user was changed meanwhile, or this page was sent before."))
@@ -248,7 +262,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
     @page_action(description=_("Set a password"), url_path="set-password", icon="password", permissions=["change"])
     def set_password(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user = self._user(request, object_id)
-        form = PasswordForm(user, request.POST or None)
+        form = PasswordForm.of(request)(user, request.POST or None)
         if request.method == "POST" and form.is_valid():
             user.set_password(actor_of(request), form.cleaned_data["password"])
             self.log_change(request, user, [{"changed": {"fields": [_now("password")]}}])

@@ -27,6 +27,7 @@ from unfold.views import ChangeList
 
 from callcentre.actor import Actor
 from callcentre.admin.remembering import RememberingField
+from callcentre.admin.secrets import PasswordAgain
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 
 logger = logging.getLogger(__name__)
@@ -137,6 +138,8 @@ class Admin(ModelAdmin):
         form = super().get_form(request, obj, change=change, **kwargs)
         if refusals := getattr(request, "refusals", None):
             form = type(form.__name__, (_RefusedForm, form), {"refusals": refusals})
+        if issubclass(form, PasswordAgain):
+            form = form.of(request)
         if self.remembers_initial:
             form.bound_field_class = RememberingField
             for field in form.base_fields.values():

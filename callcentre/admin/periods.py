@@ -21,7 +21,7 @@ PARAMETER = "counted"
 # No call lasts that long.
 LONGEST = timedelta(days=31)
 _VALUE = re.compile(
-    r"(?P<way>[a-z_]+)(:(?P<argument>[0-9]{1,18}))?@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
+    r"\A(?P<way>[a-z_]+)(:(?P<argument>[0-9]{1,18}))?@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
 )
 
 

@@ -1,9 +1,11 @@
 """Form fields of an API user: rights as a matrix of areas and access, networks one per line."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -11,26 +13,33 @@ from callcentre.models import AREAS, RIGHTS, validate_networks
 
 
 class RightsMatrix(forms.CheckboxSelectMultiple):
-    """A table: one row an area, a box for read and one for write; above it all areas, and everything."""
+    """A table: a row for each area, a box for read and one for write; above it all areas, and everything.
+
+    Rights that the person at the page may not give are left out.
+    """
 
     template_name = "admin/widgets/rights.html"
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context = super().get_context(name, value, attrs)
         held = set(value or ())
+        offered = {right for right, _label in self.choices}
         rows = [("*", _("All areas, also those yet to come")), *AREAS.items()]
-        context["everything"] = {"value": "*", "checked": "*" in held}
+        context["everything"] = {"value": "*", "checked": "*" in held} if "*" in offered else None
         context["rows"] = [
             {
                 "name": area,
                 "title": title,
                 "cells": [
-                    {"value": f"{area}:{access}", "checked": f"{area}:{access}" in held, "label": label}
-                    for access, label in (("read", _("read")), ("write", _("write")))
+                    {"value": right, "checked": right in held, "label": label, "is_offered": right in offered}
+                    for access, label in (("read", _now("read")), ("write", _now("write")))
+                    for right in [f"{area}:{access}"]
                 ],
             }
             for area, title in rows
+            if not offered.isdisjoint((f"{area}:read", f"{area}:write"))
         ]
+        context["lacks_some"] = len(offered) < len(RIGHTS)
         return context
 
 
@@ -39,6 +48,11 @@ class RightsField(forms.MultipleChoiceField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(choices=[(right, right) for right in RIGHTS], **kwargs)
+        self.error_messages["invalid_choice"] = _("You cannot give the right %(value)s.")
+
+    def offer(self, rights: Iterable[str]) -> None:
+        """Show, and take, these rights only."""
+        self.choices = [(right, right) for right in rights]
 
     def clean(self, value: Any) -> list[str]:
         chosen = super().clean(value)

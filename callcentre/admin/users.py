@@ -1,60 +1,98 @@
-from typing import Any
+"""People who work in the back office, their groups, and lockouts."""
+
+from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
+from django.views.decorators.debug import sensitive_post_parameters
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from callcentre.admin.base import Admin, ReadOnlyAdmin
+from callcentre.admin.secrets import PasswordAgain, password_inputs
+from callcentre.granting import givable_groups, givable_permissions, stronger_groups, stronger_users
 from callcentre.limits import forget_failures
 from callcentre.models import Lockout, User
 
-# What only a superuser gives: whoever could give it to himself would have it already.
-POWERS = ("is_superuser", "is_staff", "groups", "user_permissions")
+
+def _me(request: HttpRequest) -> User:
+    return cast("User", request.user)
+
+
+class GivingMixin:
+    """Offers, and takes, only those groups and permissions that the person at the page may give."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+        if db_field.name == "groups":
+            field.queryset = givable_groups(_me(request))
+        else:
+            field.queryset = field.queryset.filter(pk__in=givable_permissions(_me(request)))
+        field.error_messages["invalid_choice"] = _("You can give only what you have yourself.")
+        return field
+
+
+class NewUserForm(PasswordAgain, UserCreationForm):
+    """The form of a new back-office user, whose password is set with it."""
+
+
+class NewPasswordForm(PasswordAgain, AdminPasswordChangeForm):
+    """The form in which an administrator sets the password of a back-office user."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # A person who is to stay out is made inactive; the page has no button for it.
+        self.fields.pop("usable_password", None)
 
 
 @admin.register(User)
-class UserAdmin(Admin, DjangoUserAdmin):  # type: ignore[type-arg]
-    """Who works in the back office, and what may he do there?"""
+class UserAdmin(GivingMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
+    """Who works in the back office, and with which permissions?"""
 
     form = UserChangeForm
     remembers_initial = False  # the hash of the password is a field of this form
-    add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
+    add_form = NewUserForm
     list_display = ("username", "full_name", "email", "is_active", "is_staff", "is_superuser", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "groups")
     readonly_fields = ("last_login", "date_joined")
-    autocomplete_fields = ("groups",)
-    filter_horizontal = ("user_permissions",)
+    filter_horizontal = ("groups", "user_permissions")
     fieldsets = (
         (None, {"fields": ("username", "password", "is_active")}),
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
         (_("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
-    add_fieldsets = ((None, {"fields": ("username", "password1", "password2")}),)
 
     @admin.display(description=pgettext_lazy("with the surname", "name"))
     def full_name(self, user: User) -> str:
         return user.get_full_name()
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        new = [(None, {"fields": ["username", "password1", "password2", *password_inputs(request)]})]
+        return super().get_fieldsets(request, obj) if obj else new
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        powers = () if request.user.is_superuser else POWERS
-        return (*self.readonly_fields, *powers)
+        """Only superusers make superusers."""
+        return self.readonly_fields if request.user.is_superuser else (*self.readonly_fields, "is_superuser")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody but a superuser changes one, or could take his password."""
-        if isinstance(obj, User) and obj.is_superuser and not request.user.is_superuser:
+        """Refuse people who are stronger: their name, e-mail address, password, rights and whether they may come in."""
+        if isinstance(obj, User) and stronger_users(_me(request)).filter(pk=obj.pk).exists():
             return False
         return super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A user who leaves is made inactive: what he did keeps his name."""
+        """Refuse: a user who leaves is made inactive, and what they did keeps their name."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -63,18 +101,48 @@ class UserAdmin(Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
         if not change:
-            user.is_staff = True  # whoever is added here is meant to come in
+            user.is_staff = True  # people are added here to come in
         return user
+
+    @method_decorator(sensitive_post_parameters())
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
+        """Set another password for a user, after the person at the page has given their own."""
+        user = self.get_object(request, id)
+        if user is None:
+            raise Http404
+        if not self.has_change_permission(request, user):
+            raise PermissionDenied
+        form = NewPasswordForm.of(request)(user, request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            form.save()
+            self.log_change(request, user, [{"changed": {"fields": [_now("password")]}}])
+            update_session_auth_hash(request, user)
+            self.message_user(request, _("The password is set. Other sessions of the user are over."), messages.SUCCESS)
+            return redirect(self.url_of("change", user.pk))
+        return self.action_page(
+            request, title=_now("Set a password"), submit=_now("Set the password"), form=form, obj=user
+        )
 
 
 admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class GroupAdmin(Admin, DjangoGroupAdmin):
+class GroupAdmin(GivingMixin, Admin, DjangoGroupAdmin):  # type: ignore[misc]
     """Permissions that people of one role share."""
 
     list_display = ("name",)
+    filter_horizontal = ("permissions",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse groups that are stronger: what is taken from a group is taken from its members."""
+        return super().has_change_permission(request, obj) and not self._is_stronger(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and not self._is_stronger(request, obj)
+
+    def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
+        return isinstance(obj, Group) and stronger_groups(_me(request)).filter(pk=obj.pk).exists()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.save()
@@ -82,7 +150,7 @@ class GroupAdmin(Admin, DjangoGroupAdmin):
 
 @admin.register(Lockout)
 class LockoutAdmin(ReadOnlyAdmin):
-    """Who is not listened to, after too many wrong log-ins, and for how long?"""
+    """Which log-ins are refused after too many wrong ones, and for how long?"""
 
     list_display = ("source", "login", "realm", "until")
     list_display_links = ("source",)

@@ -1,7 +1,7 @@
 """HTTP Basic for API users (RFC 7617): one round trip to PostgreSQL a request, and no slow hash twice.
 
 The row in PostgreSQL is read on every request, so that a disabled user, a changed secret or right is in force for the
-next request of every process. See docs/decisions/0002.
+next request of every process. A wrong credential costs the same work whatever its login is. See docs/decisions/0002.
 """
 
 import base64
@@ -11,6 +11,8 @@ import secrets
 import threading
 from binascii import Error as Base64Error
 from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -27,12 +29,15 @@ from callcentre import limits
 from callcentre.actor import Actor
 from callcentre.api.exceptions import TooMany
 from callcentre.errors import ErrorCode
+from callcentre.hashing import RETRY_AFTER_SECONDS, Busy, HashGate
 from callcentre.models import ApiUser, hash_secret
 from callcentre.network import client_address, is_in_networks
 
 logger = logging.getLogger(__name__)
 
 REALM = "api"
+# Where a look-up that was made before the body was read is found: a key of request.META.
+KNOWN = "callcentre.known"
 # As long as the column.
 MAX_LOGIN = 150
 # Where the middleware finds what became of the credential: keys of request.META.
@@ -91,28 +96,47 @@ class _VerifiedPasswords:
     """Passwords that a slow hash has accepted, under a key that only this process knows.
 
     The stored hash is part of what is remembered: a changed password is a different entry, so nothing ever has to be
-    taken out for safety.
+    taken out for safety. Requests that bring the same credential at the same time share one hash; the login is part of
+    it, or the sharing would tell which logins have no password.
     """
 
     def __init__(self, size: int = 1024) -> None:
         self._key = secrets.token_bytes(32)
         self._size = size
         self._entries: OrderedDict[bytes, None] = OrderedDict()
+        self._running: dict[bytes, Future[bool]] = {}
         self._lock = threading.Lock()
+        self._gate = HashGate()
 
-    def check(self, password: str, encoded: str) -> bool:
-        entry = hmac.digest(self._key, f"{encoded}\0{password}".encode(), "sha256")
+    def check(self, login: str, password: str, encoded: str, source: str) -> bool:
+        """Return whether the password is right. Where nothing is stored ("") this costs a hash too. Raises Busy."""
+        entry = hmac.digest(self._key, f"{login}\0{encoded}\0{password}".encode(), "sha256")
         with self._lock:
             if entry in self._entries:
                 self._entries.move_to_end(entry)
                 return True
-        if not check_password(password, encoded):
-            return False
+            running = self._running.get(entry)
+            if running is None:
+                self._running[entry] = Future()
+        return running.result() if running else self._compute(entry, password, encoded, source)
+
+    def _compute(self, entry: bytes, password: str, encoded: str, source: str) -> bool:
+        """Compute the hash that this thread has announced, and give the result to the threads that wait for it."""
+        try:
+            is_right = self._gate.run(source, lambda: check_password(password, encoded))
+        except BaseException as error:
+            self._end(entry).set_exception(error)
+            raise
+        self._end(entry, is_right=is_right).set_result(is_right)
+        return is_right
+
+    def _end(self, entry: bytes, *, is_right: bool = False) -> Future[bool]:
         with self._lock:
-            self._entries[entry] = None
-            if len(self._entries) > self._size:
-                self._entries.popitem(last=False)
-        return True
+            if is_right:
+                self._entries[entry] = None
+                if len(self._entries) > self._size:
+                    self._entries.popitem(last=False)
+            return self._running.pop(entry)
 
 
 verified_passwords = _VerifiedPasswords()
@@ -160,16 +184,48 @@ def _credentials(header: str) -> tuple[str, str] | None:
     return (login, secret) if colon and "\0" not in login and len(login) <= MAX_LOGIN else None
 
 
-def _is_right(secret: str, row: Row) -> bool:
-    """Whether this secret opens the door now."""
-    if row.id is None:
-        return False
+def _is_right(login: str, secret: str, row: Row, source: str) -> bool:
+    """Return whether this secret opens the door now. Every wrong one costs one slow hash, whatever the login is."""
     digest = hash_secret(secret)
     if row.secret_hash and hmac.compare_digest(digest, row.secret_hash):
         return True
     if row.previous_secret_hash and hmac.compare_digest(digest, row.previous_secret_hash):
         return True
-    return bool(row.password) and verified_passwords.check(secret, row.password)
+    # In this order: the hash is computed where there is no password, too.
+    return verified_passwords.check(login, secret, row.password or "", source) and bool(row.password)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A credential, and what the database says of it."""
+
+    login: str
+    address: str
+    row: Row
+    is_right: bool
+    # Too many log-ins waited for a slow hash: whether the secret is right is not known.
+    is_busy: bool = False
+
+    @property
+    def is_welcome(self) -> bool:
+        return self.is_right and not _refusal(self.row, self.address)
+
+
+def look_up(meta: Mapping[str, Any]) -> Known | None:
+    """Return what is known of the credential in these headers; None where there is none. Changes and counts nothing."""
+    credentials = _credentials(meta.get("HTTP_AUTHORIZATION", ""))
+    if credentials is None:
+        return None
+    login, secret = credentials
+    address = client_address(meta)
+    source = limits.source_of(address)
+    row = _fetch(login, source)
+    try:
+        # A locked-out secret is not looked at.
+        is_right = not row.locked_seconds and _is_right(login, secret, row, source)
+    except Busy:
+        return Known(login, address, row, is_right=False, is_busy=True)
+    return Known(login, address, row, is_right)
 
 
 class ApiUserAuthentication(BaseAuthentication):
@@ -179,15 +235,15 @@ class ApiUserAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if not header:
             return None
-        credentials = _credentials(header)
-        if credentials is None:
+        known = request.META.pop(KNOWN, None) or look_up(request.META)
+        if known is None:
             raise NotAuthenticated
-        login, secret = credentials
-        address = client_address(request.META)
-        row = _fetch(login, limits.source_of(address))
+        row, login, address = known.row, known.login, known.address
         if row.locked_seconds:  # before anything is compared: not even a right secret gets through
             raise TooMany(row.locked_seconds, ErrorCode.TOO_MANY_FAILURES)
-        if not _is_right(secret, row):
+        if known.is_busy:
+            raise TooMany(RETRY_AFTER_SECONDS)
+        if not known.is_right:
             limits.count_failure(REALM, login, address)
             logger.warning("wrong login or secret", extra={"login": login, "address": address})
             raise NotAuthenticated

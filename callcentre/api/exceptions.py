@@ -30,6 +30,7 @@ BY_STATUS = {
     403: ErrorCode.FORBIDDEN,
     404: ErrorCode.NOT_FOUND,
     405: ErrorCode.METHOD_NOT_ALLOWED,
+    408: ErrorCode.BODY_TOO_SLOW,
     409: ErrorCode.CONFLICT,
     413: ErrorCode.TOO_LARGE,
     415: ErrorCode.MEDIA_TYPE,

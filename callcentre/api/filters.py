@@ -17,8 +17,18 @@ M = TypeVar("M", bound=Model)
 
 def query_list(params: QueryDict, name: str) -> list[str]:
     """Values of a list in any of its spellings: `name[]=1&name[]=2`, `name=1&name=2`, `name[0]=1&name[1]=2`."""
-    numbered = re.compile(rf"{re.escape(name)}(\[\d*\])?\Z")
+    numbered = list_key(name)
     return [value for key, values in params.lists() if numbered.match(key) for value in values if value != ""]
+
+
+def list_key(name: str) -> re.Pattern[str]:
+    """Return the pattern of the keys of a list."""
+    return re.compile(rf"\A{re.escape(name)}(\[\d*\])?\Z")
+
+
+def map_key(name: str) -> re.Pattern[str]:
+    """Return the pattern of the keys of a map; its group `name` is the entry's."""
+    return re.compile(rf"\A{re.escape(name)}\[(?P<name>.+?)\](\[\d*\])?\Z", re.DOTALL)
 
 
 def parse_id(text: str) -> int:
@@ -88,7 +98,7 @@ class MapFilter(_Wire, filters.Filter):
     """name -> its alternatives: `fields[<name>]=<value>`, or `fields[<name>][<n>]=<value>` for several."""
 
     def read(self, params: QueryDict, name: str) -> dict[str, list[str]] | None:
-        key = re.compile(rf"{re.escape(name)}\[(?P<name>.+?)\](\[\d*\])?\Z", re.DOTALL)
+        key = map_key(name)
         wanted: dict[str, list[str]] = {}
         for spelled, values in params.lists():
             if found := key.match(spelled):

@@ -6,8 +6,12 @@ from rest_framework.request import Request
 from callcentre.api.exceptions import Forbidden
 
 
-def needed_right(area: str, method: str) -> str:
-    return f"{area}:{'read' if method in SAFE_METHODS else 'write'}"
+def needed_right(view: Any, method: str) -> str:
+    """Return the right that an operation of a view needs, as "tickets:read"; "" where any API user may call it."""
+    if not view.area:
+        return ""
+    is_reading = method in SAFE_METHODS and getattr(view, "action", None) not in view.secret_actions
+    return f"{view.area}:{'read' if is_reading else 'write'}"
 
 
 class IsAuthenticated(BasePermission):
@@ -16,12 +20,12 @@ class IsAuthenticated(BasePermission):
 
 
 class HasRight(BasePermission):
-    """The API user holds the right of the view's area: read for GET, write for the rest. No area: any API user."""
+    """The API user holds the right of the view's area: read for GET, write for the rest and for secrets."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         if not request.user:
             return False
-        right = needed_right(view.area, request.method or "GET")
-        if view.area and not cast("Any", request.user).has_right(right):
+        right = needed_right(view, request.method or "GET")
+        if right and not cast("Any", request.user).has_right(right):
             raise Forbidden(right)
         return True

@@ -35,11 +35,11 @@ class JSONRenderer(BaseRenderer):
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """Every answer is JSON, whatever the client says that it accepts; a body is JSON unless it says otherwise."""
+    """The choice of JSON for every answer, whatever the client accepts, and for bodies that say that they are JSON."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
         kind = request.content_type.split(";")[0].strip().lower()
-        return next((parser for parser in parsers if kind in ("", parser.media_type) or kind.endswith("+json")), None)
+        return next((parser for parser in parsers if kind == parser.media_type or kind.endswith("+json")), None)
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type

@@ -69,7 +69,7 @@ class OperationSchema(AutoSchema):
         if operation is None:
             schema_error(f"{type(view).__name__}.{view.action} is not described")
             return None
-        right = needed_right(view.area, method) if view.area else ""
+        right = needed_right(view, method)
         parameters = [
             parameter.as_dict("path") for parameter in PATHS[type(view)].values() if f"{{{parameter.name}}}" in path
         ]

@@ -10,9 +10,10 @@ from rest_framework.viewsets import ViewSet
 
 from callcentre.actor import Actor
 from callcentre.api.authentication import Principal
+from callcentre.api.exceptions import WrongMediaType
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.serializers import Input
-from callcentre.errors import Fault
+from callcentre.errors import ErrorCode, Fault
 
 
 class ApiViewSet(ViewSet):
@@ -20,6 +21,8 @@ class ApiViewSet(ViewSet):
 
     # Of AREAS; "" lets every API user in.
     area: ClassVar[str] = ""
+    # Actions that read a secret: they need the right to write.
+    secret_actions: ClassVar[tuple[str, ...]] = ()
     wire_names: dict[str, str] = {}
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -50,6 +53,8 @@ class ApiViewSet(ViewSet):
         if not self.action and request.method != "OPTIONS":
             raise exceptions.MethodNotAllowed(request.method or "")
         self.check_permissions(request)
+        if int(request.META.get("CONTENT_LENGTH") or 0) and not request.content_type:
+            raise WrongMediaType(ErrorCode.NO_MEDIA_TYPE)
         if any("\0" in value for value in kwargs.values()):
             raise Http404  # PostgreSQL has no text with NUL, so nothing has such an id
 

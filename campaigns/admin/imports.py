@@ -3,10 +3,8 @@
 from pathlib import PurePath
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
@@ -14,13 +12,12 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.csrf import csrf_protect
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
 from callcentre.admin.base import REFUSALS
 from callcentre.errors import Conflict, ErrorCode, Invalid
-from campaigns.admin.import_forms import ReadingForm, UploadForm, too_large
+from campaigns.admin.import_forms import ReadingForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
 from campaigns.importing.formats import Format, guess_format
 from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
@@ -29,8 +26,6 @@ from campaigns.models import RecordImport
 from campaigns.models.rules import CampaignFacts
 
 State = RecordImport.State
-# A multipart body is a little longer than the file in it.
-_ENVELOPE_BYTES = 64 * 1024
 
 
 @admin.register(RecordImport)
@@ -95,22 +90,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     # 1. The file
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Streams the file to disk, whatever its size; too large a one is refused before it is read."""
-        request.upload_handlers = [TemporaryFileUploadHandler(request)]
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
-        if length > settings.MAX_IMPORT_MB * 1024 * 1024 + _ENVELOPE_BYTES:
-            if not self.has_add_permission(request):
-                raise PermissionDenied
-            form = UploadForm()
-            form.full_clean()
-            return self._page(request, "upload", form=form, error=too_large(), status=413)
-        response: HttpResponse = csrf_protect(self._upload)(request)
-        return response
-
-    # The protection reads the body, and may do so only once it is known where to put it.
-    upload_view.csrf_exempt = True  # type: ignore[attr-defined]
-
-    def _upload(self, request: HttpRequest) -> HttpResponse:
+        """Show the form, or keep its file, which callcentre.bodies has let in and put on disk."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         if request.method != "POST":
@@ -269,7 +249,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
         return super().get_queryset(request).select_related("campaign")  # type: ignore[no-any-return]
 
-    def _page(self, request: HttpRequest, name: str, *, status: int = 200, **context: Any) -> HttpResponse:
+    def _page(self, request: HttpRequest, name: str, **context: Any) -> HttpResponse:
         given = context.get("given")
         titles = {
             "upload": _now("Import records"),
@@ -290,7 +270,6 @@ class RecordImportAdmin(ReadOnlyAdmin):
                 "list_url": self.url_of("changelist"),
                 **context,
             },
-            status=status,
         )
 
 

@@ -27,7 +27,8 @@ class DictionaryStatusAdmin(Admin):
 class CampaignGroupAdmin(Admin):
     """Which campaigns belong together?"""
 
-    list_display = ("name", "campaigns_count")
+    # The number tells groups that share a name apart.
+    list_display = ("name", "id", "campaigns_count")
     fields = ("name",)
     search_fields = ("name",)
 

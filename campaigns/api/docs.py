@@ -71,7 +71,7 @@ describe(
     parameters="Parameters that differ from the source's.",
 )
 describe(LoginsInput, logins={"description": "Logins of agents.", "example": ["agent1", "agent2"]})
-describe(CampaignGroupInput, name="Name of the group; no two groups share one.")
+describe(CampaignGroupInput, name="Name of the group; groups may share one.")
 
 CAMPAIGN = shape(
     "Campaign",
@@ -249,6 +249,5 @@ document(
         body=CampaignGroupInput,
         request_example={"name": "Spring"},
         answer=CAMPAIGN_GROUP,
-        errors={ErrorCode.GROUP_NAME_TAKEN: "name"},
     ),
 )

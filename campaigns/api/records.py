@@ -119,11 +119,12 @@ class RecordBatchViewSet(ApiViewSet):
             if record.id is not None:
                 entry = {"status": "ADDED", "record_id": str(record.id)}
             elif {fault.code for fault in record.faults} == {ErrorCode.NUMBER_DUPLICATED}:
-                existing = record.existing_id or _id_of_twin(records, record)
-                entry = {"status": "ALREADY_EXISTS", "record_id": str(existing)}
+                entry = {"status": "ALREADY_EXISTS", "record_id": str(record.existing_id)}
             else:
                 entry = {"status": "FAILED", "message": _message(record.faults, RecordInput.wire_names())}
-            answer.setdefault(item["phone_number"], entry)
+            # Of items spelled alike, the one that was added is the answer, otherwise the first.
+            if record.id is not None or item["phone_number"] not in answer:
+                answer[item["phone_number"]] = entry
         return Response(answer, status=201)
 
     def update(self, request: Request, code: str) -> Response:
@@ -232,7 +233,3 @@ def _searches(item: Mapping[str, Any], default: bool, faults: list[Fault]) -> bo
 
 def _message(faults: Iterable[Fault], names: Mapping[str, str]) -> str:
     return " ".join(renamed(fault, names).message for fault in faults)
-
-
-def _id_of_twin(records: Iterable[NewRecord], twin: NewRecord) -> int | None:
-    return next((record.id for record in records if record.number == twin.number and record.id), None)

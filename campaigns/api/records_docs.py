@@ -102,13 +102,13 @@ describe(
 describe(
     RecordInput,
     phone_number={"description": "Number to be called, in any spelling.", "example": "+48 22 555 0117"},
-    identifier="Identifier, unique in the campaign.",
+    identifier="Identifier, unique in the campaign; one line, without control characters.",
     order="Order of the record.",
     additional_numbers="Further numbers of the same person. Ours.",
 )
 describe(
     RecordPutInput,
-    identifier="Identifier, unique in the campaign.",
+    identifier="Identifier, unique in the campaign; one line, without control characters.",
     order="Order of the record.",
     additional_numbers="Further numbers of the same person: all of them.",
     note="The record's last note.",
@@ -137,6 +137,7 @@ NUMBER_RULES = {
     ErrorCode.PHONE_INVALID: "phone_number",
     ErrorCode.PHONE_TOO_LONG: "phone_number",
 }
+IDENTIFIER_RULES = {ErrorCode.IDENTIFIER_TAKEN: "identifier", ErrorCode.NOT_ONE_LINE: "identifier"}
 WHOLE_BATCH_ERRORS = {
     ErrorCode.EMPTY: "records",
     ErrorCode.NOT_LIST: "records",
@@ -181,9 +182,7 @@ document(
             "record_fields": {"first_name": "Joanna", "city": "Gdańsk"},
         },
         answer=shape("CreatedRecord", "The record that was added.", record_id=text("Its id.", "1042")),
-        errors={ErrorCode.NUMBER_DUPLICATED: "phone_number", ErrorCode.IDENTIFIER_TAKEN: "identifier"}
-        | NUMBER_RULES
-        | RULES,
+        errors={ErrorCode.NUMBER_DUPLICATED: "phone_number"} | IDENTIFIER_RULES | NUMBER_RULES | RULES,
     ),
     retrieve=Operation(
         id="read_record",
@@ -209,7 +208,8 @@ document(
         is_partial=True,
         query=(SEARCH,),
         request_example={"agent_login": "agent1", "next_call_date": "2026-03-04 10:30", "note": "Call in the morning."},
-        errors={ErrorCode.NUMBER_AMBIGUOUS: "phone_number", ErrorCode.IDENTIFIER_TAKEN: "identifier"}
+        errors={ErrorCode.NUMBER_AMBIGUOUS: "phone_number"}
+        | IDENTIFIER_RULES
         | RULES
         | {ErrorCode.PHONE_INVALID: "additional_numbers.0", ErrorCode.PHONE_LETTERS: "additional_numbers.0"},
         conflicts={ErrorCode.RECORD_BUSY: ""},

@@ -23,7 +23,6 @@ urlpatterns = [
 CONSTRAINTS.update(
     {
         "campaigns_campaign_code_key": Fault(ErrorCode.CAMPAIGN_ID_TAKEN, "code"),
-        "campaigns_campaigngroup_name_key": Fault(ErrorCode.GROUP_NAME_TAKEN, "name"),
         "record_number_is_unique": Fault(ErrorCode.NUMBER_DUPLICATED, "phone_number"),
         "record_identifier_is_unique": Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"),
     }

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer
 from callcentre.errors import ErrorCode, Fault, Invalid, besides
+from callcentre.normal_forms import normalised
 from callcentre.phone import PhoneError, is_region, normalise
 from callcentre.spreadsheets import as_entered
 from campaigns.importing.formats import ENCODINGS
@@ -66,7 +67,7 @@ MAX_ADDITIONAL = 20
 # A semicolon before these belongs to the number: tel:+48…;ext=12.
 _BETWEEN_NUMBERS = re.compile(r"[,|\r\n]|;(?!\s*(?:ext|isub|phone-context)=)", re.IGNORECASE)
 # What data tools make of a column of numbers with a gap in it.
-_FLOAT = re.compile(r"\s*\+?\d{6,}\.0\s*\Z", re.ASCII)
+_FLOAT = re.compile(r"\A\s*\+?\d{6,}\.0\s*\Z", re.ASCII)
 _HALF_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -362,6 +363,6 @@ def choices(campaign: CampaignFacts) -> Iterable[tuple[str, Any]]:
 
 def simple_name(name: str) -> str:
     """A name without case, accents, and what stands between words."""
-    text = unicodedata.normalize("NFKD", name.strip().casefold().replace("ł", "l"))
+    text = normalised("NFKD", name.strip().casefold().replace("ł", "l"))
     text = "".join(character for character in text if not unicodedata.combining(character))
     return re.sub(r"[\s._-]+", "_", text).strip("_")

@@ -23,6 +23,8 @@ ENCODINGS: Mapping[str, str] = {
     "iso8859-2": "ISO 8859-2",
 }
 DELIMITERS: Mapping[str, str] = {",": ",", ";": ";", "\t": "tab", "|": "|"}
+# Columns of a file: more than a campaign has fields.
+MOST_COLUMNS = 200
 _SAMPLE_BYTES = 64 * 1024
 _SAMPLE_ROWS = 50
 _BLOCK = 1024 * 1024
@@ -147,7 +149,7 @@ def _first_row(lines: Sequence[str], delimiter: str) -> list[str]:
 
 def _looks_like_header(cells: Sequence[str]) -> bool:
     """Names of columns hold no phone number."""
-    return not any(map(_is_number, cells))
+    return not any(map(_is_number, cells[:MOST_COLUMNS]))
 
 
 def _is_number(cell: str) -> bool:
@@ -157,9 +159,11 @@ def _is_number(cell: str) -> bool:
         return False
 
 
-_HALF_SURROGATES = re.compile("[\ud800-\udfff]")
+_UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def showable(text: str) -> str:
-    """The text with a replacement character for each byte that meant nothing: a page cannot hold half surrogates."""
-    return _HALF_SURROGATES.sub("\ufffd", text)
+    """Return the text with a replacement character for each byte that meant nothing, and for NUL: a page cannot hold
+    half surrogates, and spreadsheets leave NUL out.
+    """
+    return _UNSHOWABLE.sub("\ufffd", text)

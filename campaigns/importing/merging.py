@@ -74,7 +74,7 @@ CREATE TEMPORARY TABLE import_row (
   additional_raw text[], additional text[], message text
 ) ON COMMIT DROP;
 CREATE TEMPORARY TABLE import_refusal (
-  line integer, message text, is_number_taken boolean, is_identifier_taken boolean
+  line integer, message text, number_taken_by text, identifier_taken_by text
 ) ON COMMIT DROP
 """
 _STAGE = """
@@ -129,18 +129,18 @@ ORDER BY p.id FOR KEY SHARE
 # What was there before has a lower id, and so has an earlier row of the file; a request that was faster than we has a
 # higher one. A later row of the file, which has our transaction's time, took nothing from this one.
 _REFUSE = """
-INSERT INTO import_refusal (line, message, is_number_taken, is_identifier_taken)
+INSERT INTO import_refusal (line, message, number_taken_by, identifier_taken_by)
 SELECT r.line, r.message,
-  {is_skipping} AND EXISTS (
-    SELECT FROM campaigns_record x WHERE x.campaign_id = {campaign} AND x.is_primary AND x.number = r.number
-    AND (x.id < r.id OR (r.message IS NULL AND x.created_at <> now()))),
-  r.identifier <> '' AND EXISTS (
-    SELECT FROM campaigns_record x WHERE x.campaign_id = {campaign} AND x.identifier <> ''
-    AND x.identifier = r.identifier AND (x.id < r.id OR (r.message IS NULL AND x.created_at <> now())))
+  (SELECT CASE WHEN x.created_at = now() THEN 'row' ELSE 'record' END
+   FROM campaigns_record x WHERE {is_skipping} AND x.campaign_id = {campaign} AND x.is_primary AND x.number = r.number
+   AND (x.id < r.id OR (r.message IS NULL AND x.created_at <> now()))),
+  (SELECT CASE WHEN x.created_at = now() THEN 'row' ELSE 'record' END
+   FROM campaigns_record x WHERE r.identifier <> '' AND x.campaign_id = {campaign} AND x.identifier <> ''
+   AND x.identifier = r.identifier AND (x.id < r.id OR (r.message IS NULL AND x.created_at <> now())))
 FROM import_row r WHERE {slice} AND (r.message IS NOT NULL OR {not_added})
 """
 _COUNT_REFUSED = """
-SELECT count(*) FILTER (WHERE message IS NULL AND is_number_taken), count(*) FROM import_refusal
+SELECT count(*) FILTER (WHERE message IS NULL AND number_taken_by IS NOT NULL), count(*) FROM import_refusal
 """
 
 
@@ -215,7 +215,7 @@ class Merge:
             connection.cursor() as cursor,
             cursor.copy("COPY (SELECT * FROM import_refusal ORDER BY line) TO STDOUT") as copy,
         ):
-            copy.set_types(["int4", "text", "bool", "bool"])
+            copy.set_types(["int4", "text", "text", "text"])
             yield (Refusal(line, _reason(*why)) for line, *why in copy.rows())
 
     def _slices(self, cursor: Any) -> Iterator[tuple[str, str]]:
@@ -265,13 +265,17 @@ def _slice(first: str, last: str) -> dict[str, sql.Composable]:
     return {**ends, "slice": sql.SQL("r.ctid >= {first} AND r.ctid < {last}").format(**ends)}
 
 
-def _reason(message: str | None, is_number_taken: bool, is_identifier_taken: bool) -> str:
+_NUMBER_TAKEN_BY = {"record": ErrorCode.NUMBER_DUPLICATED, "row": ErrorCode.NUMBER_REPEATED}
+_IDENTIFIER_TAKEN_BY = {"record": ErrorCode.IDENTIFIER_TAKEN, "row": ErrorCode.IDENTIFIER_REPEATED}
+
+
+def _reason(message: str | None, number_taken_by: str | None, identifier_taken_by: str | None) -> str:
     reasons = [message] if message else []
-    if is_number_taken:
-        reasons.append(Fault(ErrorCode.NUMBER_DUPLICATED).message)
-    if is_identifier_taken:
-        reasons.append(Fault(ErrorCode.IDENTIFIER_TAKEN).message)
-    # Whoever had the number or the identifier has given it up since.
+    if number_taken_by:
+        reasons.append(Fault(_NUMBER_TAKEN_BY[number_taken_by]).message)
+    if identifier_taken_by:
+        reasons.append(Fault(_IDENTIFIER_TAKEN_BY[identifier_taken_by]).message)
+    # No reason: the record with the number or the identifier has gone since.
     return " ".join(reasons) or Fault(ErrorCode.CONFLICT).message
 
 

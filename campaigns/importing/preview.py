@@ -16,7 +16,8 @@ from campaigns.models.rules import CampaignFacts
 
 SHOWN_ROWS = 20
 CHECKED_ROWS = 1000
-SHOWN_FAULTS = 20
+SHOWN_REASONS = 20
+SHOWN_SAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,35 @@ class PreviewRow:
 
 
 @dataclass(slots=True)
+class Reason:
+    """A reason why rows are left out: how many rows it concerns, and the first of them as (line, phone number)."""
+
+    message: str
+    # The row is good, and its number is in the campaign or the file already.
+    is_duplicate: bool
+    count: int = 0
+    samples: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, line: int, reading: Reading) -> None:
+        self.count += 1
+        if len(self.samples) < SHOWN_SAMPLES:
+            self.samples.append((line, showable(reading.phone_number)))
+
+
+@dataclass(slots=True)
 class Preview:
-    """What people see of the first rows; `faulty` and `duplicates` count those among the `checked` ones."""
+    """The first rows as people see them. The numbers count rows among the `checked` ones.
+
+    `duplicates` have a number that the campaign has, `repeats` a number of an earlier row, `faulty` rows any other
+    fault. `reasons` has the faults first, then duplicates and repeats; the commonest reason of each kind comes first.
+    """
 
     rows: list[PreviewRow] = field(default_factory=list)
-    faults: list[tuple[int, str]] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
     checked: int = 0
     faulty: int = 0
     duplicates: int = 0
+    repeats: int = 0
 
     @property
     def is_whole_file(self) -> bool:
@@ -68,19 +90,22 @@ def preview(
         readings = [(line, reader.read(cells)) for line, cells in islice(rows, CHECKED_ROWS)]
     taken = _Taken(campaign, [reading for _, reading in readings], is_skipping=is_skipping)
     names = {key: name for name, key in campaign.fields.items()}
+    reasons: dict[tuple[str, bool], Reason] = {}
     for line, reading in readings:
-        faults = [showable(fault.message) for fault in reading.faults]
         duplicate = taken.faults(reading)
-        if duplicate and not faults and duplicate[0].code is ErrorCode.NUMBER_DUPLICATED:
-            shown.duplicates += 1
-        elif faults or duplicate:
-            shown.faulty += 1
-        faults += [fault.message for fault in duplicate]
+        first = None if reading.faults or not duplicate else duplicate[0].code
+        is_repeat = first is ErrorCode.NUMBER_REPEATED
+        is_duplicate = is_repeat or first is ErrorCode.NUMBER_DUPLICATED
+        shown.repeats += is_repeat
+        shown.duplicates += is_duplicate and not is_repeat
+        messages = [showable(fault.message) for fault in (*reading.faults, *duplicate)]
+        shown.faulty += bool(messages) and not is_duplicate
+        for message in messages:
+            reasons.setdefault((message, is_duplicate), Reason(message, is_duplicate)).add(line, reading)
         if len(shown.rows) < SHOWN_ROWS:
-            shown.rows.append(_row(line, reading, faults, names))
-        if faults and len(shown.faults) < SHOWN_FAULTS:
-            shown.faults.append((line, " ".join(faults)))
+            shown.rows.append(_row(line, reading, messages, names))
     shown.checked = len(readings)
+    shown.reasons = sorted(reasons.values(), key=lambda reason: (reason.is_duplicate, -reason.count))[:SHOWN_REASONS]
     return shown
 
 
@@ -99,7 +124,7 @@ def _row(line: int, reading: Reading, faults: Sequence[str], names: Mapping[str,
 
 
 class _Taken:
-    """Which numbers and identifiers records of the campaign have, or earlier rows that would be imported."""
+    """The numbers and identifiers that records of the campaign have, and those of earlier rows that are imported."""
 
     def __init__(self, campaign: CampaignFacts, readings: Sequence[Reading], *, is_skipping: bool) -> None:
         self._is_skipping = is_skipping
@@ -120,6 +145,8 @@ class _Taken:
                 identifiers,
             )
         )
+        self._numbers_of_rows: set[str] = set()
+        self._identifiers_of_rows: set[str] = set()
 
     @staticmethod
     def _select(statement: str, campaign: CampaignFacts, values: Sequence[str]) -> Iterator[str]:
@@ -133,10 +160,13 @@ class _Taken:
         number, identifier = reading.number, reading.draft.identifier
         if self._is_skipping and number in self._numbers:
             faults.append(Fault(ErrorCode.NUMBER_DUPLICATED))
+        elif self._is_skipping and number in self._numbers_of_rows:
+            faults.append(Fault(ErrorCode.NUMBER_REPEATED))
         if identifier and identifier in self._identifiers:
             faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN))
+        elif identifier and identifier in self._identifiers_of_rows:
+            faults.append(Fault(ErrorCode.IDENTIFIER_REPEATED))
         if not faults and not reading.faults:
-            self._numbers.add(number)
-            if identifier:
-                self._identifiers.add(identifier)
+            self._numbers_of_rows.add(number)
+            self._identifiers_of_rows.add(identifier)
         return faults

@@ -4,10 +4,20 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Self
+from functools import partial
+from typing import BinaryIO, Self, TextIO
 
 from callcentre.errors import ErrorCode, Fault, Invalid
-from campaigns.importing.formats import DIRECTIVE, ENCODINGS, Format, open_text
+from callcentre.spreadsheets import as_entered
+from campaigns.importing.formats import DIRECTIVE, ENCODINGS, MOST_COLUMNS, Format, open_text
+
+# Characters of a line: more than a row with the most columns, each as long as a field may be.
+LONGEST_LINE = 4_000_000
+# Lines that one row may span.
+MOST_LINES = 1_000
+# Lines that are read a second time because a row above them left a quotation mark open. Without this bound the time
+# grows with the square of the file: a row could take in all lines below it, and so could each row after it.
+MOST_READ_AGAIN = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +49,14 @@ class Rows:
             self._lines.skip_preamble()
             self._reader = csv.reader(self._lines, delimiter=form.delimiter)
             self._first: Row | None = next(self._read(), None)
+            self.width = _checked_width(self.first_cells)
         except UnicodeDecodeError as error:
             self._text.detach()  # which would close the file when it is forgotten
             raise self._unreadable() from error
         except Invalid:
             self._text.detach()
             raise
-        self.width = len(self.first_cells)
-        self.header: list[str] = self.first_cells if form.has_header else []
+        self.header: list[str] = [*map(as_entered, self.first_cells)] if form.has_header else []
 
     def __enter__(self) -> Self:
         return self
@@ -106,11 +116,21 @@ class Rows:
         return Invalid([Fault(ErrorCode.FILE_UNREADABLE, "", {"encoding": ENCODINGS[self.form.encoding]})])
 
 
+def _checked_width(first_cells: list[str]) -> int:
+    """Return the number of columns. Raises Invalid where there are too many: each costs time on every page and row."""
+    count = len(first_cells)
+    # The error file of an import has the line and the error before the columns of the file.
+    if count > MOST_COLUMNS + 2:
+        raise Invalid([Fault(ErrorCode.TOO_MANY_COLUMNS, "", {"count": count, "limit": MOST_COLUMNS})])
+    return count
+
+
 class _Lines:
     """The lines of a text, for csv.reader; those of the current row can be given back."""
 
-    def __init__(self, text: Iterator[str]) -> None:
-        self._text = text
+    def __init__(self, text: TextIO) -> None:
+        self._text = iter(partial(text.readline, LONGEST_LINE + 1), "")
+        self._may_be_read_again = MOST_READ_AGAIN
         self._given_back: deque[str] = deque()
         self.number = 0
         self.taken: list[str] = []
@@ -121,6 +141,10 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
+        """Return the next line. Raises StopIteration, which ends the row, where the row has as many as it may have."""
+        if len(self.taken) >= (MOST_LINES if self._may_be_read_again > 0 else 1):
+            self.ended_inside_row = True
+            raise StopIteration
         if self._given_back:
             line = self._given_back.popleft()
         else:
@@ -130,6 +154,8 @@ class _Lines:
                 self.ended_inside_row = bool(self.taken)
                 raise
         self.number += 1
+        if len(line) > LONGEST_LINE:
+            raise Invalid([Fault(ErrorCode.LINE_TOO_LONG, "", {"line": self.number, "limit": LONGEST_LINE})])
         self.taken.append(line)
         return line
 
@@ -150,4 +176,5 @@ class _Lines:
         first, *others = self.taken
         self._given_back.extendleft(reversed(others))
         self.number -= len(others)
+        self._may_be_read_again -= len(others)
         return first

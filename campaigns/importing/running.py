@@ -1,6 +1,5 @@
 """One import from its claim to its end: lease, progress, transaction, error file."""
 
-import csv
 import logging
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.spreadsheets import CsvWriter, as_entered
 from campaigns.importing.columns import RowReader, check_choices
 from campaigns.importing.formats import Format, showable
 from campaigns.importing.merging import Merge, Progress, Refusal, Totals
@@ -64,17 +64,18 @@ def write_errors(given: RecordImport, file: BinaryIO, merge: Merge, output: "Sup
 
     The file is read a second time, so that nothing of it needs to be kept until it is known which rows are refused.
     """
-    writer = csv.writer(output, delimiter=given.delimiter)
+    writer = CsvWriter(output, delimiter=given.delimiter, line_end="\r\n")
     with merge.refusals() as refusals, Rows(file, format_of(given)) as rows:
         if given.has_header:
-            writer.writerow(["line", "error", *map(showable, rows.header)])
+            writer.write([["line", "error", *map(showable, rows.header)]])
         refusal: Refusal | None = next(refusals, None)
         for line, cells in rows:
             if refusal is None:
                 break
             if line == refusal.line:
                 original = cells.cells if isinstance(cells, Torn) else cells
-                writer.writerow([line, refusal.message, *map(showable, original)])
+                # An apostrophe that an export has put there is not put there twice.
+                writer.write([[line, refusal.message, *(as_entered(showable(cell)) for cell in original)]])
                 refusal = next(refusals, None)
 
 

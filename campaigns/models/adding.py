@@ -62,9 +62,10 @@ SELECT number, id FROM added
 
 
 def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
-    """Add those records that nothing is wrong with; each has its `id` or its `faults` afterwards.
+    """Add the records without faults; each record has its `id` or its `faults` afterwards.
 
-    Every fault of a record is found at once, the numbers and identifiers that are taken included.
+    A record that is refused reserves neither its number nor its identifier. Every fault of a record is found at once,
+    taken numbers and identifiers included.
     """
     agents = Agent.objects.ids_by_login(
         record.values["agent_login"] for record in records if record.values.get("agent_login")
@@ -74,15 +75,26 @@ def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]
         _read_numbers(record)
         record.draft, faults = check(record.values, campaign, agents, start)
         record.faults += besides(record.faults, faults)
-    _find_repeated(records)
+    faulty = [record for record in records if record.faults]
+    faultless = [record for record in records if not record.faults]
+    if _has_repeats(faultless):
+        # Before the repeats: a record whose number or identifier is taken stands in no other's way.
+        _find_taken(campaign, faultless)
+    twins = _refuse_repeats(record for record in faultless if not record.faults)
+    chosen = [record for record in faultless if not record.faults]
     with transaction.atomic():
-        faultless = [record for record in records if not record.faults]
-        ids = _insert(actor, campaign, faultless) if faultless else {}
-        for record in faultless:
+        ids = _insert(actor, campaign, chosen) if chosen else {}
+        for record in chosen:
             record.id = ids.get(record.number)
-        events.records_created(_facts(campaign, record) for record in faultless if record.id is not None)
-    if refused := [record for record in records if record.id is None]:
-        _find_taken(campaign, refused)
+        events.records_created(_facts(campaign, record) for record in chosen if record.id is not None)
+    late = [record for record in chosen if record.id is None]
+    if unjudged := [*faulty, *late]:
+        _find_taken(campaign, unjudged)
+    for record in late:
+        if not record.faults:  # the record that was in the way has gone since
+            record.faults.append(Fault(ErrorCode.CONFLICT))
+    for repeat, first in twins:
+        repeat.existing_id = first.id or first.existing_id
 
 
 def _facts(campaign: CampaignFacts, record: NewRecord) -> events.RecordFacts:
@@ -126,19 +138,31 @@ def read_additional(
     return additional
 
 
-def _find_repeated(records: Iterable[NewRecord]) -> None:
-    """Refuse the later one of two that cannot both be added."""
-    numbers: set[str] = set()
+def _has_repeats(records: Sequence[NewRecord]) -> bool:
+    identifiers = [record.draft.identifier for record in records if record.draft.identifier]
+    is_number_repeated = len({record.number for record in records}) < len(records)
+    return is_number_repeated or len(set(identifiers)) < len(identifiers)
+
+
+def _refuse_repeats(records: Iterable[NewRecord]) -> list[tuple[NewRecord, NewRecord]]:
+    """Refuse each record with a number or an identifier of an earlier one that is added.
+
+    Return the pairs with one number: the repeat, and the earlier record.
+    """
+    by_number: dict[str, NewRecord] = {}
     identifiers: set[str] = set()
+    twins: list[tuple[NewRecord, NewRecord]] = []
     for record in records:
-        if record.number in numbers:
+        if first := by_number.get(record.number):
             record.faults.append(Fault(ErrorCode.NUMBER_DUPLICATED, "phone_number"))
+            twins.append((record, first))
         if (identifier := record.draft.identifier) in identifiers:
             record.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
         if not record.faults:
-            numbers.add(record.number)
+            by_number[record.number] = record
             if identifier:
                 identifiers.add(identifier)
+    return twins
 
 
 def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> dict[str, int]:
@@ -174,26 +198,24 @@ def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord])
         return dict(cursor.fetchall())
 
 
-def _find_taken(campaign: CampaignFacts, refused: Sequence[NewRecord]) -> None:
-    """Say of each refused record whether its number or its identifier is taken."""
+def _find_taken(campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
+    """Add to each record the faults of a taken number and identifier, and the id of the record that has the number."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT number, id FROM campaigns_record WHERE campaign_id = %s AND is_primary AND number = ANY(%s)",
-            [campaign.id, [record.number for record in refused if record.number]],
+            [campaign.id, [record.number for record in records if record.number]],
         )
         numbers = dict(cursor.fetchall())
         cursor.execute(
             "SELECT identifier FROM campaigns_record"
             " WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)",
-            [campaign.id, [record.draft.identifier for record in refused if record.draft.identifier]],
+            [campaign.id, [record.draft.identifier for record in records if record.draft.identifier]],
         )
         identifiers = {identifier for (identifier,) in cursor.fetchall()}
-    for record in refused:
+    for record in records:
         codes = {fault.code for fault in record.faults}
         record.existing_id = numbers.get(record.number)
         if record.existing_id and ErrorCode.NUMBER_DUPLICATED not in codes:
             record.faults.append(Fault(ErrorCode.NUMBER_DUPLICATED, "phone_number"))
         if record.draft.identifier in identifiers and ErrorCode.IDENTIFIER_TAKEN not in codes:
             record.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
-        if not record.faults:  # whoever had it has given it up since
-            record.faults.append(Fault(ErrorCode.CONFLICT))

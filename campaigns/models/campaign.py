@@ -27,11 +27,9 @@ _CODE_LOCK = 7_301
 
 
 class CampaignGroup(TimestampedModel):
-    """Campaigns that belong together, for people who look for one among many."""
+    """Campaigns that belong together. Groups may share a name: programs create them without looking first."""
 
-    name = models.CharField(
-        _("name"), max_length=100, unique=True, error_messages={"unique": ErrorCode.GROUP_NAME_TAKEN.text}
-    )
+    name = models.CharField(_("name"), max_length=100)
 
     class Meta:
         verbose_name = _("campaign group")
@@ -43,14 +41,10 @@ class CampaignGroup(TimestampedModel):
 
     @classmethod
     def create(cls, actor: Actor, name: str, faults: Sequence[Fault] = ()) -> "CampaignGroup":
-        with transaction.atomic():
-            if faults := [*faults, *([Fault(ErrorCode.GROUP_NAME_TAKEN, "name")] if cls._has(name) else [])]:
-                raise Invalid(faults)
-            return cls.objects.create(name=name)
-
-    @classmethod
-    def _has(cls, name: str) -> bool:
-        return bool(name) and cls.objects.filter(name=name).exists()
+        """Create a group. Raises Invalid with these faults."""
+        if faults:
+            raise Invalid(faults)
+        return cls.objects.create(name=name)
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):

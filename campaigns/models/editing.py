@@ -205,7 +205,9 @@ def _find_taken_identifiers(cursor: Any, campaign: CampaignFacts, edits: Sequenc
     for edit in changed:
         if edit.after.identifier in taken:
             edit.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
-        taken.add(edit.after.identifier)
+        # An edit that is refused takes the identifier from no later one.
+        if not edit.faults:
+            taken.add(edit.after.identifier)
 
 
 def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:

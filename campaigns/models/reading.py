@@ -27,10 +27,11 @@ _BY_ADDITIONAL_NUMBER = f"""{_SELECT} WHERE r.id IN (
   UNION ALL
   SELECT found.record_id FROM ({FOUND_BY_CUSTOMER} AND x.number = %(key)s AND c.code = %(code)s) AS found
 ) ORDER BY r.id LIMIT 1"""  # noqa: S608  (texts of ours)
-_BY_IDENTIFIER = _SELECT + "WHERE r.identifier = %(key)s AND r.identifier <> '' AND c.code = %(code)s"
+_BY_IDENTIFIER = f"""{_SELECT} WHERE r.identifier = ANY(%(key)s) AND r.identifier <> '' AND c.code = %(code)s
+ORDER BY length(r.identifier) DESC LIMIT 1"""
 
 
-def _row(sql: str, code: str, key: str, include_fields: bool) -> tuple[Any, ...] | None:
+def _row(sql: str, code: str, key: str | list[str], include_fields: bool) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
         cursor.execute(sql, {"include_fields": include_fields, "key": key, "code": code})
         row: tuple[Any, ...] | None = cursor.fetchone()
@@ -46,4 +47,5 @@ def by_number(code: str, number: str, *, include_fields: bool, is_searching_addi
 
 
 def by_identifier(code: str, identifier: str, *, include_fields: bool) -> tuple[Any, ...] | None:
-    return _row(_BY_IDENTIFIER, code, identifier, include_fields)
+    """Return the record with exactly this identifier, else the one with the identifier before a trailing slash."""
+    return _row(_BY_IDENTIFIER, code, [identifier, identifier.removesuffix("/")], include_fields)

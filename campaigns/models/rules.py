@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.db import connection
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, check_lines
 from campaigns.models.status import SystemStatus
 
 
@@ -125,13 +125,16 @@ def check(
         else:
             agent_id, agent_login = agents.get(login), login
     next_call_at = values.get("next_call_at", before.next_call_at)
+    identifier = values.get("identifier", before.identifier)
+    if identifier != before.identifier:
+        faults += check_lines(identifier=identifier)
     # Written out: dataclasses.replace() would take half of the time of a row.
     draft = Draft(
         status,
         agent_id,
         agent_login,
         next_call_at,
-        values.get("identifier", before.identifier),
+        identifier,
         values.get("order", before.order),
         values.get("last_note", before.last_note),
         _fields(values["fields"], campaign, before.fields, faults) if values.get("fields") else before.fields,

@@ -1,7 +1,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -12,16 +12,22 @@ from django.db import transaction
 from markdown_it import MarkdownIt
 
 from callcentre.actor import Actor
+from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.html_cleaning import unescape
 from knowledgebase.exchange import front
 from knowledgebase.html import text_of
 from knowledgebase.models import Article, ArticleImage, Catalog, Category
 from telephony.models import Agent
 
 SUFFIXES = (".md", ".markdown", ".html", ".htm")
-_HEADING = re.compile(r"\A\s*<h1[^>]*>(.*?)</h1>", re.DOTALL | re.IGNORECASE)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.DOTALL | re.IGNORECASE)
-_BODY = re.compile(r"<body[^>]*>(.*)</body>", re.DOTALL | re.IGNORECASE)
-_SOURCE = re.compile(r"""(<img\b[^>]*?\ssrc\s*=\s*)("([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_HEADING = re.compile(r"\A\s*<h1\b[^<>]*>(.*?)</h1>", re.DOTALL | re.IGNORECASE)
+_PARTS = {
+    tag: (re.compile(rf"<{tag}\b[^<>]*>", re.IGNORECASE), re.compile(rf"</{tag}\s*>", re.IGNORECASE))
+    for tag in ("title", "body")
+}
+_SOURCE = re.compile(r"""(<img\b[^<>]*?\ssrc\s*=\s*)("([^"]*)"|'([^']*)')""", re.IGNORECASE)
+# Bytes of a file: more than an article may have, and room for what Markdown and the page around it need.
+_LONGEST_FILE = 8 * 1024 * 1024
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 
@@ -59,13 +65,11 @@ def import_folder(actor: Actor, catalog: Catalog, folder: Path, *, publish: bool
 
 
 def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: Outcome, *, publish: bool) -> None:
-    head, text = front.split(path.read_text(encoding="utf-8"))
+    head, text = front.split(_read(path))
     is_markdown = path.suffix.lower() in (".md", ".markdown")
     html = _MARKDOWN.render(text) if is_markdown else text
-    named = _TITLE.search(html)
-    if body := _BODY.search(html):
-        html = body[1]
-    title = head.get("title") or (text_of(named[1]) if named else "")
+    title = head.get("title") or text_of(_inside(html, "title"))
+    html = _inside(html, "body") or html
     if heading := _HEADING.match(html):
         # The heading is the title: a reader would see it twice.
         html = html[heading.end() :] if text_of(heading[1]) == title or not title else html
@@ -98,6 +102,21 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
         outcome.article.publish(actor)
     outcome.is_changed = known is not None and _state(known) != before
     outcome.removed = cleaned.removed
+
+
+def _read(path: Path) -> str:
+    if path.stat().st_size > _LONGEST_FILE:
+        raise Invalid([Fault(ErrorCode.FILE_TOO_LARGE, "", {"limit": _LONGEST_FILE // 1024 // 1024})])
+    return path.read_text(encoding="utf-8")
+
+
+def _inside(html: str, tag: str) -> str:
+    """Return what stands between the first such tag and its end tag, of a body the last; "" without one of them."""
+    begins, ends = _PARTS[tag]
+    if not (begin := begins.search(html)):
+        return ""
+    places = [end.start() for end in ends.finditer(html, begin.end())]
+    return html[begin.end() : places[-1 if tag == "body" else 0]] if places else ""
 
 
 def _state(article: Article) -> tuple[Any, ...]:

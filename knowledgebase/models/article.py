@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import SYSTEM, Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.html_cleaning import Uncleanable
 from callcentre.models import Change, TimestampedModel, actor_columns
 from callcentre.wake import wake
 from knowledgebase.html import Cleaned, clean, possible, text_of
@@ -159,10 +160,9 @@ class Article(TimestampedModel):
 
         Raises Invalid.
         """
-        cleaned = clean(content)
         title = _title(title)
+        cleaned = _cleaned(title, content)
         with transaction.atomic():
-            _check(title, content)
             category = category_of(category_id)
             article = cls(
                 pk=pk or uuid4(),
@@ -195,14 +195,16 @@ class Article(TimestampedModel):
 
         `number` is the version that the editor began with: where another has come in between, Conflict. Raises Invalid.
         """
+        title = None if title is None else _title(title)
+        # Before the row is locked: it can take seconds.
+        given = _cleaned(title, content)
         with transaction.atomic():
             locked = self._locked()
             if number is not None and number != locked.number:
                 raise Conflict(ErrorCode.ARTICLE_CHANGED)
             newest = locked._kept_newest()
-            cleaned = clean(newest.content if content is None else content)
-            title = newest.title if title is None else _title(title)
-            _check(title, newest.content if content is None else content)
+            cleaned = Cleaned(newest.content, {}) if content is None else given
+            title = newest.title if title is None else title
             if (title, cleaned.html) != (newest.title, newest.content):
                 locked.number += 1
                 locked._add_version(actor, title, cleaned)
@@ -250,9 +252,9 @@ class Article(TimestampedModel):
             locked = self._locked()
             locked._kept_newest()
             version = locked.versions.get(number=number)
-            locked.number += 1
             # Through the sanitiser again: its rules may be stricter than they were.
-            cleaned = clean(version.content)
+            cleaned = _safe(version.content)
+            locked.number += 1
             locked._add_version(actor, version.title, cleaned)
             if not locked.is_published:
                 locked._show(version.title, cleaned.html)
@@ -330,16 +332,25 @@ def _title(title: str) -> str:
     return " ".join(possible(title).split())
 
 
-def _check(title: str, content: str) -> None:
+def _cleaned(title: str | None, content: str | None) -> Cleaned:
+    """Return the content cleaned; None is neither wrong nor text. Raises Invalid with every fault of both."""
     faults = []
-    if not title:
+    if title == "":
         faults.append(Fault(ErrorCode.EMPTY, "title"))
-    if len(title) > TITLE_LENGTH:
+    if len(title or "") > TITLE_LENGTH:
         faults.append(Fault(ErrorCode.TOO_LONG, "title", {"limit": TITLE_LENGTH}))
-    if len(content) > CONTENT_LENGTH:
+    if len(content or "") > CONTENT_LENGTH:
         faults.append(Fault(ErrorCode.TOO_LONG, "content", {"limit": CONTENT_LENGTH}))
     if faults:
         raise Invalid(faults)
+    return _safe(content or "")
+
+
+def _safe(content: str) -> Cleaned:
+    try:
+        return clean(content)
+    except Uncleanable as error:
+        raise Invalid([Fault(ErrorCode.HTML_UNCLEANABLE, "content")]) from error
 
 
 class ArticleVersion(models.Model):

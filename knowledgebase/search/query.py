@@ -4,6 +4,8 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
+from callcentre.normal_forms import normalised
+
 # A phrase in quotation marks of any kind, or a run of anything but blanks and those; with a minus before it, or not.
 # A phrase that is never closed goes to the end.
 _PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s"“”„«»]+))')
@@ -54,7 +56,7 @@ def parse(text: str) -> Query:
     """
     terms: list[Term] = []
     is_last_quoted = False
-    for part in _PART.finditer(_ENDING.sub(r"\1", unicodedata.normalize("NFC", text))):
+    for part in _PART.finditer(_ENDING.sub(r"\1", normalised("NFC", text))):
         is_quoted = part["phrase"] is not None
         words = tuple(WORD.findall(part["phrase"] if is_quoted else part["word"]))
         if words:
@@ -70,5 +72,5 @@ def parse(text: str) -> Query:
 
 def fold(word: str) -> str:
     """Without accents and case, as the index has it."""
-    decomposed = unicodedata.normalize("NFD", word.translate(_LETTERS))
+    decomposed = normalised("NFD", word.translate(_LETTERS))
     return "".join(char for char in decomposed if not unicodedata.combining(char)).lower()

@@ -4,16 +4,14 @@ CSV has the API's names and spellings, so that a program reads it as it does the
 who asked, durations that can be added up, and instants that can be sorted.
 """
 
-import csv
 import io
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
-import xlsxwriter
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from callcentre.spreadsheets import harmless
+from callcentre.spreadsheets import CsvWriter, workbook
 from reports.columns import Column, Kind
 from reports.figures import Line
 
@@ -39,15 +37,11 @@ class _Csv:
         # Closed with the file itself, which is not ours.
         self._text = io.TextIOWrapper(output, "utf-8", newline="", write_through=False)
         self._text.write(_BYTE_ORDER_MARK)
-        self._rows = csv.writer(self._text, lineterminator="\n")
-        self._rows.writerow(column.name for column in columns)
+        self._rows = CsvWriter(self._text)
+        self._rows.write([[column.name for column in columns]])
 
     def write(self, lines: Sequence[Line]) -> None:
-        self._rows.writerows([self._cell(column, line) for column in self._columns] for line in lines)
-
-    def _cell(self, column: Column, line: Line) -> str:
-        text = column.text(line)
-        return harmless(text) if column.kind is Kind.TEXT else text
+        self._rows.write([column.text(line) for column in self._columns] for line in lines)
 
     def close(self) -> None:
         self._text.flush()
@@ -66,9 +60,7 @@ _NUMBER_FORMATS = {
 class _Xlsx:
     def __init__(self, output: IO[bytes], columns: Sequence[Column]) -> None:
         self._columns = columns
-        # Rows go to disk one by one; nothing that looks like a formula or an address becomes one.
-        options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-        self._book = xlsxwriter.Workbook(output, options)
+        self._book = workbook(output)
         self._heading = self._book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         self._formats: dict[Kind, Any] = {
             kind: self._book.add_format({"num_format": form}) for kind, form in _NUMBER_FORMATS.items()

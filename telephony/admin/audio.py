@@ -1,12 +1,10 @@
 """Recordings to be listened to: whole or in ranges, so that a player can jump."""
 
 import re
-from collections.abc import Iterator
 from typing import IO
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 
-PIECE = 64 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})\Z")
 
 
@@ -14,7 +12,7 @@ class Unsatisfiable(Exception):
     """The range is beyond the file."""
 
 
-def sound(request: HttpRequest, file: "IO[bytes]", size: int, filename: str) -> HttpResponseBase:
+def sound(request: HttpRequest, file: IO[bytes], size: int, filename: str) -> HttpResponseBase:
     """The file, or the one range of it that was asked for; several at once, or nonsense, are the whole file."""
     try:
         span = _span(request.headers.get("Range", ""), size)
@@ -22,7 +20,7 @@ def sound(request: HttpRequest, file: "IO[bytes]", size: int, filename: str) -> 
         file.close()
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
     first, last = span or (0, size - 1)
-    response = StreamingHttpResponse(_pieces(file, first, last - first + 1), status=206 if span else 200)
+    response = FileResponse(Part(file, first, last - first + 1), status=206 if span else 200)
     if span:
         response["Content-Range"] = f"bytes {first}-{last}/{size}"
     response["Content-Length"] = str(last - first + 1)
@@ -51,9 +49,17 @@ def _span(header: str, size: int) -> tuple[int, int] | None:
     return first, last
 
 
-def _pieces(file: "IO[bytes]", first: int, count: int) -> Iterator[bytes]:
-    with file:
+class Part:
+    """Some bytes of a file. An answer of a file holds no thread while a player that is paused reads nothing."""
+
+    def __init__(self, file: IO[bytes], first: int, count: int) -> None:
         file.seek(first)
-        while count > 0 and (piece := file.read(min(PIECE, count))):
-            count -= len(piece)
-            yield piece
+        self._file, self._left = file, count
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        self._file.close()

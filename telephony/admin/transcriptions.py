@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display
 from telephony.admin.audio import sound
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
 from telephony.ratio import CUSTOMER, USER, ratio
@@ -206,9 +206,10 @@ class TranscriptionAdmin(OfCallsAdmin):
 
 
 @admin.register(Recording)
-class RecordingAdmin(OfCallsAdmin):
+class RecordingAdmin(DeletableMixin, OfCallsAdmin):
     """Which recordings could not be fetched, and why?"""
 
+    deletion_kind = "recording"
     list_display = ("name", "started_at", "shown_state", "length", "error")
     list_display_links = ("name",)
     list_filter = (("state", ChoicesDropdownFilter),)

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 # Events of one stream that are remembered, so that none is told twice.
 REMEMBERED = 10_000
-_TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"(\w+)"')
+_TYPE = re.compile(rb'\A\s*\{\s*"type"\s*:\s*"(\w+)"')
 _NUMBER = re.compile(r"\+?[0-9]+")
 
 

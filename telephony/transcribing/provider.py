@@ -116,7 +116,8 @@ def _post(url: str, key: str, **body: Any) -> dict[str, Any]:
             content = _content(response, ends_at)
             if not 200 <= response.status_code < 300:
                 raise _refusal(response, content)
-    except requests.RequestException as error:
+    # A chunk of negative length is a ValueError.
+    except (requests.RequestException, ValueError) as error:
         raise ProviderError(f"no answer: {type(error).__name__}") from error
     return _object(content, "the provider's answer")
 

@@ -65,8 +65,7 @@ def browser(chromium: Browser) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def session_id(committed_db: None, settings: Any) -> str:
-    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
+def session_id(committed_db: None, plain_http: None) -> str:
     cache.clear()
     client = Client()
     client.force_login(UserFactory(admin=True))

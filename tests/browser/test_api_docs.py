@@ -11,11 +11,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def session_id(settings: Any, transactional_db: None) -> str:
+def session_id(settings: Any, plain_http: None, transactional_db: None) -> str:
     """Of a back-office user who has logged in; static files under their own names."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
-    settings.SESSION_COOKIE_SECURE = False
     client = Client()
     client.force_login(User.objects.create_user("clerk", is_staff=True))
     return client.cookies["sessionid"].value

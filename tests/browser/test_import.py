@@ -44,11 +44,10 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[threading.Thread]]
 
 
 @pytest.fixture
-def session_id(committed_db: None, settings: Any, tmp_path: Path) -> str:
+def session_id(committed_db: None, plain_http: None, settings: Any, tmp_path: Path) -> str:
     backend = "django.core.files.storage.FileSystemStorage"
     default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
     settings.STORAGES = settings.STORAGES | {"default": default}
-    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
     client = Client()
     client.force_login(UserFactory(admin=True))
     return client.cookies["sessionid"].value

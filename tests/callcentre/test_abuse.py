@@ -71,7 +71,7 @@ def test_too_large_a_body_is_413_by_its_length_before_it_is_read(key: str | None
         "POST",
         "/api/outbound_groups",
         b"",
-        content_type="application/json",
+        CONTENT_TYPE="application/json",
         CONTENT_LENGTH=str(settings.MAX_UPLOAD_MB * 1024 * 1024 + 1),
         **environ,
     )

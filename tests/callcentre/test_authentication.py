@@ -22,10 +22,10 @@ def ping(login: str, secret: str, **extra: Any) -> int:
 
 
 @pytest.fixture(autouse=True)
-def _quick_hashes(request: pytest.FixtureRequest, settings: Any) -> None:
-    """A third of a second saved for each password; servers are processes of their own and know the slow hash only."""
+def _quick_hashes(request: pytest.FixtureRequest) -> None:
+    """Servers are processes of their own and know the slow hash only."""
     if "servers" not in request.fixturenames:
-        settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+        request.getfixturevalue("quick_hashes")
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ def failing(settings: Any, **values: Any) -> set[str]:
         "FIELD_ENCRYPTION_KEYS": ["dGhlLWtleS1vZi1hLXRlc3QtcnVuLWlzLW5vLWtleS0="],
         "SESSION_COOKIE_SECURE": True,
         "CSRF_COOKIE_SECURE": True,
+        "LANGUAGE_COOKIE_SECURE": True,
         "TRUSTED_PROXIES": ["10.0.0.0/8", "::1"],
         "EMAIL_HOST": "mail.callcentre.example",
         "EMAIL_HOST_USER": "callcentre",
@@ -70,13 +71,38 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
         ("callcentre.W032", {"DEFAULT_FROM_EMAIL": "callcentre@localhost"}),
         ("callcentre.E005", {"SESSION_COOKIE_HTTPONLY": False}),
         ("callcentre.E005", {"CSRF_COOKIE_HTTPONLY": False}),
+        ("callcentre.E005", {"LANGUAGE_COOKIE_HTTPONLY": False}),
         ("callcentre.E006", {"SESSION_COOKIE_SECURE": False}),
+        ("callcentre.E006", {"LANGUAGE_COOKIE_SECURE": False}),
         ("callcentre.E006", {"CSRF_COOKIE_SECURE": False, "ALLOWED_HOSTS": ["localhost", "callcentre.example"]}),
         ("callcentre.E007", {"TRUSTED_PROXIES": ["nginx"]}),
-        ("callcentre.E007", {"TRUSTED_PROXIES": ["0.0.0.0/0"]}),
+        ("callcentre.E040", {"FIELD_ENCRYPTION_KEYS": ["ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE="]}),
+        *(
+            (code, {name: networks})
+            for code, name in (
+                ("callcentre.E041", "TRUSTED_PROXIES"),
+                ("callcentre.E042", "METRICS_ALLOWED_NETWORKS"),
+                ("callcentre.E043", "WEBHOOK_ALLOWED_NETWORKS"),
+            )
+            for networks in (
+                ["0.0.0.0/0"],
+                ["10.0.0.0/8", "::/0"],
+                ["0.0.0.0/1", "128.0.0.0/1"],
+                ["128.0.0.0/1"],
+                ["0.0.0.0/2", "64.0.0.0/2"],
+                ["2000::/3"],
+                ["8000::/1"],
+                [f"{first}.0.0.0/8" for first in range(256)],
+            )
+        ),
+        ("callcentre.E044", {"MIDDLEWARE": ["django.middleware.security.SecurityMiddleware"]}),
+        ("callcentre.E045", {"SECURE_PROXY_SSL_HEADER": None}),
+        ("callcentre.E046", {"SECURE_SSL_REDIRECT": True, "TRUSTED_PROXIES": [], "ALLOWED_HOSTS": ["localhost"]}),
+        ("callcentre.W041", {"TRUSTED_PROXIES": []}),
         ("callcentre.E008", {"METRICS_ALLOWED_NETWORKS": ["10.0.0.0/33"]}),
         ("callcentre.E013", {"WEBHOOK_ALLOWED_NETWORKS": ["127.0.0.0/8", "10.0.0.0/33"]}),
         ("callcentre.E013", {"WEBHOOK_ALLOWED_NETWORKS": ["intranet"]}),
+        ("callcentre.E033", {"MAILBOX_ALLOWED_NETWORKS": ["intranet"]}),
         ("callcentre.E014", {"WEBHOOK_TIMEOUT_SECONDS": 31}),
         ("callcentre.E009", {"DEFAULT_REGION": "XX"}),
         ("callcentre.E009", {"DEFAULT_REGION": ""}),
@@ -104,10 +130,18 @@ def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: d
     assert found == {expected}
 
 
+@pytest.mark.parametrize("network", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "2001:db8::/32"])
+def test_somebodys_own_networks_are_not_too_wide(settings: Any, network: str) -> None:
+    wide = {name: [network] for name in ("TRUSTED_PROXIES", "METRICS_ALLOWED_NETWORKS", "WEBHOOK_ALLOWED_NETWORKS")}
+
+    assert failing(settings, **wide) == set()
+
+
 def test_cookies_may_be_plain_where_only_this_machine_is_served(settings: Any) -> None:
     hosts = ["localhost", "127.0.0.1", "[::1]"]
+    plain = dict.fromkeys(["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE"], False)
 
-    assert failing(settings, ALLOWED_HOSTS=hosts, SESSION_COOKIE_SECURE=False, CSRF_COOKIE_SECURE=False) == set()
+    assert failing(settings, ALLOWED_HOSTS=hosts, **plain) == set()
 
 
 def test_every_message_says_what_to_do(settings: Any) -> None:
@@ -128,7 +162,7 @@ def started(*arguments: str, **environment: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-c", "import callcentre.wsgi"],
+        ["-c", "import callcentre.asgi"],
         ["-m", "celery", "-A", "callcentre", "worker", "-P", "solo"],
         ["-m", "celery", "-A", "callcentre", "beat"],
         ["manage.py", "migrate", "--check"],

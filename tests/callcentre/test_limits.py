@@ -20,7 +20,7 @@ from callcentre.models import ApiUser, Lockout
 from tests.callcentre.factories import LockoutFactory
 from tests.conftest import ACTOR, ApiClient
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_hashes")]
 
 
 @pytest.fixture

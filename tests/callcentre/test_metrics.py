@@ -127,6 +127,18 @@ def test_without_the_database_metrics_still_answer(client: Client, monkeypatch: 
     assert ("callcentre_queries_total",) in found
 
 
+def test_methods_that_strangers_invent_are_one_series(client: Client) -> None:
+    before = {labels for labels in scraped(client) if labels[0] == "callcentre_request_seconds_count"}
+
+    for number in range(50):
+        client.generic(f"METHOD{number}", "/health/live")
+
+    after = {labels for labels in scraped(client) if labels[0] == "callcentre_request_seconds_count"}
+    new = [labels for labels in after - before if "live" in labels]
+    assert len(new) <= 1
+    assert all("other" in labels for labels in new)
+
+
 # Who may read them
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from callcentre.servers import StoreError
-from callcentre.supervisor import chosen_port, kept_secrets, programs
+from callcentre.supervisor import Program, chosen_port, kept_secrets, programs
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import free_port
+from webhooks.delivering import places
 
 LAUNCHER = """
 import os, sys
@@ -165,24 +166,75 @@ def test_secrets_are_kept_for_their_owner_and_given_ones_win(tmp_path: Path, mon
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
 
 
+def option(program: Program, name: str) -> str:
+    return program.arguments[program.arguments.index(name) + 1]
+
+
+WORKERS = [program for program in programs(8000) if "-Q" in program.arguments]
+BY_QUEUE = {queue: program for program in WORKERS for queue in option(program, "-Q").split(",")}
+
+
 def test_every_queue_has_a_worker() -> None:
-    words = [word for program in programs(8000) for word in program.arguments]
-    queues = [words[place + 1] for place, word in enumerate(words) if word == "-Q"]
+    queues = ",".join(option(program, "-Q") for program in WORKERS).split(",")
 
-    assert sorted(",".join(queues).split(",")) == ["calls", "default", "mail", "reports", "webhooks"]
+    assert sorted(queues) == ["calls", "default", "mail", "reports", "webhooks"]
 
 
-def test_the_service_answers_and_stops_in_good_order(launch: Launch) -> None:
+def test_calls_share_no_worker_with_webhooks() -> None:
+    assert BY_QUEUE["calls"] != BY_QUEUE["webhooks"]
+
+
+def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
+    assert places.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
+
+
+def test_mail_has_a_worker_of_its_own() -> None:
+    assert [queue for queue, program in BY_QUEUE.items() if program == BY_QUEUE["mail"]] == ["mail"]
+
+
+@pytest.mark.parametrize(
+    ("file", "host"),
+    [("deploy/compose.yaml", "%h"), ("deploy/systemd/callcentre-{name}.service", "%%h"), ("docs/operations.md", "%h")],
+)
+def test_each_way_to_run_the_service_has_the_same_workers(file: str, host: str) -> None:
+    for program in programs(8000):
+        if "-Q" in program.arguments:
+            words = program.arguments[program.arguments.index("-n") :]
+            text = (ROOT / file.format(name=program.name)).read_text()
+            assert " ".join(words).replace("%h", host) in text
+            assert f"callcentre-{program.name}.service" in (ROOT / "deploy/systemd/callcentre.target").read_text()
+
+
+def open_to_others(var: Path) -> dict[str, str]:
+    """What others than the owner may do something with: path and mode. The stores keep their own data, in secret."""
+    of_stores = {var / "postgres" / "data", var / "valkey" / "data"}
+    found = {}
+    for folder, folders, files in os.walk(var):
+        folders[:] = [name for name in folders if Path(folder, name) not in of_stores]
+        for path in (Path(folder, name) for name in [*folders, *files]):
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if mode & 0o077:
+                found[str(path.relative_to(var))] = oct(mode)
+    return found
+
+
+def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(launch: Launch) -> None:
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
     process = launch.start("-m", "callcentre.supervisor", **own)
-    assert launch.said(f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "processes@")
+    assert launch.said(
+        f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "mail@", "processes@"
+    )
 
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready") as answer:
         status = answer.status
+    seen = open_to_others(launch.folder / "var")
     process.send_signal(signal.SIGINT)
 
     assert (status, process.wait(100)) == (200, 0)
+    passed_through = {"postgres": "0o711", "valkey": "0o711"}
+    assert {name: mode for name, mode in seen.items() if name.split("/")[0] != "static"} == passed_through
+    assert set((launch.folder / "var" / "files" / "recordings").rglob("*.wav"))
     log = launch.log.read_text()
     assert "starts again" not in log
     assert [line for line in log.splitlines() if line.startswith("web ") and '"level":"info"' not in line] == []

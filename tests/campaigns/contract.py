@@ -56,7 +56,7 @@ OPERATIONS = [
     Operation(
         "POST", "/outbounds/WORLD/add_agents", WRITE, 204, None, 5, {"logins": ["free"]}, "/outbounds/XXXXX/add_agents"
     ),
-    Operation("POST", "/outbound_groups", WRITE, 201, GROUP, 3, {"name": "New"}),
+    Operation("POST", "/outbound_groups", WRITE, 201, GROUP, 2, {"name": "New"}),
     # INTERFACE 4.2
     Operation(
         "POST",

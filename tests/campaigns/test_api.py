@@ -300,10 +300,15 @@ def test_a_group_without_a_proper_name_is_refused(name: Any, api: ApiClient) -> 
     assert {field for field, _ in faults(api.post("/api/outbound_groups", {"name": name}))} == {"name"}
 
 
-def test_a_taken_name_of_a_group_is_refused(api: ApiClient) -> None:
-    CampaignGroupFactory(name="Sales")
+def test_groups_may_share_a_name(api: ApiClient) -> None:
+    first = CampaignGroupFactory(name="Sales")
 
-    assert faults(api.post("/api/outbound_groups", {"name": "Sales"})) == {("name", ErrorCode.GROUP_NAME_TAKEN.number)}
+    response = api.post("/api/outbound_groups", {"name": "Sales"})
+
+    second = response.json()
+    assert (response.status_code, second["name"]) == (201, "Sales")
+    assert second["id"] != first.pk
+    assert api.get("/api/outbound_groups").json() == [{"id": first.pk, "name": "Sales"}, second]
 
 
 def test_statistics_count_records_by_system_status(api: ApiClient) -> None:

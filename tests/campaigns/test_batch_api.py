@@ -1,5 +1,6 @@
 """Many records at once: each item stands alone, and ten thousand cost as many statements as one."""
 
+import itertools
 import tracemalloc
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.utils import timezone
 from callcentre.errors import ErrorCode
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record, RecordChange
+from campaigns.models.adding import NewRecord
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
@@ -337,6 +339,81 @@ def test_each_added_number_says_what_became_of_it(api: ApiClient, campaign: Camp
         "22 000 00 02": {"status": "FAILED", "message": "Agent not found."},
     }
     assert campaign.records.count() == 2
+
+
+def added(api: ApiClient, *items: dict[str, Any]) -> dict[str, Any]:
+    """The status of each number, or the id of its record."""
+    answer = api.post(PATH, {"records": list(items)}).json()
+    return {number: entry.get("record_id", entry["status"]) for number, entry in answer.items()}
+
+
+def test_a_refused_item_takes_no_number_from_a_later_one(api: ApiClient, campaign: Campaign) -> None:
+    RecordFactory(campaign=campaign, identifier="TAKEN")
+
+    answer = added(
+        api,
+        {"phone_number": NUMBER, "identifier": "TAKEN"},
+        {"phone_number": "221234567", "identifier": "FREE"},
+    )
+
+    record = campaign.records.get(identifier="FREE")
+    assert answer == {NUMBER: "FAILED", "221234567": str(record.pk)}
+
+
+def test_a_number_that_exists_takes_no_identifier_from_a_later_one(api: ApiClient, campaign: Campaign) -> None:
+    existing = RecordFactory(campaign=campaign, phone_number=NUMBER)
+
+    answer = added(
+        api,
+        {"phone_number": NUMBER, "identifier": "ID-1"},
+        {"phone_number": "22 765 43 21", "identifier": "ID-1"},
+        {"phone_number": "22 765 43 22", "identifier": "ID-1"},
+    )
+
+    record = campaign.records.get(identifier="ID-1")
+    assert record.phone_number == "22 765 43 21"
+    assert answer == {NUMBER: str(existing.pk), "22 765 43 21": str(record.pk), "22 765 43 22": "FAILED"}
+
+
+def test_a_repeat_of_a_repeat_takes_nothing_from_a_later_item(api: ApiClient, campaign: Campaign) -> None:
+    answer = added(
+        api,
+        {"phone_number": NUMBER},
+        {"phone_number": "221234567", "identifier": "ID-1"},
+        {"phone_number": "22 765 43 21", "identifier": "ID-1"},
+    )
+
+    first, second = campaign.records.order_by("id")
+    assert second.identifier == "ID-1"
+    assert answer == {NUMBER: str(first.pk), "221234567": str(first.pk), "22 765 43 21": str(second.pk)}
+
+
+def test_a_number_spelled_alike_twice_is_added_if_one_item_can_be(api: ApiClient, campaign: Campaign) -> None:
+    answer = added(api, {"phone_number": NUMBER, "agent_login": "nobody"}, {"phone_number": NUMBER})
+
+    assert answer == {NUMBER: str(campaign.records.get().pk)}
+
+
+def test_the_work_for_repeats_of_one_number_grows_with_their_count_and_not_with_its_square(
+    api: ApiClient, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = 0
+
+    class Counted(NewRecord):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal reads
+            reads += name == "number"
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr("campaigns.api.records.NewRecord", Counted)
+    spellings = [
+        "".join(parts) for parts in itertools.product(*([digit, f"{digit}-"] for digit in "0048221234"), ["567"])
+    ]
+
+    answer = added(api, *({"phone_number": spelling} for spelling in spellings))
+
+    assert answer == dict.fromkeys(spellings, str(campaign.records.get().pk))
+    assert reads < 20 * len(spellings)
 
 
 def test_records_added_together_are_in_the_order_in_which_they_were_sent(api: ApiClient, campaign: Campaign) -> None:

@@ -1,5 +1,6 @@
 """Importing in the back office: upload, say what the columns are, watch."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def uploaded(campaign: Campaign, content: str, **values: Any) -> Any:
     return RecordImportFactory.create(campaign=campaign, file=file, file_size=len(content.encode()), **values)
 
 
+def shown_text(markup: str) -> str:
+    return " ".join(re.sub("<[^>]*>", " ", markup).split()).replace(" :", ":")
+
+
+def faults_of(page: str) -> str:
+    """The list of what is wrong with a file, as text."""
+    return shown_text(page.partition('<ul class="import-faults">')[2].partition("</ul>")[0])
+
+
 # 1. The file
 
 
@@ -99,6 +109,14 @@ def test_a_file_that_is_too_large_is_refused(campaign: Campaign, settings: Any, 
     assert not RecordImport.objects.exists()
 
 
+def test_a_file_of_200_000_columns_is_refused_in_one_sentence_and_without_a_field_for_each(campaign: Campaign) -> None:
+    response = upload(client := superuser(), campaign, b"phone" + b",x" * 199_999 + b"\n225550101\n")
+
+    page = client.page(response.headers["Location"])
+    assert "The file has 200000 columns; at most 200 can be read." in page
+    assert "column-0" not in inputs_of(page)
+
+
 def test_an_upload_without_the_forms_token_is_refused(campaign: Campaign) -> None:
     client = BackOffice(enforce_csrf_checks=True)
     client.cookies = superuser().cookies
@@ -144,17 +162,37 @@ def test_the_preview_shows_twenty_rows_as_they_will_be_read(campaign: Campaign) 
     assert "Nothing is wrong with them." in page
 
 
-def test_the_preview_shows_the_faults_of_the_first_rows(campaign: Campaign) -> None:
-    RecordFactory.create(campaign=campaign, phone_number="+48225550101")
-    rows = "".join(f"22 555 02 {number:02}\n" for number in range(25))
-    given = uploaded(campaign, f"phone\n22 555 01 01\n{rows}nobody\n22 555 02 01\n")
+def test_the_preview_shows_the_faults_by_reason_before_duplicates_and_repeats(campaign: Campaign) -> None:
+    for number in range(25):
+        RecordFactory.create(campaign=campaign, phone_number=f"+4822555{number:04}")
+    rows = "".join(f"22 555 {number:04};\n" for number in range(25))
+    faulty = "22 556 0001;nobody\nletters;\n22 556 0002;nobody\n"
+    given = uploaded(campaign, f"phone;agent\n{rows}22 556 0003;\n{faulty}22 556 0003;\n", delimiter=";")
+    given.columns = {"0": "phone_number", "1": "agent_login"}
+    given.save()
 
     page = superuser().page(page_of(given, "columns"))
 
-    assert "1 row is faulty" in page
-    assert "2 duplicates" in page
-    assert page.index("Line 2") < page.index("Line 28") < page.index("Line 29")
-    assert "A phone number has no letters." in page
+    assert "3 rows are faulty 25 duplicates 1 repeat within the file" in shown_text(page)
+    assert faults_of(page) == (
+        "2 rows Agent not found. Line 28: 22 556 0001 Line 30: 22 556 0002"
+        " 1 row A phone number has no letters. Line 29: letters"
+        " 25 rows The campaign already has this number. Line 2: 22 555 0000 Line 3: 22 555 0001 Line 4: 22 555 0002"
+        " 1 row An earlier row of the file has this number. Line 31: 22 556 0003"
+    )
+
+
+def test_the_preview_calls_a_repeated_identifier_a_repeat(campaign: Campaign) -> None:
+    RecordFactory.create(campaign=campaign, identifier="A-1")
+    content = "phone,identifier\n22 555 01 01,A-1\n22 555 01 02,A-2\n22 555 01 03,A-2\n"
+    given = uploaded(campaign, content, columns={"0": "phone_number", "1": "identifier"})
+
+    page = superuser().page(page_of(given, "columns"))
+
+    assert faults_of(page) == (
+        "1 row Another record of the campaign has this identifier. Line 2: 22 555 01 01"
+        " 1 row An earlier row of the file has this identifier. Line 4: 22 555 01 03"
+    )
 
 
 def test_bytes_that_mean_nothing_are_shown_as_such(campaign: Campaign) -> None:

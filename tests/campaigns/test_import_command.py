@@ -198,3 +198,10 @@ def test_a_byte_that_means_nothing_costs_its_row_and_no_other(campaign: Campaign
 
     assert "2 rows read: 1 added, 0 left out as duplicates, 1 faulty." in output.getvalue()
     assert (tmp_path / "errors.csv").read_text("utf-8-sig").splitlines()[1].startswith("2;")
+
+
+def test_a_file_of_too_many_columns_is_refused_and_nothing_is_added(campaign: Campaign, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="The file has 200000 columns; at most 200 can be read"):
+        run(tmp_path, "phone" + ",x" * 199_999 + "\n225550101\n")
+
+    assert not Record.objects.exists()

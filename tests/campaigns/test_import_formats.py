@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from callcentre.errors import Invalid
-from campaigns.importing.formats import Format, guess_format
+from campaigns.importing.formats import MOST_COLUMNS, Format, guess_format
 from campaigns.importing.merging import Totals
+from campaigns.importing.reading import Rows, _Lines
 from campaigns.models import Campaign
 from tests.campaigns.factories import CampaignFactory
 from tests.campaigns.importing import field_values, import_text, numbers_of
@@ -110,6 +111,54 @@ def test_an_open_cell_longer_than_any_cell_may_be_swallows_nothing(campaign: Cam
     outcome = import_text(campaign, f'phone,first_name\n225550101,"Jan\n{rows}')
 
     assert outcome.totals == Totals(read=3001, added=3000, faulty=1)
+
+
+def test_open_quotation_marks_in_many_rows_cost_these_rows_only(campaign: Campaign) -> None:
+    # The second cell opens a quotation mark inside which the next row opens another one, and so on to the end.
+    outcome = import_text(campaign, "phone,first_name\n" + 'a"b,"c\n' * 3000 + "225550101,Ewa\n")
+
+    assert outcome.totals == Totals(read=3001, added=1, faulty=3000)
+    assert set(outcome.messages) == {"A quotation mark is opened and not closed."}
+
+
+def test_lines_are_read_again_a_bounded_number_of_times(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("campaigns.importing.reading.MOST_LINES", 10)
+    monkeypatch.setattr("campaigns.importing.reading.MOST_READ_AGAIN", 20)
+    rows = Rows(io.BytesIO(b"phone,first_name\n" + b'a"b,"c\n' * 100), Format("utf-8", ","))
+    read: list[int] = []
+    original = _Lines.keep_first_only
+
+    def keep_first_only(lines: _Lines) -> str:
+        read.append(len(lines.taken))
+        return original(lines)
+
+    monkeypatch.setattr(_Lines, "keep_first_only", keep_first_only)
+
+    assert len([*rows]) == 100
+    # Two rows of ten lines and one more, until 20 lines were to be read again; one line each after that.
+    assert read == [10, 10, 10, *[1] * 97]
+
+
+@pytest.mark.parametrize("has_header", [True, False])
+def test_a_file_of_too_many_columns_is_refused_with_their_number(campaign: Campaign, has_header: bool) -> None:
+    widest = ",".join(["phone", *["x"] * (MOST_COLUMNS - 1)])
+    import_text(campaign, f"{widest}\n225550101\n", has_header=has_header, columns="phone_number")
+
+    with pytest.raises(Invalid, match="The file has 203 columns; at most 200 can be read"):
+        import_text(campaign, f"{widest},y,y,y\n225550102\n", has_header=has_header, columns="phone_number")
+
+
+def test_the_error_file_of_a_file_of_as_many_columns_as_may_be_can_be_imported(campaign: Campaign) -> None:
+    header = ",".join(["line", "error", "phone", *["x"] * (MOST_COLUMNS - 1)])
+
+    outcome = import_text(campaign, f"{header}\n2,mended,225550101\n")
+
+    assert outcome.totals == Totals(read=1, added=1)
+
+
+def test_a_line_longer_than_any_row_can_be_is_refused_with_its_number(campaign: Campaign) -> None:
+    with pytest.raises(Invalid, match="Line 2 of the file is longer than 4000000 characters"):
+        import_text(campaign, "phone,city\n225550101," + "," * 4_000_000)
 
 
 def test_blank_rows_are_no_rows(campaign: Campaign) -> None:

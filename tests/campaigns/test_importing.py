@@ -251,6 +251,18 @@ def test_faulty_rows_are_given_back_as_they_were_and_the_rest_is_imported(campai
     ]
 
 
+def test_the_error_file_has_no_formula(campaign: Campaign) -> None:
+    outcome = import_text(campaign, "phone;=1+1;city\n=cmd|' /C calc'!A0;@x;'=1+1\nx;-5;it's\n")
+
+    assert [row[2:] for row in outcome.errors] == [["'=cmd|' /C calc'!A0", "'@x", "'=1+1"], ["x", "-5", "it's"]]
+
+
+def test_a_heading_of_an_error_file_is_the_column_that_it_was(campaign: Campaign) -> None:
+    import_text(campaign, "line;error;'=Telefon;city\n2;;225550101;x\n", columns="=Telefon=phone_number,city=city")
+
+    assert numbers_of(campaign) == ["+48225550101"]
+
+
 def test_the_error_file_can_be_mended_and_imported(campaign: Campaign) -> None:
     outcome = import_text(campaign, "phone;city\nabc;Łódź\n")
     (line, message, _, city) = outcome.errors[0]
@@ -270,7 +282,7 @@ def test_numbers_that_the_campaign_has_are_left_out_in_any_spelling(campaign: Ca
 
     assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
     assert outcome.totals == Totals(read=3, added=1, duplicates=2)
-    assert outcome.messages == ["The campaign already has this number."] * 2
+    assert outcome.messages == ["The campaign already has this number.", "An earlier row of the file has this number."]
 
 
 def test_numbers_of_other_campaigns_do_not_matter(campaign: Campaign) -> None:
@@ -313,7 +325,10 @@ def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaig
 
     assert outcome.totals == Totals(read=5, added=3, faulty=2)
     assert [row[0] for row in outcome.errors] == ["2", "4"]
-    assert set(outcome.messages) == {"Another record of the campaign has this identifier."}
+    assert outcome.messages == [
+        "Another record of the campaign has this identifier.",
+        "An earlier row of the file has this identifier.",
+    ]
 
 
 @pytest.mark.parametrize("duplicates", [RecordImport.Duplicates.SKIP, ALLOW])
@@ -326,6 +341,12 @@ def test_a_row_that_was_refused_takes_nothing_from_later_rows(campaign: Campaign
     records = Record.objects.filter(campaign=campaign, identifier__in=["A-2", "A-3"])
     assert [record.is_primary for record in records] == [True, True]
     assert outcome.totals == Totals(read=4, added=2, faulty=2)
+
+
+def test_a_row_whose_identifier_has_control_characters_is_left_out(campaign: Campaign) -> None:
+    outcome = import_text(campaign, 'phone,identifier\n225550101,"a\nb"\n225550102,a\tb\n')
+
+    assert outcome.messages == ['Field "identifier" must be one line, without control characters.'] * 2
 
 
 def test_of_two_rows_with_one_identifier_the_first_counts_even_as_a_second_record(campaign: Campaign) -> None:

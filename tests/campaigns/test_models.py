@@ -264,6 +264,20 @@ def test_history_keeps_the_names_of_statuses_that_are_gone() -> None:
     assert (change.from_status, change.to_status) == ("Vip", "To be called")
 
 
+def test_a_refused_edit_takes_no_identifier_from_a_later_one() -> None:
+    campaign = CampaignFactory()
+    first, second = RecordFactory.create_batch(2, campaign=campaign)
+    edits = [
+        Edit(first.phone_number, {"identifier": "ID-1", "agent_login": "nobody"}),
+        Edit(second.phone_number, {"identifier": "ID-1"}),
+    ]
+
+    Record.objects.edit_many(ACTOR, facts(campaign), edits)
+
+    assert [[fault.code for fault in edit.faults] for edit in edits] == [[ErrorCode.AGENT_NOT_FOUND], []]
+    assert Record.objects.get(identifier="ID-1") == second
+
+
 def test_history_comes_newest_first() -> None:
     record = RecordFactory()
     first, second = RecordChangeFactory.create_batch(2, record=record)

@@ -298,6 +298,29 @@ def test_a_record_is_found_by_its_identifier(identifier: str, api: ApiClient, ca
     assert api.get(path).json()["record_id"] == record.pk
 
 
+def test_an_identifier_is_read_by_its_exact_text_before_the_slash_at_the_end_of_a_path_is_left_out(
+    api: ApiClient, campaign: Campaign
+) -> None:
+    ids = {text: RecordFactory(campaign=campaign, identifier=text).pk for text in ("abc", "abc/", "abc//", "x")}
+
+    def found(path: str) -> Any:
+        return api.get(f"/api/outbounds/DEMO1/records_by_identifier/{path}").json()["record_id"]
+
+    assert [found(path) for path in ("abc", "abc%2F", "abc/", "abc%2F/", "x/")] == [
+        ids["abc"],
+        ids["abc/"],
+        ids["abc/"],
+        ids["abc//"],
+        ids["x"],
+    ]
+
+
+@pytest.mark.parametrize("identifier", ["a\nb", "a\tb", "a\x1bb", "a\x7fb", "a\u2028b"])
+def test_an_identifier_has_no_control_characters(identifier: str, api: ApiClient, campaign: Campaign) -> None:
+    assert faults(add(api, identifier=identifier)) == {("identifier", ErrorCode.NOT_ONE_LINE.number)}
+    assert not campaign.records.exists()
+
+
 def test_fields_are_read_only_when_asked_for(api: ApiClient, campaign: Campaign) -> None:
     add(api, record_fields={"first_name": "Ewa"})
 

@@ -1,11 +1,12 @@
 """What is different between two versions, in words and on its page."""
 
+import random
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
-from knowledgebase.comparing import Comparison, Paragraph, compare
+from knowledgebase.comparing import MOST_STEPS, Comparison, Paragraph, _Work, compare
 from knowledgebase.models import Article
 from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR
@@ -63,6 +64,36 @@ def test_very_long_paragraphs_are_compared_as_a_whole() -> None:
     words = "word " * 5000
 
     assert len(of_contents(f"<p>{words}</p>", f"<p>{words}more</p>").paragraphs) == 2
+
+
+def test_a_comparison_takes_a_bounded_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    original = _Work.spend
+
+    def spend(work: _Work, steps: int) -> None:
+        taken.append(steps)
+        original(work, steps)
+
+    monkeypatch.setattr(_Work, "spend", spend)
+    words = random.Random(1).choices("ab", k=20_000)
+    old = "".join(f"<p>{' '.join(words[place : place + 200])}</p>" for place in range(0, 20_000, 40))
+    new = "".join(f"<p>{' '.join(words[place : place + 200])}</p>" for place in range(20, 20_000, 50))
+
+    comparison = of_contents(old, new)
+
+    # The step that exceeds the bound is not taken, and none after it.
+    assert sum(taken[:-1]) <= MOST_STEPS < sum(taken)
+    assert comparison.is_text_changed
+
+
+def test_of_very_many_paragraphs_the_first_are_shown_and_the_others_counted(office: BackOffice) -> None:
+    made = ArticleFactory(content="<p>a</p>")
+    made.edit(ACTOR, content="".join(f"<p>{number}</p>" for number in range(2_100)))
+
+    comparison = of_contents("<p>a</p>", "".join(f"<p>{number}</p>" for number in range(2_100)))
+
+    assert (len(comparison.paragraphs), comparison.more) == (2_000, 101)
+    assert "101 more paragraphs are not shown." in office.page(url(made, 2))
 
 
 # In the admin

@@ -2,7 +2,8 @@
 
 import pytest
 
-from knowledgebase.html import clean, image_ids, text_of
+from callcentre.html_cleaning import Uncleanable
+from knowledgebase.html import clean, image_ids, paragraphs_of, text_of
 
 IMAGE = "/knowledge-base/images/6f0b2c1e-8a55-4b1e-9a58-0f6c2f4f0c11"
 
@@ -72,3 +73,31 @@ def test_text_is_what_a_reader_reads(html: str, text: str) -> None:
 
 def test_images_are_known_by_their_ids() -> None:
     assert image_ids(f'<img src="{IMAGE}"><img src="{IMAGE}">') == {"6f0b2c1e-8a55-4b1e-9a58-0f6c2f4f0c11"}
+
+
+def test_a_character_of_an_impossible_number_is_no_error() -> None:
+    cleaned = clean(f"<p>a&#{'9' * 5_000};b</p>")
+
+    assert text_of(cleaned.html) == "a\ufffdb"
+    assert text_of(f"<p>a&#{'9' * 5_000};b</p>") == "a\ufffdb"
+    assert paragraphs_of(f"<p>a&#{'9' * 5_000};b</p>") == ["a\ufffdb"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>" + "".join(f"<font size={number}>" for number in range(3_000)) + "</p>" + "<p>x</p>" * 3_000,
+        "<div>" * 200_000,
+    ],
+)
+def test_html_that_a_browser_would_take_minutes_for_cannot_be_cleaned(html: str) -> None:
+    with pytest.raises(Uncleanable):
+        clean(html)
+
+
+def test_what_was_taken_out_is_named_up_to_a_number_and_a_length() -> None:
+    removed = clean("".join(f"<t{number:0200}>" for number in range(100))).removed
+
+    assert len(removed) == 1
+    assert max(map(len, removed)) < 50
+    assert len(clean("".join(f"<t{number}>" for number in range(100))).removed) == 50

@@ -40,6 +40,26 @@ def test_a_new_article_is_a_draft_with_one_version() -> None:
     assert history(article) == [("create", 1)]
 
 
+def test_a_content_that_cannot_be_made_safe_is_refused_and_nothing_is_kept() -> None:
+    article = ArticleFactory(content="<p>a</p>")
+
+    with pytest.raises(Invalid) as created:
+        Article.create(ACTOR, category_id=article.category_id, title="x", content="<div>" * 190_000)
+    with pytest.raises(Invalid) as edited:
+        article.edit(ACTOR, title="y", content="<div>" * 190_000)
+
+    assert faults(created) == faults(edited) == [(ErrorCode.HTML_UNCLEANABLE, "content")]
+    assert Article.objects.get().title == article.title
+
+
+def test_an_edit_of_the_title_alone_keeps_the_content_as_it_is() -> None:
+    article = ArticleFactory(content="<p>a</p>")
+
+    cleaned = article.edit(ACTOR, title="Another")
+
+    assert (article.newest.title, article.newest.content, cleaned.removed) == ("Another", "<p>a</p>", {})
+
+
 def test_an_edit_of_a_published_article_is_a_draft_until_it_is_published() -> None:
     article = ArticleFactory(title="Before")
 

@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from callcentre import deletions
 from callcentre.api.fields import zone
 from callcentre.errors import Conflict, Invalid
 from reports import builder, rollup, settling
@@ -22,6 +23,7 @@ from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS, ask, refresh
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
+from tests.tickets.factories import CustomerFactory, TicketFactory
 from tickets.models import Chat, Ticket, chatting, conversing, editing
 
 EXAMPLES, STEPS = int(os.environ.get("REPORT_EXAMPLES", "5")), 50
@@ -100,7 +102,7 @@ class Play:
 
     def _ticket(self) -> Ticket:
         ticket: Ticket = self.chance.choice(self.people.tickets)
-        return ticket
+        return Ticket.objects.filter(pk=ticket.pk).first() or TicketFactory(queue=ticket.queue)
 
     def do_reply(self, agent: Any) -> None:
         body = {"body": "Yes.", "body_type": "PLAIN", "agent_login": agent.login}
@@ -120,6 +122,28 @@ class Play:
     def do_split(self, agent: Any) -> None:
         ticket = self._ticket()
         editing.split(ACTOR, ticket, [message.pk for message in ticket.messages.all()[:1]], "")
+
+    def do_delete_ticket(self, agent: Any) -> None:
+        # Seldom, or nothing is left to be worked on.
+        if self.chance.random() < 0.3:
+            self._delete("ticket", self._ticket())
+
+    def do_delete_chat(self, agent: Any) -> None:
+        if chat := Chat.objects.order_by("created_at", "id").first():
+            self._delete("chat", chat)
+
+    def do_delete_customer(self, agent: Any) -> None:
+        ticket = self._ticket()
+        ticket.customer = CustomerFactory()
+        ticket.save(update_fields=["customer"])
+        if self.chance.random() < 0.3:
+            self._delete("customer", ticket.customer)
+
+    def _delete(self, kind: str, row: Any) -> None:
+        deletion = deletions.Deletion.ask(ACTOR, kind, row, "on request")
+        deletions.run(deletion.pk)
+        deletion.refresh_from_db()
+        assert deletion.state == "finished"
 
 
 VERBS = [name.removeprefix("do_") for name in dir(Play) if name.startswith("do_")]

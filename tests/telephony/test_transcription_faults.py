@@ -19,6 +19,7 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import EvaluationCriterionFactory, RecordingFactory
 from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, Asked, Provider, completion, running_provider
 from tests.telephony.sound import wav
+from tests.webhooks.receivers import receiver, says
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -153,6 +154,19 @@ def test_a_provider_that_hangs_is_left(provider: Provider, settings: Any, call: 
 
     assert (made.status, made.attempts) == ("PENDING", 1)
     assert made.error.startswith("no answer: ")
+
+
+@pytest.mark.parametrize("size", [b"-5", b"zz", b"5;" + b"x" * 70_000])
+def test_a_provider_whose_answer_breaks_the_rules_of_http_is_an_error(
+    size: bytes, settings: Any, call: Connection
+) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nhello"
+    with receiver(says(answer)) as broken:
+        settings.TRANSCRIPTION_URL = broken.at("127.0.0.1", "")
+        made = attempt(call)
+
+    assert (made.status, made.attempts) == ("PENDING", 1)
+    assert made.error != ""
 
 
 # The model

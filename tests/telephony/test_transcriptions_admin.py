@@ -1,13 +1,17 @@
 """Recordings and transcriptions as a supervisor sees, hears and repeats them."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.http import FileResponse
+from django.test import RequestFactory
 from django.urls import reverse
 
+from telephony.admin.audio import Part, sound
 from telephony.models import Recording, Transcription
 from tests.backoffice import messages_of, page_of, staff, superuser
 from tests.telephony.factories import (
@@ -203,6 +207,16 @@ def test_a_player_may_jump(span: str, first: int, last: int) -> None:
     assert (status, content) == (206, SOUND[first : last + 1])
     assert response["Content-Range"] == f"bytes {first}-{last}/{SIZE}"
     assert response["Content-Length"] == str(last - first + 1)
+
+
+@pytest.mark.parametrize("span", ["", "bytes=100-199"])
+def test_sound_is_sent_as_a_file_which_holds_no_thread_while_a_player_is_paused(span: str) -> None:
+    request = RequestFactory().get("/", headers={"Range": span} if span else {})
+
+    response = sound(request, BytesIO(SOUND), SIZE, "a.wav")
+
+    assert isinstance(response, FileResponse)
+    assert isinstance(response.file_to_stream, Part)
 
 
 @pytest.mark.parametrize("span", ["bytes=5-1", "bytes=0-1,5-6", "bytes=-", "bytes=a-b", "seconds=1-2"])

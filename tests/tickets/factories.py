@@ -22,6 +22,7 @@ from tickets.models import (
     CustomerNumber,
     CustomField,
     Dispatch,
+    MailboxTest,
     Marketplace,
     Message,
     Rating,
@@ -49,6 +50,15 @@ class TicketQueueFactory(factory.django.DjangoModelFactory[TicketQueue]):
             imap_host="imap.callcentre.example", imap_user="support", imap_password="of the mailbox"
         )
         polled = factory.Trait(with_mailbox=True, polled_at=factory.LazyFunction(timezone.now))
+
+
+class MailboxTestFactory(factory.django.DjangoModelFactory[MailboxTest]):
+    class Meta:
+        model = MailboxTest
+
+    queue = factory.SubFactory(TicketQueueFactory, with_mailbox=True)
+    asked_by = "tester"
+    asked_at = factory.LazyFunction(timezone.now)
 
 
 class TicketQueueHoursFactory(factory.django.DjangoModelFactory[TicketQueueHours]):

@@ -5,10 +5,20 @@ mailbox takes, and nothing else.
 
 import re
 import socketserver
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def local_mailboxes(settings: Any) -> None:
+    """Permit the mailboxes of these tests, which are on this machine and mostly without encryption."""
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
 
 
 @dataclass
@@ -27,6 +37,11 @@ class Mailbox:
     # Waited for before a mail is given out.
     before_fetch: Callable[[int], None] = lambda uid: None
     says_sizes: bool = True
+    # Encryption from the first byte, or after STARTTLS.
+    tls: ssl.SSLContext | None = None
+    starttls: ssl.SSLContext | None = None
+    greeting: str = "* OK ready"
+    connections: int = 0
     commands: list[str] = field(default_factory=list)
 
     def add(self, raw: bytes, *, is_seen: bool = False) -> int:
@@ -48,8 +63,12 @@ class _Session(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         self.box: Mailbox = self.server.box  # type: ignore[attr-defined]
-        self._send("* OK ready")
+        self.box.connections += 1
         try:
+            if self.box.tls:
+                self._encrypt(self.box.tls)
+            if self.box.greeting:
+                self._send(self.box.greeting)
             while line := self.rfile.readline():
                 tag, _, command = line.decode().strip().partition(" ")
                 self.box.commands.append(command)
@@ -61,20 +80,26 @@ class _Session(socketserver.StreamRequestHandler):
     def _send(self, line: str) -> None:
         self.wfile.write(f"{line}\r\n".encode())
 
+    def _encrypt(self, context: ssl.SSLContext) -> None:
+        self.connection = context.wrap_socket(self.connection, server_side=True)
+        self.rfile = self.connection.makefile("rb")
+        self.wfile = self.connection.makefile("wb", buffering=0)
+
     def _answer(self, tag: str, command: str) -> bool:
         """Whether the session goes on."""
         box, name = self.box, command.upper()
         if name.startswith("LOGIN "):
-            if command[6:].replace('"', "").split() != [box.user, box.password]:
-                self._send(f"{tag} NO [AUTHENTICATIONFAILED] Invalid credentials")
-                return True
-        elif name.startswith("CAPABILITY"):
-            self._send("* CAPABILITY IMAP4rev1")
+            return self._log_in(tag, command)
+        if name == "STARTTLS":
+            return self._start_tls(tag)
+        if name.startswith("CAPABILITY"):
+            can_encrypt = box.starttls and not isinstance(self.connection, ssl.SSLSocket)
+            self._send(f"* CAPABILITY IMAP4rev1{' STARTTLS' if can_encrypt else ''}")
         elif name.startswith(("SELECT", "EXAMINE")):
             self._send(f"* {len(box.mails)} EXISTS")
             self._send(f"* OK [UIDVALIDITY {box.validity}]")
         elif name.startswith("STATUS"):
-            self._send(f'* STATUS "INBOX" (UIDVALIDITY {box.validity} UIDNEXT {box.next_uid})')
+            self._send(f'* STATUS "INBOX" ({self._status(name)})')
         elif name.startswith("UID SEARCH"):
             self._send(" ".join(["* SEARCH", *map(str, self._found(name))]))
         elif name.startswith("UID FETCH"):
@@ -87,6 +112,27 @@ class _Session(socketserver.StreamRequestHandler):
             return False
         self._send(f"{tag} OK done")
         return True
+
+    def _log_in(self, tag: str, command: str) -> bool:
+        if self.box.password == "\0hangs":
+            return True
+        is_right = command[6:].replace('"', "").split() == [self.box.user, self.box.password]
+        self._send(f"{tag} OK done" if is_right else f"{tag} NO [AUTHENTICATIONFAILED] Invalid credentials")
+        return True
+
+    def _start_tls(self, tag: str) -> bool:
+        if self.box.starttls is None:
+            self._send(f"{tag} BAD not here")
+            return True
+        self._send(f"{tag} OK go ahead")
+        self._encrypt(self.box.starttls)
+        return True
+
+    def _status(self, command: str) -> str:
+        unseen = sum(uid not in self.box.seen for uid in self.box.mails)
+        known = {"MESSAGES": len(self.box.mails), "UNSEEN": unseen, "UIDVALIDITY": self.box.validity}
+        known["UIDNEXT"] = self.box.next_uid
+        return " ".join(f"{key} {value}" for key, value in known.items() if key in command)
 
     def _found(self, search: str) -> list[int]:
         uids = sorted(self.box.mails)

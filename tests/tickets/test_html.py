@@ -5,6 +5,8 @@ import re
 import nh3
 import pytest
 
+from callcentre import html_cleaning
+from callcentre.html_cleaning import LONGEST
 from tickets import html
 
 # What has got through other sanitisers, and what a browser might make of it.
@@ -147,7 +149,7 @@ def test_html_that_is_made_to_hang_a_worker_comes_to_an_end(markup: str) -> None
     # Its limits are of processor time and memory, in a process of its own; without them the first takes an hour.
     cleaned = html.clean(markup)
 
-    assert len(cleaned) <= html.LONGEST
+    assert len(cleaned) <= LONGEST
     assert "<script" not in cleaned
 
 
@@ -169,7 +171,7 @@ def test_a_large_mail_of_a_person_keeps_its_form() -> None:
 
 
 def test_cleaning_a_mail_of_30_kb_is_no_work_for_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "_clean_apart", None)
+    monkeypatch.setattr(html_cleaning, "_clean_apart", None)
     row = (
         '<tr><td style="padding:4px"><p class="x"><font size=2>a <b>b</b></font> <a href="https://x.example">c</a></p>'
     )

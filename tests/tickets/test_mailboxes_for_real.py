@@ -15,6 +15,7 @@ import pytest
 from imap_tools.mailbox import MailBoxUnencrypted
 
 from tests.tickets.factories import TicketQueueFactory
+from tests.tickets.imap_server import local_mailboxes  # noqa: F401  (a fixture)
 from tests.tickets.mails import a_mail, own_storage  # noqa: F401  (a fixture)
 from tickets.mail.imap import poll
 from tickets.models import ReceivedMail, Ticket, TicketQueue
@@ -112,7 +113,13 @@ def theirs(port: int) -> Iterator[MailBoxUnencrypted]:
 
 @pytest.fixture
 def queue(port: int) -> TicketQueue:
-    mailbox = {"imap_host": "127.0.0.1", "imap_port": port, "imap_uses_tls": False, "imap_folder": FOLDER}
+    mailbox = {
+        "imap_host": "127.0.0.1",
+        "imap_port": port,
+        "imap_uses_tls": False,
+        "imap_allows_plain": True,
+        "imap_folder": FOLDER,
+    }
     made: TicketQueue = TicketQueueFactory(**mailbox, imap_user=USER, imap_password=PASSWORD)
     return made
 
@@ -153,7 +160,7 @@ def test_a_folder_that_was_made_anew_is_read_anew(theirs: MailBoxUnencrypted, qu
 def test_a_wrong_password_and_a_missing_folder_are_seen(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
     for change, error in (
         ({"imap_password": "błąd"}, "refuses"),
-        ({"imap_folder": "None"}, "does not open the folder None: "),
+        ({"imap_folder": "None"}, "does not open the folder: None: "),
     ):
         for name, value in {"imap_password": PASSWORD, **change}.items():
             setattr(queue, name, value)

@@ -266,3 +266,45 @@ def test_what_machines_write_is_known(header: str) -> None:
 )
 def test_what_people_write_is_known_too(header: str) -> None:
     assert not read(f"From: a@b.example\n{header}").is_automatic
+
+
+MULTIPART = b"Content-Type: multipart/mixed; boundary=b\n\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\n" + b"\n" * 2_000_001,
+        MULTIPART + b"--b\n" * 100_001,
+        b"Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n"
+        + b"\n" * 100_002,
+        MULTIPART * 300 + b"x\n" * 100_000,
+        b"Content-Type: text/plain" + b"; a=b" * 25_000 + b"\n\nx",
+        MULTIPART + b"--b\nContent-Disposition: attachment;\n" + b" a=b;\n" * 20_000 + b"\nx\n--b--\n",
+    ],
+    ids=["lines", "parts", "blocks of a report", "lines in multiparts", "parameters", "parameters of a part"],
+)
+def test_a_mail_of_too_much_work_is_unreadable(raw: bytes) -> None:
+    with pytest.raises(Unreadable, match="more lines, parts or parameters"):
+        parse(b"From: a@b.example\n" + raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"\nSELECT 1;\n" + b"-- a comment\n" * 150_000, MULTIPART + b"--b\n\nx\n" + b"QUJD\n" * 500_000 + b"--b--\n"],
+    ids=["a text of comments", "a large file"],
+)
+def test_a_large_mail_of_a_person_is_read(raw: bytes) -> None:
+    assert parse(b"From: a@b.example\n" + raw).sender == "a@b.example"
+
+
+def test_of_many_headers_of_one_name_the_first_are_read() -> None:
+    mail = parse(b"From: a@b.example\n" + b"To: c@d.example\n" * 50_000 + b"\nx")
+
+    assert mail.recipients == ["c@d.example"]
+
+
+def test_a_number_of_thousands_of_digits_in_html_is_no_error() -> None:
+    mail = parse(b"From: a@b.example\nContent-Type: text/html\n\n<p>&#" + b"9" * 4_900 + b";</p>")
+
+    assert mail.body[1] == "HTML"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.processes import ROOT, environment
 from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.imap_server import Mailbox, serving
+from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
 from tests.tickets.mails import a_mail
 from tests.tickets.storage import use_folder
 from tickets.models import Message, ReceivedMail, Ticket
@@ -34,7 +34,7 @@ def box() -> Iterator[Mailbox]:
 
 def worker(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.tickets.receiving_process", *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env=environment(folder))
+    return subprocess.Popen(command, cwd=ROOT, env=environment(folder, MAILBOX_ALLOWED_NETWORKS="127.0.0.1"))
 
 
 def handed_in(raw: bytes, folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
@@ -51,7 +51,12 @@ def raw_mails_on_disk(folder: Path) -> int:
 @pytest.mark.parametrize("place", ["kept", "stored"])
 def test_a_poller_killed_at_any_moment_loses_and_doubles_nothing(box: Mailbox, own_storage: Path, place: str) -> None:
     queue = TicketQueueFactory(
-        imap_host="127.0.0.1", imap_port=box.port, imap_uses_tls=False, imap_user="us", imap_password="secret"
+        imap_host="127.0.0.1",
+        imap_port=box.port,
+        imap_uses_tls=False,
+        imap_allows_plain=True,
+        imap_user="us",
+        imap_password="secret",
     )
     for number in range(3):
         box.add(a_mail(f"Help {number}", Subject=f"Mail {number}"))

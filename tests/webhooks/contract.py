@@ -25,7 +25,7 @@ OPERATIONS = [
     ours(
         "GET",
         "/webhooks/77001/secret",
-        WEBHOOKS,
+        WEBHOOKS_WRITE,
         200,
         {"id": int, "secret": str},
         4,

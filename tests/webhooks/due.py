@@ -32,9 +32,9 @@ def registered(running: Receiver, **values: Any) -> Webhook:
     return webhook
 
 
-def due(webhook: Webhook, count: int = 1, **values: Any) -> list[Delivery]:
+def due(webhook: Webhook, count: int = 1, at: datetime | None = None, **values: Any) -> list[Delivery]:
     # The database's now() stands still in a test's transaction.
-    at = timezone.now() - timedelta(minutes=1)
+    at = at or timezone.now() - timedelta(minutes=1)
     return list(DeliveryFactory.create_batch(count, webhook=webhook, next_attempt_at=at, **values))
 
 
@@ -50,6 +50,10 @@ def database_now() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
         return cast("datetime", cursor.fetchone()[0])
+
+
+def pks(deliveries: Iterable[Delivery]) -> list[int]:
+    return [delivery.pk for delivery in deliveries]
 
 
 def ids(requests: Iterable[Request]) -> list[str]:

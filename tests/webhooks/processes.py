@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.embedded import Stores
+from callcentre.supervisor import programs
 from tests.processes import environment, running
 from tests.webhooks.factories import WebhookFactory
 from tests.webhooks.receivers import Peer, Receiver
@@ -18,11 +19,12 @@ from webhooks.event_types import EventType
 from webhooks.models import Delivery, Event, Webhook
 
 ACTION = EventType.AGENT_FREE
-THREADS = 16
 
 
 def a_worker(stores: Stores, folder: Path, **more: str) -> Any:
-    arguments = f"-Q webhooks -P threads -c {THREADS} --without-gossip --without-mingle"
+    """The worker that `make run` has for webhooks."""
+    (program,) = (program for program in programs(8000) if program.name == "webhooks")
+    arguments = " ".join(program.arguments[program.arguments.index("-Q") :]) + " --without-gossip --without-mingle"
     return celery(f"worker -n w{time.monotonic_ns()} {arguments}", stores, folder, **more)
 
 
@@ -34,10 +36,9 @@ def celery(arguments: str, stores: Stores, folder: Path, **more: str) -> Any:
 
 
 def registered(receiver: Receiver, url: str = "", **values: Any) -> Webhook:
-    """A receiver that is known to be well."""
-    webhook: Webhook = WebhookFactory(
-        subscription_url=url or receiver.url, actions=[ACTION], last_success_at=timezone.now(), **values
-    )
+    """A receiver that has been reached before."""
+    values = {"last_success_at": timezone.now()} | values
+    webhook: Webhook = WebhookFactory(subscription_url=url or receiver.url, actions=[ACTION], **values)
     return webhook
 
 

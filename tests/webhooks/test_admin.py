@@ -60,6 +60,7 @@ def test_an_address_of_no_webhook_leads_to_the_front_page(object_id):
         ({}, "Nothing has been delivered yet."),
         ({"healthy": True}, "Healthy: last success"),
         ({"failing": True}, "Failing since"),
+        ({"failing": True, "failures_in_a_row": 0}, "Answers, but has taken no event since"),
         ({"paused": True}, "After 4 failures in a row it is left alone until"),
         ({"given_up": True}, "nothing but failures for five days"),
         (
@@ -244,6 +245,29 @@ def test_credentials_are_removed_by_ticking_a_box_and_stay_otherwise():
     removed = Webhook.objects.get(pk=webhook.pk)
     assert (stayed.http_auth_user, stayed.http_auth_password, stayed.format) == ("old-user", "old-pass", "form")
     assert (removed.http_auth_user, removed.http_auth_password) == ("", "")
+
+
+def test_another_address_needs_the_password_again():
+    webhook = WebhookFactory(http_auth_user="user", http_auth_password="old-pass")
+    client, before = superuser(), webhook.subscription_url
+
+    response = client.submit(page_of(webhook), expected=200, subscription_url="http://127.0.0.1:9/other")
+    refused = Webhook.objects.get()
+    client.submit(page_of(webhook), subscription_url="http://127.0.0.1:9/other", new_password="new-pass")
+
+    assert errors_of(response) == {"new_password": ["Enter the password again: it would be sent to another server."]}
+    assert (refused.subscription_url, refused.http_auth_password) == (before, "old-pass")
+    changed = Webhook.objects.get()
+    assert (changed.subscription_url, changed.http_auth_password) == ("http://127.0.0.1:9/other", "new-pass")
+
+
+def test_another_address_gets_no_credentials_where_they_are_removed():
+    webhook = WebhookFactory(http_auth_user="user", http_auth_password="old-pass")
+
+    superuser().submit(page_of(webhook), subscription_url="http://127.0.0.1:9/other", forget_credentials="on")
+
+    changed = Webhook.objects.get()
+    assert (changed.subscription_url, changed.http_auth_password) == ("http://127.0.0.1:9/other", "")
 
 
 def test_nothing_secret_is_on_any_page():

@@ -205,8 +205,30 @@ def test_a_program_reads_the_secret_that_signs(api: ApiClient) -> None:
     assert api.get(f"/api/webhooks/{webhook.pk}/secret").json() == {"id": webhook.pk, "secret": webhook.secret}
 
 
+def test_the_right_to_read_webhooks_reads_no_signing_secret(api_client: Callable[..., ApiClient]) -> None:
+    webhook = WebhookFactory()
+
+    response = api_client("*:read").get(f"/api/webhooks/{webhook.pk}/secret")
+
+    assert response.status_code == 403
+    assert webhook.secret not in response.content.decode()
+    assert not webhook.history.filter(action="show_secret").exists()
+
+
+def test_no_cache_keeps_an_answer_that_holds_a_secret(api: ApiClient) -> None:
+    body = BODY | {"http_auth_user": "anna", "http_auth_password": "geheim"}
+    made = api.post("/api/webhooks", body, HTTP_IDEMPOTENCY_KEY="once")
+    again = api.post("/api/webhooks", body, HTTP_IDEMPOTENCY_KEY="once")
+    paths = ["/api/webhooks", f"/api/webhooks/{made.json()['id']}", f"/api/webhooks/{made.json()['id']}/secret"]
+
+    answers = [made, again, *(api.get(path) for path in paths)]
+
+    assert all("geheim" in answer.content.decode() for answer in answers[:-1])
+    assert [answer["Cache-Control"] for answer in answers] == ["no-store"] * 5
+
+
 def test_who_has_read_the_secret_is_kept_once_an_hour(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
-    webhook, other = WebhookFactory(), api_client("webhooks:read", login="other")
+    webhook, other = WebhookFactory(), api_client("webhooks:write", login="other")
     path = f"/api/webhooks/{webhook.pk}/secret"
 
     for client in (api, api, other, api):

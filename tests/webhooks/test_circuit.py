@@ -36,9 +36,10 @@ def test_410_disables_at_once_and_the_rest_of_the_batch_is_kept_for_a_change_of_
     assert webhook.history.latest("id").action == "disable: gone"
 
 
+@pytest.mark.parametrize("status", [500, 404])
 @pytest.mark.parametrize(("hours", "is_active"), [(119, True), (121, False)])
-def test_five_days_of_nothing_but_failures_disable(hours: int, is_active: bool, woken: list[Any]) -> None:
-    with receiver(always(500)) as running:
+def test_five_days_of_nothing_but_failures_disable(hours: int, is_active: bool, status: int, woken: list[Any]) -> None:
+    with receiver(always(status)) as running:
         since = timezone.now() - timedelta(hours=hours)
         webhook = registered(running, failing_since=since, failures_in_a_row=50)
         due(webhook)
@@ -94,6 +95,55 @@ def test_after_five_failures_in_a_row_a_receiver_is_left_alone() -> None:
     assert webhook.deliveries.filter(attempt_count=0).count() == 20 - FAILURES_TO_OPEN
 
 
+@pytest.mark.parametrize("status", [300, 302, 304, 408, 429, 500, 503, 599])
+def test_an_answer_that_is_not_about_the_event_is_a_failure_of_the_receiver(status: int) -> None:
+    with receiver(always(status)) as running:
+        webhook = registered(running)
+        due(webhook)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert webhook.failures_in_a_row == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 499])
+def test_another_4xx_is_the_answer_to_one_event_and_the_others_go_on(status: int) -> None:
+    with receiver(always(status)) as running:
+        webhook = registered(running)
+        due(webhook, 20)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert len(running.requests) == 20
+    assert (webhook.failures_in_a_row, webhook.open_until) == (0, None)
+    # Each is tried again by its own schedule, and five days of this would disable.
+    assert webhook.deliveries.waiting().filter(attempt_count=1, next_attempt_at__gt=database_now()).count() == 20
+    assert webhook.failing_since is not None
+
+
+def test_a_4xx_between_failures_of_the_receiver_ends_their_row() -> None:
+    with receiver(answers(*[500, 500, 500, 500, 404] * 3, 200)) as running:
+        webhook = registered(running)
+        due(webhook, 16)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert len(running.requests) == 16
+    assert (webhook.failures_in_a_row, webhook.failing_since) == (0, None)
+
+
+def test_a_failing_receiver_that_answers_4xx_is_sent_the_rest() -> None:
+    since = timezone.now() - timedelta(days=1)
+    with receiver(always(422)) as running:
+        webhook = registered(running, failing_since=since, failures_in_a_row=9)
+        due(webhook, 5)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert len(running.requests) == 5
+    assert (webhook.failures_in_a_row, webhook.open_until, webhook.failing_since) == (0, None, since)
+
+
 def test_a_receiver_that_does_not_answer_is_left_alone_at_once(settings: Any) -> None:
     settings.WEBHOOK_TIMEOUT_SECONDS = 1
     with receiver(silent) as running:
@@ -144,7 +194,7 @@ def test_a_paused_or_disabled_or_removed_webhook_is_sent_nothing() -> None:
         disabled.disable(ACTOR)
         removed.remove(ACTOR)
         for webhook in (paused, disabled, removed):
-            assert deliver(webhook.pk) is False
+            assert deliver(webhook.pk) == []
 
     assert running.requests == []
 

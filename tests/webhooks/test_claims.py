@@ -1,25 +1,37 @@
-"""Who works for which receiver, and what becomes of what a worker has in its hands."""
+"""What a worker claims, in which order, and what becomes of it."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from tests.conftest import ACTOR
 from tests.serving import at_once
-from tests.webhooks.due import database_now, due, ids, make_due, registered, reread
-from tests.webhooks.factories import WebhookFactory
+from tests.webhooks.due import database_now, due, ids, make_due, pks, registered, reread
+from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from tests.webhooks.receivers import Peer, always, receiver
 from webhooks import delivering
 from webhooks.delivering import deliver
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.models.delivery import LEASE_SECONDS
+from webhooks.places import Places
 from webhooks.transport import Outcome
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "woken")]
 
 
 # Claims
+
+# Half of them retries, and most of both not due.
+MANY_WAITING = """
+WITH events AS (
+  INSERT INTO webhooks_event (id, event_id, action, subject, payload)
+  SELECT n, gen_random_uuid(), 'TICKET_CREATED', 'ticket:' || n, '{}' FROM generate_series(1, 20000) n
+)
+INSERT INTO webhooks_delivery (event_id, webhook_id, state, attempt_count, is_retry, next_attempt_at)
+SELECT n, %s, 'waiting', n %% 2, n %% 2 = 1, now() + (n - 1000) * interval '1 second' FROM generate_series(1, 20000) n
+"""
 
 
 def test_a_batch_takes_so_many_and_leases_them() -> None:
@@ -31,6 +43,68 @@ def test_a_batch_takes_so_many_and_leases_them() -> None:
     assert len(claimed) == delivering.BATCH
     assert {delivery.leased_until for delivery in claimed} == {database_now() + timedelta(seconds=LEASE_SECONDS)}
     assert len(delivering._claim(webhook)) == 5
+
+
+def claimed_ids(webhook: Webhook) -> list[int]:
+    return [delivery.id for delivery in delivering._claim(webhook)]
+
+
+def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(delivering, "BATCH", 4)
+    webhook = WebhookFactory(healthy=True)
+    yesterday = timezone.now() - timedelta(days=1)
+    retries = due(webhook, 3, at=yesterday, attempt_count=2, is_retry=True)
+    untried = due(webhook, 3)
+
+    assert claimed_ids(webhook) == [*pks(untried), retries[0].pk]
+    assert claimed_ids(webhook) == pks(retries[1:])
+
+
+def test_a_failed_attempt_makes_a_retry_of_a_delivery() -> None:
+    with receiver(always(404)) as running:
+        webhook = registered(running, healthy=True)
+        (failed,) = due(webhook)
+        deliver(webhook.pk)
+    (untried,) = due(webhook)
+    make_due(webhook)
+
+    assert claimed_ids(webhook) == pks([untried, failed])
+
+
+def test_deliveries_that_a_person_has_sent_again_go_behind_events_that_were_never_tried() -> None:
+    webhook = WebhookFactory(healthy=True)
+    failed = DeliveryFactory(webhook=webhook, failed=True)
+    Delivery.objects.filter(pk=failed.pk).resend(ACTOR)
+    (untried,) = due(webhook)
+    make_due(webhook)
+
+    assert claimed_ids(webhook) == pks([untried, failed])
+
+
+def test_a_failing_receiver_is_tried_with_the_oldest_event_that_was_never_tried() -> None:
+    webhook = WebhookFactory(failing=True, healthy=True)
+    due(webhook, at=timezone.now() - timedelta(days=1), attempt_count=1, is_retry=True)
+    oldest, *_ = due(webhook, 3)
+
+    assert claimed_ids(webhook) == [oldest.pk]
+
+
+def test_a_claim_reads_rows_by_indexes_alone() -> None:
+    webhook = WebhookFactory(healthy=True)
+    with connection.cursor() as cursor:
+        cursor.execute(MANY_WAITING, [webhook.pk])
+        cursor.execute("ANALYZE webhooks_delivery")
+        cursor.execute("ANALYZE webhooks_event")
+        given = {"webhook": webhook.pk, "size": delivering.BATCH, "lease": LEASE_SECONDS}
+        cursor.execute("EXPLAIN " + delivering._CLAIM, given)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "Index Scan using delivery_untried" in plan
+    assert "Index Scan using delivery_queue" in plan
+    assert "Index Scan using webhooks_event_pkey" in plan
+    assert "Seq Scan" not in plan
 
 
 def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over_and_has_lost_no_attempt() -> None:
@@ -130,7 +204,7 @@ def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(mo
 
 @pytest.mark.usefixtures("committed_db")
 def test_workers_at_one_queue_never_send_one_delivery_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivering, "turns", delivering.Turns(per_webhook=8, for_suspects=8))
+    monkeypatch.setattr(delivering, "places", Places(bound=24, per_origin=8, for_suspects=8))
     monkeypatch.setattr(delivering, "BATCH", 7)
     with receiver(always()) as running:
         webhook = registered(running, healthy=True)
@@ -140,97 +214,3 @@ def test_workers_at_one_queue_never_send_one_delivery_twice(monkeypatch: pytest.
     assert sorted(ids(running.requests)) == sorted(str(delivery.event.event_id) for delivery in deliveries)
     assert webhook.deliveries.filter(state="succeeded", attempt_count=1).count() == 200
     assert running.connections > 1
-
-
-# Turns
-
-
-def test_one_receiver_has_two_threads_of_a_process_and_one_that_fails_a_single_one() -> None:
-    turns = delivering.Turns(per_webhook=2, for_suspects=6)
-
-    with turns.taken(1, is_suspect=False) as first, turns.taken(1, is_suspect=False) as second:
-        with turns.taken(1, is_suspect=False) as third:
-            assert (first, second, third) == (True, True, False)
-        with turns.taken(2, is_suspect=True) as suspect, turns.taken(2, is_suspect=True) as another:
-            assert (suspect, another) == (True, False)
-    with turns.taken(1, is_suspect=True) as again:
-        assert again
-
-
-def test_those_that_fail_never_hold_all_threads() -> None:
-    turns = delivering.Turns(per_webhook=2, for_suspects=2)
-
-    with (
-        turns.taken(1, is_suspect=True),
-        turns.taken(2, is_suspect=True),
-        turns.taken(3, is_suspect=True) as third,
-        turns.taken(4, is_suspect=False) as healthy,
-    ):
-        assert (third, healthy) == (False, True)
-
-
-@pytest.mark.parametrize(("seconds", "is_slow"), [(1e9, False), (-1, True)])
-def test_a_receiver_whose_answers_are_slow_has_one_thread_and_goes_back_into_line_after_each_batch(
-    seconds: float, is_slow: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delivering, "turns", delivering.Turns(per_webhook=2, for_suspects=6))
-    monkeypatch.setattr(delivering, "BATCH", 2)
-    monkeypatch.setattr(delivering, "SLOW_SECONDS", seconds)
-    with receiver(always()) as running:
-        webhook = registered(running, healthy=True)
-        due(webhook, 4)
-        is_woken_again = deliver(webhook.pk)
-
-    assert (len(running.requests), is_woken_again) == (2 if is_slow else 4, False)
-    with (
-        delivering.turns.taken(webhook.pk, is_suspect=False) as first,
-        delivering.turns.taken(webhook.pk, is_suspect=False) as second,
-    ):
-        assert (first, second) == (True, not is_slow)
-
-
-def test_a_receiver_is_slow_until_a_batch_of_quick_answers() -> None:
-    turns = delivering.Turns(per_webhook=2, for_suspects=6)
-
-    turns.measure(1, delivering.SLOW_SECONDS + 0.1)
-    was_slow = turns.is_slow(1)
-    turns.measure(1, delivering.SLOW_SECONDS)
-
-    assert (was_slow, turns.is_slow(1)) == (True, False)
-
-
-def test_what_comes_while_all_places_are_taken_is_looked_for_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    with receiver(always()) as running:
-        webhook = registered(running)
-        due(webhook)
-        nested: list[bool] = []
-
-        def look(*args: Any) -> bool:
-            done = deliver_batch(*args)
-            if not nested:
-                nested.append(True)
-                due(webhook)
-                # Another thread: no place for it, so it leaves a note.
-                nested.append(deliver(webhook.pk))
-            return done
-
-        deliver_batch = delivering._deliver_batch
-        monkeypatch.setattr(delivering, "_deliver_batch", look)
-        deliver(webhook.pk)
-
-    assert nested == [True, False]
-    assert len(running.requests) == 2
-
-
-def test_a_note_that_comes_after_the_last_look_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    webhook = WebhookFactory()
-
-    def take_turn(*args: Any) -> bool:
-        with delivering.turns.taken(webhook.pk, is_suspect=True) as is_free:
-            assert not is_free
-        return False
-
-    monkeypatch.setattr(delivering, "_take_turn", take_turn)
-
-    assert deliver(webhook.pk) is True
-    assert delivering.turns.has_note(webhook.pk) is False

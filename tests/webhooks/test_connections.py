@@ -21,7 +21,7 @@ def test_a_name_that_turns_to_this_machine_after_its_registration_is_not_connect
     resolve: Resolve, settings: Any
 ) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = []
-    settings.WEBHOOK_TIMEOUT_SECONDS = 60
+    settings.WEBHOOK_TIMEOUT_SECONDS = 30
     with receiver(always()) as running:
         resolve("turning.example", ["93.184.215.14"])
         check_target(running.at("turning.example"))
@@ -237,7 +237,7 @@ def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one(sender: Sender
 
 
 def test_a_connection_is_not_used_after_a_while(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.transport.sender.IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("webhooks.transport.connections.IDLE_SECONDS", 0.05)
     with receiver(always()) as running:
         post(sender, running.url)
         time.sleep(0.1)
@@ -262,7 +262,7 @@ def test_threads_share_a_sender(sender: Sender) -> None:
 
 
 def test_old_receivers_make_room_for_new_ones(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.transport.sender.MOST_SESSIONS", 1)
+    monkeypatch.setattr("webhooks.transport.sender.MOST_POOLS", 1)
     with receiver(always()) as first, receiver(always()) as second:
         for running in (first, second, first):
             assert post(sender, running.url).status == 200

@@ -11,9 +11,10 @@ from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 
 from tests.conftest import ACTOR
+from tests.webhooks import answers as odd_answers
 from tests.webhooks.due import answers, database_now, due, ids, make_due, registered
 from tests.webhooks.factories import WebhookFactory
-from tests.webhooks.receivers import always, receiver
+from tests.webhooks.receivers import Peer, always, receiver
 from tests.webhooks.sending import Resolve
 from webhooks import delivering
 from webhooks.delivering import FAILURES_TO_OPEN, deliver
@@ -90,7 +91,7 @@ def test_events_of_a_batch_come_in_their_order_over_one_connection() -> None:
     with receiver(always()) as running:
         webhook = registered(running)
         deliveries = due(webhook, 150)
-        assert deliver(webhook.pk) is False
+        assert deliver(webhook.pk) == []
 
     assert ids(running.requests) == [str(delivery.event.event_id) for delivery in deliveries]
     assert running.connections == 1
@@ -281,6 +282,27 @@ def test_what_a_receiver_answers_is_kept_up_to_two_kilobytes_whatever_it_is() ->
     answer = webhook.attempts.get().answer
     assert answer.startswith("\ufffd\ufffdxxx")
     assert len(answer) == 2048
+
+
+@pytest.mark.parametrize("fault", [fault for fault in odd_answers.CLASSES if fault != "cut short"])
+def test_whatever_a_receiver_answers_ends_in_a_stored_attempt(fault: str) -> None:
+    left = list(odd_answers.CLASSES[fault])
+
+    def script(peer: Peer) -> None:
+        if peer.request():
+            peer.sock.sendall(left.pop(0))
+
+    with receiver(script) as running:
+        webhook = registered(running)
+        for _ in odd_answers.CLASSES[fault]:
+            due(webhook)
+            Webhook.objects.update(failures_in_a_row=0, open_until=None)
+            deliver(webhook.pk)
+
+    count = len(odd_answers.CLASSES[fault])
+    assert len(running.requests) == webhook.attempts.count() == count
+    assert webhook.deliveries.filter(attempt_count=1).count() == count
+    assert not webhook.deliveries.waiting().filter(next_attempt_at__lte=database_now()).exists()
 
 
 @pytest.mark.usefixtures("committed_db")

@@ -4,7 +4,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ from standardwebhooks import Webhook as Verifier
 
 from tests.processes import wait_for
 from tests.webhooks.processes import all_succeeded, happen, registered
-from tests.webhooks.receivers import Peer, always, receiver, silent, tls_for
-from webhooks.models import Attempt, Delivery, Webhook
+from tests.webhooks.receivers import Peer, always, receiver, tls_for
+from webhooks.models import Delivery, Webhook
 
 pytestmark = pytest.mark.usefixtures("emptied")
 
@@ -79,24 +79,6 @@ def test_410_disables_and_what_comes_later_is_not_sent(worker: Any) -> None:
     assert webhook.deliveries.count() == 1
     assert (webhook.is_active, webhook.disabled_because) == (False, "gone")
     assert webhook.history.filter(action="disable: gone").count() == 1
-
-
-def test_receivers_that_hang_delay_no_other(worker: Any) -> None:
-    with ExitStack() as context:
-        hanging = [context.enter_context(receiver(silent)) for _ in range(5)]
-        for running in hanging:
-            registered(running)
-        happen(2)
-        wait_for(lambda: all(running.requests for running in hanging))
-
-        well = registered(context.enter_context(receiver(always())))
-        for number in range(2, 7):
-            happen(start=number)
-            wait_for(lambda: not well.deliveries.waiting().exists())
-
-        # All five came while the others were still waited for, which takes thirty seconds.
-        assert list(well.attempts.values_list("status", flat=True)) == [200] * 5
-        assert Attempt.objects.exclude(webhook=well).count() == 0
 
 
 def test_a_gigabyte_of_body_is_not_read(worker: subprocess.Popen[bytes]) -> None:

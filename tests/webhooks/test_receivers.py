@@ -157,6 +157,13 @@ def test_the_guide_quotes_the_receivers_as_they_are(name):
     assert source.strip() in (DOCS / "webhooks.md").read_text()
 
 
+def test_the_guide_names_what_is_added_to_the_fields_of_an_action():
+    added = {name for event_type in EventType for name in event_type.example_message.keys() - event_type.example.keys()}
+
+    assert added == {"action", "date", "event_id", "sequence"}
+    assert "`event_id` and `sequence` are additions" in (DOCS / "webhooks.md").read_text()
+
+
 def test_the_example_of_the_guide_is_signed_rightly():
     guide = (DOCS / "webhooks.md").read_text()
     message = EventType.TICKET_CREATED.example_message

@@ -63,15 +63,13 @@ def test_the_sweep_costs_two_statements_however_much_is_due(woken: list[Any], dj
     assert len(woken) == 20
 
 
-def test_a_turn_that_ends_before_its_queue_is_followed_by_another(
-    woken: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webhooks.delivering.deliver", lambda pk: pk == 1)
+def test_a_turn_is_followed_by_those_that_wait_for_one(woken: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhooks.delivering.deliver", lambda pk: [3, 1] if pk == 1 else [])
 
     tasks.deliver(1)
     tasks.deliver(2)
 
-    assert woken == [("webhooks.deliver", 1)]
+    assert woken == [("webhooks.deliver", 3), ("webhooks.deliver", 1)]
 
 
 def test_deliveries_of_a_webhook_that_is_gone_disturb_nobody(woken: list[Any]) -> None:
@@ -164,7 +162,7 @@ def test_nobody_is_told_of_what_was_enabled_meanwhile(given_up: Webhook, setting
 def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
     given_up: Webhook, settings: Any, tmp_path: Path
 ) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_BACKEND = "callcentre.mailfiles.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path / "mail"
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.webhooks import answers
 from tests.webhooks.receivers import Peer, always, receiver, says
 from tests.webhooks.sending import BODY, HEADERS, outcome_of, post
 from webhooks.transport import Sender
-from webhooks.transport.wire import Wire
+from webhooks.transport.sockets import BoundedSocket
 
 # What is sent
 
@@ -163,11 +164,16 @@ def test_a_compressed_answer_is_not_unpacked(sender: Sender) -> None:
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end", (200, "", b"until the end")),
         (b"HTTP/1.0 200 OK\r\n\r\nold", (200, "", b"old")),
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", (200, "", b"ok")),
+        (b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", (200, "", b"ok")),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 503 No\r\n\r\nno", (503, "", b"no")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", (200, "", b"ok")),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\ncut", (200, "reset", b"cut")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", (200, "reset", b"ok")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n", (200, "protocol", b"")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nok\r\n", (200, "reset", b"")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nok\r\n", (200, "reset", b"")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;" + b"x" * 70_000, (200, "protocol", b"")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"y" * 70_000, (200, "protocol", b"")),
         (b"", (None, "reset", b"")),
         (b"HTTP/1.1 20", (None, "reset", b"")),
         (b"HTTP/1.1 200 OK\r\nContent-Le", (None, "reset", b"")),
@@ -192,14 +198,57 @@ def test_whatever_is_answered_has_an_outcome(
     assert (outcome.status, outcome.error, outcome.answer[: len(body)]) == (status, error, body)
 
 
+@pytest.mark.parametrize("fault", answers.CLASSES)
+def test_an_answer_that_follows_no_rule_has_an_outcome(sender: Sender, fault: str) -> None:
+    for answer in answers.CLASSES[fault]:
+        assert has_an_outcome(sender, answer), answer[:100]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_answer_with_errors_of_transmission_has_an_outcome(sender: Sender, seed: int) -> None:
+    for answer in answers.mutated(200, seed):
+        assert has_an_outcome(sender, answer), answer
+
+
+def has_an_outcome(sender: Sender, answer: bytes) -> bool:
+    """Send to a receiver with this answer. Whether the outcome is one that can be stored."""
+    outcome = outcome_of(sender, says(answer))
+    is_status = outcome.status is None or 200 <= outcome.status <= 999
+    is_error = outcome.error in ("", "reset", "protocol") and (outcome.status is not None or outcome.error != "")
+    wait = outcome.retry_after
+    return is_status and is_error and len(outcome.answer) <= 2048 and (wait is None or 0 <= wait <= 86_400)
+
+
+def test_a_parser_that_breaks_ends_in_an_outcome_and_a_line_of_the_log(
+    sender: Sender, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*args: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("http.client.parse_headers", fail)
+
+    outcome = outcome_of(sender, always())
+
+    assert (outcome.status, outcome.error) == (None, "protocol")
+    assert [record.message for record in caplog.records] == ["an answer to a webhook broke its parser"]
+
+
+def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender: Sender, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    with receiver(says(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n")) as running:
+        post(sender, running.at("127.0.0.1", "/hook/token-of-the-path?key=token-of-the-query"))
+
+    assert "token-of" not in caplog.text
+
+
 def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(
     sender: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has_come = threading.Event()
-    receive = Wire.receive
+    receive = BoundedSocket.recv_into
 
-    def receive_and_tell(self: Wire, buffer: Any) -> int:
-        size = receive(self, buffer)
+    def receive_and_tell(self: BoundedSocket, *args: Any) -> int:
+        size = receive(self, *args)
         has_come.set()
         return size
 
@@ -210,7 +259,7 @@ def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(
         has_come.wait(60)
         peer.reset()
 
-    monkeypatch.setattr(Wire, "receive", receive_and_tell)
+    monkeypatch.setattr(BoundedSocket, "recv_into", receive_and_tell)
 
     outcome = outcome_of(sender, script)
 

@@ -15,6 +15,7 @@ __all__ = ["app"]
 # machine one that lives must not lose what it holds; a test whose worker dies gives it a short one.
 BATCH_SECONDS = 1.0
 LEASE_SECONDS = int(os.environ.get("TEST_LEASE_SECONDS", "60"))
+TIMEOUT_SECONDS = float(os.environ.get("TEST_TIMEOUT_SECONDS", "0")) or None
 DELAYS = (timedelta(seconds=0.2), timedelta(seconds=0.2))
 
 
@@ -28,7 +29,7 @@ def shorten(**kwargs: Any) -> None:
         "LEASE_SECONDS": LEASE_SECONDS,
         "DELAYS": DELAYS,
         "LONGEST_PAUSE_SECONDS": 0.2,
-        "sender": Sender(authorities=os.environ.get("TEST_AUTHORITIES")),
+        "sender": Sender(timeout=TIMEOUT_SECONDS, authorities=os.environ.get("TEST_AUTHORITIES")),
     }
     for name, value in settings.items():
         assert hasattr(delivering, name), name

@@ -14,7 +14,16 @@ from django.utils.translation import ngettext, pgettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, PeriodFilter, UncountedChangeList, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import (
+    Admin,
+    DeletableMixin,
+    PeriodFilter,
+    UncountedChangeList,
+    UncountedMixin,
+    actor_of,
+    display,
+    page_action,
+)
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.periods import Spans, within
 from telephony.models import Agent
@@ -76,9 +85,10 @@ class AnswerForm(forms.Form):
 
 
 @admin.register(Chat)
-class ChatAdmin(UncountedMixin, Admin):
+class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
     """Who writes with whom, and who waits for an answer?"""
 
+    deletion_kind = "chat"
     list_display = ("started", "client_name", "client_email", "queue", "login", "state")
     list_display_links = ("started", "client_name")
     list_filter = (StateFilter, ("queue", AutocompleteSelectFilter), ("agent", AutocompleteSelectFilter), Counted)
@@ -131,9 +141,6 @@ class ChatAdmin(UncountedMixin, Admin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Chat | None = None) -> tuple[str, ...]:
         return ("client_name", "client_email", "queue", "agent", *INSTANTS) if obj else ()
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         if chat := options.get("obj"):

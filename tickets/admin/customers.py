@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import ErrorCode, Fault, Invalid
@@ -30,9 +30,10 @@ from tickets.models.merging import merge
 
 
 @admin.register(Customer)
-class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
+class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     """Who is it, how is he reached, and what has there been with him?"""
 
+    deletion_kind = "customer"
     list_display = ("full_name", "number", "email", "company", "identifier", "updated_at")
     list_display_links = ("full_name",)
     list_filter = (("company", AutocompleteSelectFilter),)
@@ -95,10 +96,6 @@ class CustomerAdmin(HistoryMixin, UncountedMixin, Admin):
         if isinstance(obj, Customer) and obj.merged_into_id:
             return False
         return bool(super().has_change_permission(request, obj))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tickets and calls speak of him."""
-        return False
 
     def get_form(self, request: HttpRequest, obj: Customer | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["form"] = customer_forms.form_class(self._fields(request), obj)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, cut, display
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display
 from tickets.models import StoredFile
 
 
@@ -26,9 +26,10 @@ class UseFilter(DropdownFilter):
 
 
 @admin.register(StoredFile)
-class StoredFileAdmin(UncountedMixin, ReadOnlyAdmin):
+class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     """Which files came and went with messages?"""
 
+    deletion_kind = "file"
     has_own_history = True  # nobody edits them: Django's would be empty
     list_display = ("name_cut", "size_shown", "content_type", "ticket", "uploader", "created_at")
     list_display_links = ("name_cut",)

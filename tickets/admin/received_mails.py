@@ -17,7 +17,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from tickets.models import ReceivedMail
 
@@ -27,6 +27,7 @@ COLOURS: dict[str, str] = {
     Outcome.STORED: "success",
     Outcome.IGNORED: "warning",
     Outcome.QUARANTINED: "danger",
+    Outcome.DELETED: "info",
 }
 
 
@@ -50,9 +51,10 @@ class DiscardForm(forms.Form):
 
 
 @admin.register(ReceivedMail)
-class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
+class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     """What came in, and what could not become a message?"""
 
+    deletion_kind = "mail"
     has_own_history = True  # nobody edits them: Django's would be empty
     list_display = ("received_at", "sender_cut", "subject_cut", "queue", "state", "why_cut")
     list_display_links = ("received_at", "subject_cut")
@@ -124,7 +126,8 @@ class ReceivedMailAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("content"))
     def raw(self, mail: ReceivedMail) -> str:
         if not mail.path:
-            return _now("It is in its mailbox only.")
+            is_unread = mail.outcome in (Outcome.QUARANTINED, Outcome.IGNORED)
+            return _now("It is in its mailbox only.") if is_unread else _now("It was deleted.")
         url = self.url_of("raw", mail.pk)
         return format_html('<a class="cc-link" href="{}" download>{}</a>', url, _now("Download"))
 

@@ -6,14 +6,13 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminURLInputWidget
 
 from callcentre.admin import Admin, display, page_action
+from callcentre.admin.secrets import PasswordAgain, secret_page
 from tickets.admin.password_form import PasswordForm
 from tickets.models import CannedReply, Marketplace
 from tickets.models.conversing import MARKETPLACES
@@ -56,6 +55,7 @@ class CannedReplyAdmin(Admin):
 
 class MarketplaceForm(PasswordForm):
     column = "http_auth_password"
+    destination = ("url",)
 
     url = forms.URLField(label=_("Address"), assume_scheme="https", widget=UnfoldAdminURLInputWidget())
 
@@ -80,7 +80,7 @@ class MarketplaceAdmin(Admin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Marketplace | None = None) -> Any:
         may_change = self.has_change_permission(request, obj) if obj else True
-        access = ["http_auth_user", *(MarketplaceForm.inputs(obj) if may_change else [])]
+        access = ["http_auth_user", *(MarketplaceForm.inputs(request, obj) if may_change else [])]
         return [
             (None, {"fields": ["source", "url", "is_active"]}),
             (_("Basic authentication"), {"fields": access}),
@@ -92,24 +92,26 @@ class MarketplaceAdmin(Admin):
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         marketplace = self._marketplace(request, object_id)
-        if request.method == "POST":
+        form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
+        if form.is_valid():
             return self._secret_page(request, marketplace)
         intro = _now("The receiver checks signatures with it.")
         return self.action_page(
-            request, title=_now("Show the secret"), submit=_now("Show it"), obj=marketplace, intro=intro
+            request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=marketplace, intro=intro
         )
 
     @page_action(description=_("New secret"), url_path="new-secret", icon="key", permissions=["change"])
     def new_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         marketplace = self._marketplace(request, object_id)
-        if request.method == "POST":
+        form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
+        if form.is_valid():
             marketplace.secret = new_secret()
             marketplace.save(update_fields=["secret", "updated_at"])
             self.log_change(request, marketplace, _now("New secret"))
             return self._secret_page(request, marketplace)
         intro = _now("What is sent from now on is signed with it; the old one ends at once.")
         return self.action_page(
-            request, title=_now("New secret"), submit=_now("Make a new secret"), obj=marketplace, intro=intro
+            request, title=_now("New secret"), submit=_now("Make a new secret"), form=form, obj=marketplace, intro=intro
         )
 
     def _marketplace(self, request: HttpRequest, object_id: str) -> Marketplace:
@@ -121,19 +123,8 @@ class MarketplaceAdmin(Admin):
         return marketplace
 
     def _secret_page(self, request: HttpRequest, marketplace: Marketplace) -> HttpResponse:
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _now("The secret"),
-            "subtitle": str(marketplace),
-            "opts": self.opts,
-            "original": marketplace,
-            "secret": marketplace.secret,
-            "intro": _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours."),
-            "done_url": self.url_of("change", marketplace.pk),
-        }
-        response = TemplateResponse(request, "admin/secret.html", context)
-        add_never_cache_headers(response)
-        return response
+        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        return secret_page(self, request, marketplace, marketplace.secret, title=_now("The secret"), intro=intro)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:

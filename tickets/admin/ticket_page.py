@@ -154,6 +154,7 @@ class TicketPage:
             "connected": connected_with(ticket),
             "agent": agent,
             "may_change": may_change,
+            "may_delete": self.has_delete_permission(request, ticket),
             "visitors": [sentence_of(one) for one in presence.tell(ticket.pk, user_of(request), is_writing=False)],
             "presence_url": reverse("admin:tickets_ticket_presence", args=[ticket.pk]),
             "presence_every": presence.EVERY_SECONDS,

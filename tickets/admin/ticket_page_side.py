@@ -41,6 +41,8 @@ ACTIONS = {
     "connect": _("connected"),
     "resend": _("sent again"),
     "bounce": _("bounced"),
+    "delete_message": _("message deleted"),
+    "delete_file": _("file deleted"),
 }
 
 

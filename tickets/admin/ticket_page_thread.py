@@ -15,9 +15,8 @@ from tickets.models import Dispatch, Message, StoredFile, Ticket, as_read
 
 SHOWN = 30
 
-_STATUS = re.compile(r"Changed status from \[(?P<before>.*)\] to \[(?P<after>.*)\]\Z", re.DOTALL)
-_CID = re.compile(r"""(<img\b[^>]*?\bsrc\s*=\s*["']?)cid:([^"'\s>]+)""", re.IGNORECASE)
-_ELSEWHERE = re.compile(r"""<img\b[^>]*?\bsrc\s*=\s*["']?(?:https?:)?//""", re.IGNORECASE)
+_CID = re.compile(r"""(<img\b[^<>]*?\bsrc\s*=\s*["']?)cid:([^"'\s>]+)""", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"""<img\b[^<>]*?\bsrc\s*=\s*["']?(?:https?:)?//""", re.IGNORECASE)
 _LINK = re.compile(r"https?://[^\s<>\"']+[^\s<>\"'.,;:!?)\]]")
 
 
@@ -85,7 +84,7 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> E
     body = message.comment if is_comment else message.body
     is_html = message.body_type == Message.BodyType.HTML
     files = [file for file in message.files.all() if not (file.content_id and is_html and file.content_id in body)]
-    moved = _STATUS.match(message.system_comment)
+    moved = _moved(message.system_comment)
     return Entry(
         pk=message.pk,
         kind=_kind(message),
@@ -97,12 +96,21 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> E
         document=document_of(message, body, pictures, with_images=with_images) if is_html and body else "",
         quoted="" if is_html else message.quoted,
         files=files,
-        moved=(as_read(moved["before"]), as_read(moved["after"])) if moved else None,
+        moved=moved,
         note="" if moved else message.system_comment,
         ratings=message.ratings,
         has_images_elsewhere=is_html and not with_images and bool(_ELSEWHERE.search(body + message.quoted)),
         sending=sending_of(message),
     )
+
+
+def _moved(note: str) -> tuple[str, str] | None:
+    """Return from which status to which the ticket was moved, if the note says that."""
+    beginning, end = "Changed status from [", "]"
+    if not note.startswith(beginning) or not note.endswith(end):
+        return None
+    before, between, after = note[len(beginning) : -len(end)].rpartition("] to [")
+    return (as_read(before), as_read(after)) if between else None
 
 
 def _kind(message: Message) -> str:

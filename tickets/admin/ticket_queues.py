@@ -6,8 +6,10 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.translation import gettext as _now
@@ -15,11 +17,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, Inline, display, page_action
+from callcentre.admin import Admin, Inline, actor_of, display, page_action
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
-from tickets.mail.looking import Unreachable, look
-from tickets.models import TicketQueue, TicketQueueHours
+from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
 
 # Another mailbox is read from its own beginning.
 MAILBOX = {"imap_host", "imap_port", "imap_user", "imap_folder"}
@@ -38,6 +39,7 @@ UNREAD: dict[str, Any] = {
 
 class TicketQueueForm(PasswordForm):
     column = "imap_password"
+    destination = ("imap_host", "imap_port", "imap_uses_tls", "imap_allows_plain")
 
     class Meta:
         model = TicketQueue
@@ -77,7 +79,12 @@ class TicketQueueAdmin(Admin):
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
-        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "callcentre/progress.js")
+
+    def get_urls(self) -> list[URLPattern]:
+        progress = self.admin_site.admin_view(self.test_progress)
+        name = "tickets_ticketqueue_test_progress"
+        return [path("<path:object_id>/test-connection/progress/", progress, name=name), *super().get_urls()]
 
     def get_inlines(self, request: HttpRequest, obj: TicketQueue | None) -> Any:
         """A queue has its id from the database: before that nothing can belong to it."""
@@ -94,8 +101,9 @@ class TicketQueueAdmin(Admin):
     def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
         """Whoever only looks sees no field to type a password into."""
         may_change = self.has_change_permission(request, obj) if obj else True
-        password = TicketQueueForm.inputs(obj) if may_change else []
-        server = [*(["mailbox_now"] if obj else []), "imap_host", ("imap_port", "imap_uses_tls"), "imap_user"]
+        password = TicketQueueForm.inputs(request, obj) if may_change else []
+        encryption = ["imap_uses_tls", "imap_allows_plain"]
+        server = [*(["mailbox_now"] if obj else []), "imap_host", "imap_port", *encryption, "imap_user"]
         mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
         return [
             (None, {"fields": ["name", "is_active"]}),
@@ -116,6 +124,9 @@ class TicketQueueAdmin(Admin):
             for name, value in reset.items():
                 setattr(obj, name, value)
             obj.save(update_fields=[*touched, *reset, "updated_at"])
+            if {*MAILBOX, *form.destination, form.column} & set(touched):
+                # The result of another mailbox, or of another log-in.
+                MailboxTest.objects.filter(pk=obj.pk).delete()
 
     # What is shown
 
@@ -137,7 +148,7 @@ class TicketQueueAdmin(Admin):
         if queue.poll_error:
             return _now("The last attempt, at %(time)s, failed: %(error)s") % {
                 "time": read_at,
-                "error": queue.poll_error,
+                "error": queue.why_not_read,
             }
         return _now("Read at %(time)s.") % {"time": read_at}
 
@@ -152,27 +163,40 @@ class TicketQueueAdmin(Admin):
         description=_("Test the connection"), url_path="test-connection", icon="network_check", permissions=["change"]
     )
     def test_connection(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        queue = self.get_object(request, object_id)
+        queue = self._tested(request, object_id)
+        if request.method == "POST":
+            MailboxTest.ask(actor_of(request), queue)
+            return redirect(request.path)
+        test = MailboxTest.objects.filter(pk=queue.pk).first()
+        return TemplateResponse(
+            request,
+            "admin/tickets/mailbox_test.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": _now("Test the connection"),
+                "subtitle": str(queue),
+                "opts": self.opts,
+                "original": queue,
+                "media": self.media,
+                "test": test,
+                "progress_url": self.url_of("test_progress", queue.pk),
+                "queue_url": self.url_of("change", queue.pk),
+            },
+        )
+
+    def test_progress(self, request: HttpRequest, object_id: str) -> JsonResponse:
+        """Tell the page whether the test has ended."""
+        queue = self._tested(request, object_id)
+        test = MailboxTest.objects.filter(pk=queue.pk).first()
+        return JsonResponse({"has_ended": test is None or test.has_ended})
+
+    def _tested(self, request: HttpRequest, object_id: str) -> TicketQueue:
+        queue: TicketQueue | None = self.get_object(request, object_id)
         if queue is None:
             raise Http404
         if not self.has_change_permission(request, queue):
             raise PermissionDenied
-        if request.method != "POST":
-            intro = _now(
-                "The service logs in to the mailbox with the settings that are saved, counts its mails and logs out."
-                " Nothing is read or changed."
-            )
-            return self.action_page(
-                request, title=_now("Test the connection"), submit=_now("Test"), obj=queue, intro=intro
-            )
-        try:
-            found = look(queue)
-        except Unreachable as error:
-            self.message_user(request, _now("No connection: %(reason)s") % {"reason": error}, messages.ERROR)
-        else:
-            said = _now("It works: %(count)s mails in the folder, %(unseen)s of them unread.")
-            self.message_user(request, said % {"count": found.count, "unseen": found.unseen}, messages.SUCCESS)
-        return redirect(self.url_of("change", queue.pk))
+        return queue
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:

@@ -20,7 +20,15 @@ from unfold.contrib.filters.admin import (
     TextFilter,
 )
 
-from callcentre.admin import Admin, DatesFilter, PeriodFilter, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import (
+    Admin,
+    DatesFilter,
+    DeletableMixin,
+    PeriodFilter,
+    UncountedChangeList,
+    UncountedMixin,
+    display,
+)
 from callcentre.admin.periods import Spans, within
 from callcentre.errors import ErrorCode
 from telephony.models import Agent
@@ -142,9 +150,10 @@ class TicketChangeList(UncountedChangeList):
 
 
 @admin.register(Ticket)
-class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
+class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
     """What do customers want, and who sees to it?"""
 
+    deletion_kind = "ticket"
     list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
     # The view last: it looks among what the others leave.
@@ -181,10 +190,6 @@ class TicketAdmin(TicketBulkActions, TicketActions, TicketOpening, TicketPage, U
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
         js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js")
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """They are closed or merged."""
-        return False
 
     # The list
 

@@ -109,6 +109,7 @@ document(
             ErrorCode.PHONE_TOO_LONG: "phone_numbers.0",
             ErrorCode.COMPANY_NOT_FOUND: "company_id",
             ErrorCode.CUSTOMER_IDENTIFIER_TAKEN: "identifier",
+            ErrorCode.NOT_ONE_LINE: "identifier",
             ErrorCode.CUSTOM_FIELD_UNKNOWN: "custom_fields.colour",
             ErrorCode.CUSTOM_FIELD_OPTION: "custom_fields.loyalty",
             ErrorCode.ADDRESS_MALFORMED: "email",

@@ -16,17 +16,18 @@ from tickets.models import AcknowledgedAddress, Message, Ticket, TicketQueue
 from tickets.models.conversing import acknowledge as write
 
 SPAN = timedelta(hours=1)
-# Local parts behind which nobody is.
-_NOBODY = re.compile(
-    r"(?i)(?:.*[-_.+])?(?:no|not|non|nie|do[-_.]?not|nao)[-_.]?(?:reply|respond|answer|odpowiadaj)(?:[-_.+].*)?@"
-    r"|(?:mailer-daemon|postmaster|bounces?|listserv|majordomo|.*-(?:request|owner|bounces?)|owner-.*)(?:[-_.+=].*)?@"
+# Local parts of addresses that a machine reads: a word of them, or how they begin.
+_MACHINE = re.compile(
+    r"(?i)(?:\A|[-_.+])(?:no|not|non|nie|do[-_.]?not|nao)[-_.]?(?:reply|respond|answer|odpowiadaj)(?:[-_.+]|\Z)"
+    r"|\A(?:mailer-daemon|postmaster|bounces?|listserv|majordomo)(?:[-_.+=]|\Z)|\Aowner-"
+    r"|-(?:request|owner|bounces?)(?:[-_.+=]|\Z)"
 )
 
 
 def acknowledge(ticket: Ticket) -> Message | None:
     """To a ticket that a mail has opened, if its queue does so and nothing speaks against it; in its transaction."""
     queue, address = ticket.queue, ticket.sender
-    if not queue.acknowledges or not is_address(address) or _NOBODY.match(address):
+    if not queue.acknowledges or not is_address(address) or _MACHINE.search(address.rpartition("@")[0]):
         return None
     if ticket.messages.filter(is_automatic=True).exists():
         return None
@@ -35,4 +36,4 @@ def acknowledge(ticket: Ticket) -> Message | None:
     text = html.clean(fill(queue.acknowledgement, values_for(ticket)))
     if html.says_nothing(text) or not AcknowledgedAddress.take_turn(address, timezone.now(), SPAN):
         return None
-    return write(ticket, text)
+    return write(ticket, str(text))

@@ -23,11 +23,11 @@ from tickets.rating_links import rating_url
 _REFERENCES = 20
 _TAG = re.compile(r"\[#(\d{1,18})\]")
 # What mail programs put before the subject of an answer; RFC 5256 reads past it, and past a tag in brackets after it.
-_ANSWER = re.compile(r"(?i)\A(?:\s*(?:re|odp|aw|antw|sv|vs|r|ref|res|rv)\s*(?:\[\d+\])?\s*:)+\s*")
+_ANSWER = re.compile(r"(?i)\A(?:\s*+(?:re|odp|aw|antw|sv|vs|r|ref|res|rv)\s*+(?:\[\d+\]\s*+)?:)++\s*+")
 _HEADER_ID = re.compile(r"[\x21-\x7e]{1,255}")
 _CONTENT_ID = re.compile(r"cid:([^\"'\s>]+)")
-_LINK = re.compile(r"(?is)<a\b[^>]*\bhref=[\"'](https?://[^\"']+)[\"'][^>]*>(.*?)</a>")
-_UNSEEN = re.compile(r"(?is)<!doctype[^>]*>|<(head|style|script|title)\b.*?</\1\s*>")
+_LINK_TAG = re.compile(r"(?i)(<a\b[^<>]*>|</a\s*>)")
+_LINKED = re.compile(r"(?i)\bhref=[\"'](https?://[^\"'<>]+)[\"']")
 _PARAGRAPH = re.compile(r"(?i)</p\s*>")
 _PAGE = """<!DOCTYPE html>
 <html lang="{language}"><head><meta charset="utf-8"></head>
@@ -136,13 +136,25 @@ def _text(message: Message) -> str:
         lines.append(f"{_question()}\n{url}" if url else "")
         return "\n\n".join(line for line in lines if line) + "\n"
     # A paragraph is one in the text too.
-    markup = _PARAGRAPH.sub("</p><br>", _UNSEEN.sub("", body_html(message)))
-    # Whoever reads the text alone sees where links lead.
-    return html.as_text(_LINK.sub(lambda link: _spelled(link.group(1), link.group(2)), markup)) + "\n"
+    markup = _PARAGRAPH.sub("</p><br>", html.without_hidden(body_html(message)))
+    return html.as_text(_with_addresses(markup)) + "\n"
+
+
+def _with_addresses(markup: str) -> str:
+    """Return the HTML with the address of each link behind it, for those who read the text alone."""
+    parts, name, url = [], [], ""
+    for part in _LINK_TAG.split(markup):
+        if not part.lower().startswith(("<a", "</a")) or not _LINK_TAG.fullmatch(part):
+            name.append(part)
+            continue
+        parts.append(_spelled(url, "".join(name)))
+        found = _LINKED.search(part)
+        name, url = [], found[1] if found else ""
+    return "".join([*parts, *name])
 
 
 def _spelled(url: str, name: str) -> str:
-    return name if html.as_text(name) == url else f"{name} ({url})"
+    return name if not url or html.as_text(name) == url else f"{name} ({url})"
 
 
 def _rating_url(message: Message) -> str:

@@ -1,6 +1,10 @@
-"""What of a mail its author wrote, and what he quoted: parted, not cut off."""
+"""The text of a mail, parted into what its author wrote and what is quoted in it. Nothing is cut off."""
 
 import re
+from itertools import islice
+
+from callcentre.html_cleaning import unescape
+from tickets import html
 
 # What mail programs put above a quotation, by their language: a line of its own, or two where it was broken. It begins
 # with one of these words or a date, has a date in it, and ends with this verb.
@@ -23,52 +27,55 @@ _OUTLOOK = re.compile(
     rf"(?im)^[ \t*]{{0,5}}{_FROM}: ?\*? ?.{{1,300}}\n"
     rf"(?:[ \t*]{{0,5}}(?:To|Do|An|À|Para|Cc|DW|UDW): ?.{{0,1000}}\n)?[ \t*]{{0,5}}{_SENT}: ?\*? ?.{{1,200}}$"
 )
-_HTML = [
-    re.compile(rf"(?i){start}")
-    for start in (
-        r"<div\b[^<>]*\bclass=[\"']?[^\"'<>]*\b(?:gmail_quote|yahoo_quoted|protonmail_quote|moz-cite-prefix)\b",
-        r"<div\b[^<>]*\bid=[\"']?(?:divRplyFwdMsg|appendonsend|mail-editor-reference-message-container)\b",
-        r"<div\b[^<>]*\bid=[\"']?(?:ms-outlook-mobile-reference-message|OLK_SRC_BODY_SECTION|reply-intro)\b",
-        r"<blockquote\b[^<>]*\b(?:type=[\"']?cite|class=[\"']?[^\"'<>]*\bgmail_quote)\b",
-        # Outlook's line above the headers of the quoted mail.
-        r"<div\b[^<>]*\bstyle=[\"'][^\"'<>]*border-top:\s?solid #[0-9a-f]{6} 1(?:\.0)?pt",
-        r"<hr\b[^<>]*\bid=[\"']?(?:stopSpelling|zwchr)\b",
-    )
-]
-# The line above a quotation, in HTML: from the tag that begins it.
-_HTML_HEADER = re.compile(
-    rf"(?is)<(?:div|p|span|br)\b[^<>]*>(?:\s|&nbsp;|<(?!div\b|p\b|br\b|blockquote\b)[^<>]*>)*"
-    rf"{_BEGINS}(?:(?!<(?:div|p)\b).){{4,600}}?{_WROTE}(?:\s|&nbsp;|<[^<>]*>)*:?(?:\s|&nbsp;|<[^<>]*>)*\Z"
-)
+# The tags that can begin the line above a quotation in HTML, and how far above it.
+_LINE_TAG = re.compile(r"<(div|p|span|br)\b[^<>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _BEFORE = 1000
-_MARKUP = re.compile(r"<(?:style|title)\b[^<>]*>[^<]*|<[^<>]*>|&nbsp;|&#160;|\s")
+_LONGEST_HEADER = 600
+_WROTE_AT_END = re.compile(rf"(?i)(?<!\w){_WROTE}\s{{0,20}}:?\Z")
 
 
 def fold(body: str, body_type: str) -> tuple[str, str]:
-    """(what was written, what was quoted below it). All of it is written where nothing else would be left."""
-    place = _place_in_html(body) if body_type == "HTML" else _place_in_text(body)
-    if place is None or not _says_something(body[:place], body_type):
+    """Return what was written, and what was quoted below it: HTML cleaned, then parted.
+
+    All of it was written where nothing else would be left.
+    """
+    if body_type == "HTML":
+        return _fold_html(body)
+    place = _place_in_text(body)
+    if place is None or not body[:place].strip():
         return body, ""
     return body[:place], body[place:]
 
 
-def _says_something(text: str, body_type: str) -> bool:
-    return bool(_MARKUP.sub("", text) if body_type == "HTML" else text.strip()) or "<img" in text
+def _fold_html(body: str) -> tuple[str, str]:
+    whole, above, below = html.clean_parts(body)
+    if not below:
+        return whole, ""
+    start = _header_in_html(above)
+    written = html.clean(above[:start])
+    return (whole, "") if html.says_nothing(written) else (written, html.clean(above[start:] + below))
 
 
-def _place_in_html(body: str) -> int | None:
-    places = [found.start() for pattern in _HTML if (found := pattern.search(body))]
-    if not places:
-        return None
-    place = min(places)
-    above = max(place - _BEFORE, 0)
-    header = _HTML_HEADER.search(body[above:place])
-    return place if header is None else above + header.start()
+def _header_in_html(above: str) -> int:
+    """Return where the line begins that ends what stands above a quotation, if it says who wrote it; else the end."""
+    begin = max(len(above) - _BEFORE, 0)
+    end, header = len(above), ""
+    for tag in reversed([*_LINE_TAG.finditer(above, begin)]):
+        said = " ".join(unescape(_TAG.sub("", above[tag.start() :])).split())
+        if header and said != header:
+            break
+        if said and _BEGINNING.match(said) and _WROTE_AT_END.search(said) and len(said) <= _LONGEST_HEADER:
+            end, header = tag.start(), said
+        elif said and tag[1] in ("div", "p"):
+            break
+    return end
 
 
 def _place_in_text(body: str) -> int | None:
     places = [found.start() for pattern in (_RULE, _OUTLOOK) if (found := pattern.search(body))]
-    places += [place for found in _VERB.finditer(body) if (place := _header_before(body, found)) is not None][:1]
+    headers = (_header_before(body, found) for found in _VERB.finditer(body))
+    places += islice((place for place in headers if place is not None), 1)
     # A tail of nothing but quotation marks.
     lines = body.splitlines(keepends=True)
     end = len(lines)

@@ -10,7 +10,7 @@ import re
 from email.message import Message
 from email.utils import getaddresses
 
-# Characters of a header that are read; the rest is in the raw mail.
+# Characters of a header, and of all headers of one name, that are read; the rest is in the raw mail.
 LONGEST = 100_000
 # An encoded word of RFC 2047; some programs leave spaces in it.
 _WORD = re.compile(r"=\?([\w.:-]{1,60})(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
@@ -77,13 +77,16 @@ def headers(message: Message, name: str) -> list[str]:
 
 
 def raw_headers(message: Message, name: str) -> list[str]:
-    """In one line each, with their encoded words."""
-    wanted = name.lower()
-    return [_one_line(str(value)) for each, value in message.raw_items() if each.lower() == wanted]
+    """Return the headers of this name in one line each, with their encoded words."""
+    wanted, found, room = name.lower(), [], LONGEST
+    for each, value in message.raw_items():
+        if each.lower() == wanted and room > 0:
+            found.append(_one_line(str(value)[:LONGEST]))
+            room -= len(str(value))
+    return found
 
 
 def _one_line(value: str) -> str:
-    value = value[:LONGEST]
     if not value.isascii():
         value = decoded(value.encode("ascii", "surrogateescape"), "") if _has_bytes(value) else printable(value)
     return _without_controls(value)

@@ -8,12 +8,9 @@ that the server does not give out is put in quarantine without its text, and the
 import imaplib
 import logging
 import re
-import socket
-import ssl
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from email import message_from_bytes
 from io import BytesIO
@@ -23,12 +20,12 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop as _
-from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxLoginError
-from imap_tools.mailbox import BaseMailBox, MailBox, MailBoxUnencrypted
+from imap_tools.mailbox import BaseMailBox
 from imap_tools.query import AND
 
 from callcentre.wake import wake
 from tickets.mail.headers import addresses, header
+from tickets.mail.mailbox import in_words, opened
 from tickets.mail.receiving import take_in
 from tickets.models import ReceivedMail, TicketQueue
 from tickets.storing import TooLong
@@ -37,8 +34,7 @@ logger = logging.getLogger(__name__)
 
 # Advisory locks of ours take one number each; the second key is the queue.
 _LOCK = 7_310
-# For each answer of the server; and for all of a poll, however slowly the server sends.
-TIMEOUT_SECONDS = 30
+# For all of a poll, however slowly the server sends.
 LONGEST_SECONDS = 300
 # After which a poll lets others have its worker, and goes on after them.
 TURN_SECONDS = 50
@@ -56,10 +52,6 @@ _WITHHELD = _("the server does not give it out")
 
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
-
-
-class Refused(Exception):
-    """The server does not let us in, or not at the folder."""
 
 
 def poll(queue_id: int) -> int:
@@ -116,7 +108,7 @@ def _note_success(queue: TicketQueue) -> None:
 
 
 def _note_failure(queue: TicketQueue, reader: "_Reader", problem: Exception) -> None:
-    error = _in_words(problem)[:500]
+    error = in_words(problem)[:500]
     # Once, and not every minute: the row says since when.
     if queue.failing_since is None or queue.poll_error != error:
         logger.warning("mailbox not read", extra={"queue": queue.pk, "error": error})
@@ -132,32 +124,6 @@ def _note_failure(queue: TicketQueue, reader: "_Reader", problem: Exception) -> 
     )
 
 
-def _in_words(problem: Exception) -> str:
-    text = " ".join(str(problem).split()).replace("\0", "")
-    if isinstance(problem, Refused):
-        return text
-    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
-
-
-def _log_in(mailbox: BaseMailBox, queue: TicketQueue) -> None:
-    is_ascii = (queue.imap_user + queue.imap_password).isascii()
-    login = mailbox.login if is_ascii else mailbox.login_utf8
-    try:
-        login(queue.imap_user, queue.imap_password, initial_folder=None)
-    except imaplib.IMAP4.abort:
-        raise
-    except (MailboxLoginError, imaplib.IMAP4.error) as error:
-        raise Refused(f"the server refuses user and password: {error}") from error
-
-
-def _open_folder(mailbox: BaseMailBox, name: str) -> None:
-    try:
-        mailbox.folder.set(name)
-    except MailboxFolderSelectError as error:
-        answer = b" ".join(part for part in error.command_result[1] if isinstance(part, bytes))
-        raise Refused(f"the server does not open the folder {name}: {answer.decode(errors='replace')}") from error
-
-
 class _Reader:
     """One poll of one mailbox."""
 
@@ -170,7 +136,7 @@ class _Reader:
 
     def read(self) -> None:
         started = time.monotonic()
-        with self._open() as mailbox, _limited(mailbox):
+        with opened(self.queue, LONGEST_SECONDS) as mailbox:
             validity = self._find_place(mailbox)
             new = [int(uid) for uid in mailbox.uids(f"UID {self._last_uid + 1}:*")]
             # The last one is given even where it is before the first that was asked for.
@@ -181,25 +147,6 @@ class _Reader:
                 if waiting and time.monotonic() - started > TURN_SECONDS:
                     wake("tickets.poll_mailbox", self.queue.pk)
                     return
-
-    @contextmanager
-    def _open(self) -> Iterator[BaseMailBox]:
-        queue, mailbox = self.queue, self._connect()
-        try:
-            _log_in(mailbox, queue)
-            _open_folder(mailbox, queue.imap_folder)
-            yield mailbox
-        finally:
-            # A connection that is broken needs no farewell.
-            with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
-                mailbox.client.logout()
-
-    def _connect(self) -> BaseMailBox:
-        queue = self.queue
-        if queue.imap_uses_tls:
-            context = ssl.create_default_context()
-            return MailBox(queue.imap_host, queue.imap_port, timeout=TIMEOUT_SECONDS, ssl_context=context)
-        return MailBoxUnencrypted(queue.imap_host, queue.imap_port, timeout=TIMEOUT_SECONDS)
 
     def _find_place(self, mailbox: BaseMailBox) -> int:
         """Where reading goes on; the mailbox's UIDVALIDITY.
@@ -270,7 +217,7 @@ class _Reader:
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
-            self._leave(uid, validity, size, f"{_WITHHELD}: {_in_words(error)}")
+            self._leave(uid, validity, size, f"{_WITHHELD}: {in_words(error)}")
             return False
         if not raw:
             if size:
@@ -323,20 +270,3 @@ class _Reader:
         if state != "OK":
             raise imaplib.IMAP4.error(b" ".join(bytes(each) for each in answer if each).decode("utf-8", "replace"))
         return answer
-
-
-@contextmanager
-def _limited(mailbox: BaseMailBox) -> Iterator[None]:
-    """Cut the connection of a server that sends something now and then, and never comes to an end."""
-
-    def cut() -> None:
-        with suppress(OSError):
-            mailbox.client.socket().shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(LONGEST_SECONDS, cut)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

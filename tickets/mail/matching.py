@@ -9,7 +9,6 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
-from tickets import html
 from tickets.mail.composing import ticket_of_subject
 from tickets.mail.folding import fold
 from tickets.mail.parsing import Mail
@@ -153,5 +152,4 @@ def copy_of(mail: Mail, queue: TicketQueue | None) -> Message | None:
 def _says_the_same(mail: Mail, message: Message) -> bool:
     text, kind = mail.body
     body, _quoted = fold(text, kind)
-    body = html.clean(body) if kind == Message.BodyType.HTML else body
     return _CONTENT_ID.sub("cid:", body) == _CONTENT_ID.sub("cid:", message.body)

@@ -32,9 +32,19 @@ _AUTOMATIC_SUBJECT = re.compile(
 _SUPPRESSED = re.compile(r"(?i)\b(?:all|oof|autoreply)\b")
 # Of RFC 3464's fields, one for each recipient.
 _ACTION = re.compile(r"(?im)^action:\s*([a-z]+)")
-_DIAGNOSTIC = re.compile(r"(?im)^diagnostic-code:\s*(?:[\w-]+;)?\s*(.+(?:\n[ \t].+)*)")
-_RECIPIENT = re.compile(r"(?i)(?:rfc822;)?\s*<?([^<>\s;,@]{1,64}@[^<>\s;,@]{1,255})>?\s*\Z")
+_DIAGNOSTIC = re.compile(r"(?im)^diagnostic-code:\s*+(?:[\w-]++;\s*+)?(.++(?:\n[ \t].++)*+)")
+_RECIPIENT = re.compile(r"(?i)\A(?:rfc822;)?\s*<?([^<>\s;,@]{1,64}@[^<>\s;,@]{1,255})>?\s*\Z")
 _STATUS = re.compile(r"(?im)^status:\s*([245]\.\d{1,3}\.\d{1,3})")
+
+
+# Bounds of the work that a mail may be before it is read. Python's parser looks at each line once for each multipart
+# around it, and makes a message of each part and of each block of a delivery report.
+MOST_LINES = 2_000_000
+MOST_LINES_OF_MULTIPARTS = 20_000_000
+MOST_PARTS = 100_000
+LONGEST_TYPE = 100_000
+# The headers whose parameters it reads, in the time of the square of their length.
+_TYPE = re.compile(rb"(?im)^content-(?:type|disposition):[^\n]*+(?:\n[ \t][^\n]*+)*+")
 
 
 class Unreadable(Exception):
@@ -71,6 +81,8 @@ def parse(raw: bytes) -> Mail:
     """Raises Unreadable."""
     if not raw.strip():
         raise Unreadable(_("it is empty"))
+    if _is_too_much(raw):
+        raise Unreadable(_("it has more lines, parts or parameters than can be read"))
     try:
         message = message_from_bytes(raw)
         if not message.keys():
@@ -82,6 +94,20 @@ def parse(raw: bytes) -> Mail:
     mail.body, mail.attachments = content.body, content.attachments
     _read_kind(message, mail)
     return mail
+
+
+def _is_too_much(raw: bytes) -> bool:
+    lines, lower = raw.count(b"\n"), raw.lower()
+    multiparts = lower.count(b"multipart/")
+    parts = raw.count(b"\n--") if multiparts else 0
+    # Of several empty lines one after another each second one is counted.
+    blocks = 2 * (raw.count(b"\n\n") + raw.count(b"\n\r\n")) if b"/delivery-status" in lower else 0
+    return (
+        lines > MOST_LINES
+        or lines * multiparts > MOST_LINES_OF_MULTIPARTS
+        or max(parts, blocks) > MOST_PARTS
+        or any(len(found[0]) > LONGEST_TYPE for found in _TYPE.finditer(raw))
+    )
 
 
 def _read_headers(message: Message) -> Mail:

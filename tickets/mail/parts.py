@@ -10,6 +10,7 @@ from email import policy
 from email.message import Message
 from typing import Any
 
+from callcentre.html_cleaning import LONGEST
 from tickets import html
 from tickets.mail import tnef
 from tickets.mail.headers import decoded, header, printable, without_words
@@ -144,7 +145,7 @@ def _attachment(file: tnef.File, number: int) -> Attachment:
 
 
 def _add_text(text: str, is_html: bool, content: Content) -> None:
-    longest = html.LONGEST if is_html else LONGEST_TEXT
+    longest = LONGEST if is_html else LONGEST_TEXT
     if len(text) > longest:
         content.attachments.append(Attachment("message.html" if is_html else "message.txt", text.encode()))
         # HTML one longer than may be becomes the text that it says.

@@ -24,13 +24,13 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 
 from callcentre.actor import Actor
-from callcentre.errors import Invalid
+from callcentre.errors import Conflict, Invalid
 from tickets.mail.acknowledging import acknowledge
 from tickets.mail.folding import fold
 from tickets.mail.keeping import keep
 from tickets.mail.matching import copy_of, current, standing_of, ticket_for
 from tickets.mail.parsing import Mail, Unreadable, parse
-from tickets.mail.parts import Attachment
+from tickets.mail.parts import MOST_FILES, Attachment
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
 from tickets.models.conversing import receive as receive_message
@@ -207,20 +207,9 @@ def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None
         body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(unquote(found[1]), found[1])}", body)
     body, quoted = fold(body, body_type)
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
-    if ticket is None:
+    message = _add(mail, ticket, body, quoted) if ticket else None
+    if message is None:
         message = _open(mail, received.queue or _queue_of(mail), body, quoted)
-    else:
-        message = receive_message(
-            MAIL,
-            ticket,
-            body=body,
-            body_type=body_type,
-            quoted=quoted,
-            from_name=mail.sender_name,
-            from_address=mail.sender,
-            is_automatic=mail.is_automatic,
-            may_be_empty=True,
-        )
     _attach(message, mail.attachments, files)
     received.outcome, received.reason, received.message = Outcome.STORED, "", message
 
@@ -229,6 +218,8 @@ def _with_own_images(body: str, mail: Mail) -> str:
     """Images that are written into the HTML become files, named there as those of other mails are."""
 
     def to_file(found: re.Match[str]) -> str:
+        if len(mail.attachments) >= MOST_FILES:
+            return found[0]
         try:
             content = base64.b64decode(found[2].replace("%2B", "+").replace("%2F", "/").replace("%3D", "="))
         except binascii.Error:
@@ -258,6 +249,24 @@ def _queue_of(mail: Mail) -> TicketQueue:
     if not queues:
         raise Quarantine(_("there is no ticket queue"))
     return next((queue for queue in queues if queue.address and queue.address.lower() in mail.recipients), queues[0])
+
+
+def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
+    """Add the mail to its ticket; None where a person has just deleted the ticket."""
+    try:
+        return receive_message(
+            MAIL,
+            ticket,
+            body=body,
+            body_type=mail.body[1],
+            quoted=quoted,
+            from_name=mail.sender_name,
+            from_address=mail.sender,
+            is_automatic=mail.is_automatic,
+            may_be_empty=True,
+        )
+    except Conflict:
+        return None
 
 
 def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:

@@ -4,6 +4,7 @@ from tickets.models.customer import Company, Customer, CustomerChange, CustomerN
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
+from tickets.models.mailbox_test import MailboxTest
 from tickets.models.message import Message
 from tickets.models.rating import Rating
 from tickets.models.received_mail import ReceivedMail
@@ -23,6 +24,7 @@ __all__ = [
     "CustomerNote",
     "CustomerNumber",
     "Dispatch",
+    "MailboxTest",
     "Marketplace",
     "Message",
     "Rating",

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import still_there
 from telephony.models import Agent, Queue, change_log
 from tickets import events
 from tickets.models.chat import Chat, ChatMessage
@@ -73,7 +74,7 @@ def write(
 def close(actor: Actor, chat: Chat) -> None:
     """Close it; one that is closed stays as it is."""
     with transaction.atomic():
-        chat = Chat.objects.select_for_update(no_key=True).get(pk=chat.pk)
+        chat = still_there(Chat.objects.select_for_update(no_key=True).filter(pk=chat.pk))
         if chat.closed_at is None:
             chat.closed_at = timezone.now()
             chat.save(update_fields=["closed_at"])
@@ -83,7 +84,7 @@ def close(actor: Actor, chat: Chat) -> None:
 
 
 def _lock_open(chat: Chat) -> Chat:
-    locked = Chat.objects.select_for_update(no_key=True).get(pk=chat.pk)
+    locked = still_there(Chat.objects.select_for_update(no_key=True).filter(pk=chat.pk))
     if locked.closed_at is not None:
         raise Conflict(ErrorCode.CHAT_CLOSED)
     return locked

@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.models import still_there
 from callcentre.wake import wake
 from telephony.models import Agent, change_log
-from tickets import events, html
+from tickets import events
 from tickets.addresses import check_addresses, is_address
 from tickets.mail_ids import new_header_id
 from tickets.models.attaching import attach, find_unused
@@ -23,7 +24,7 @@ from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, move, status_of_kind
-from tickets.models.rules import body_kept
+from tickets.models.rules import check_body, cleaned
 from tickets.models.ticket import Source, Ticket
 
 MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)
@@ -31,12 +32,12 @@ REPLYING = (Source.EMAIL, *MARKETPLACES)
 
 
 def lock(ticket: Ticket) -> Ticket:
-    """The ticket as it is now, ours until the transaction ends.
+    """Return the ticket as it is now, locked until the transaction ends. Raises Conflict where it was deleted.
 
     Its row alone is locked first: of two at once, the second would find no row at all where the first has changed what
     was joined to it, such as the status.
     """
-    Ticket.objects.select_for_update(no_key=True).only("pk").get(pk=ticket.pk)
+    still_there(Ticket.objects.select_for_update(no_key=True).only("pk").filter(pk=ticket.pk))
     return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
 
 
@@ -58,12 +59,12 @@ def reply(
 
     Moves a ticket that is new or in progress to waiting for the customer, and sets the first response once.
     """
-    faults = list(faults)
+    faults, kept = list(faults), cleaned(body, body_type)
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
         agent = _agent(agent_login, faults)
         _check_ticket(ticket, at, now, faults)
-        body = body_kept(body, body_type, faults)
+        faults += check_body(body, kept, body_type)
         if ticket.source not in REPLYING:
             faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
         elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
@@ -91,7 +92,7 @@ def reply(
             type=Message.Type.REPLY,
             agent=agent,
             author_name=agent.full_name if agent else "",
-            body=body,
+            body=kept,
             body_type=body_type,
             system_comment=note,
             created_at=at,
@@ -108,8 +109,7 @@ def acknowledge(ticket: Ticket, text: str) -> Message:
     """The service itself tells the customer that his mail has come. It is no reply: status and targets stay."""
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
-        values: dict[str, Any] = {"type": Message.Type.REPLY, "body": text, "is_automatic": True, "created_at": now}
-        message = _write(ticket, now, {}, [], **values)
+        message = _write(ticket, now, {}, [], type=Message.Type.REPLY, body=text, is_automatic=True, created_at=now)
         _queue(message, _recipients(ticket), [], now)
     return message
 
@@ -133,6 +133,7 @@ def receive(
     One that was merged leads to the ticket that goes on: the customer need not know of that.
     """
     given, began_at = list(faults), timezone.now()
+    kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
     while True:
         try:
             with transaction.atomic():
@@ -141,7 +142,7 @@ def receive(
                 if ticket.merged_into is not None:
                     raise _Merged(ticket.merged_into)
                 _check_date(at, began_at, now, faults)
-                body_now = body_kept(body, body_type, faults, may_be_empty=may_be_empty)
+                faults += [] if may_be_empty else check_body(body, kept, body_type)
                 faults += check_lines(from_name=from_name)
                 if faults:
                     raise Invalid(faults)
@@ -154,8 +155,8 @@ def receive(
                     type=Message.Type.MAIL,
                     author_name=from_name,
                     author_address=from_address,
-                    body=body_now,
-                    quoted=html.clean(quoted) if body_type == Message.BodyType.HTML else quoted,
+                    body=kept,
+                    quoted=quoted,
                     body_type=body_type,
                     system_comment=note,
                     created_at=max(at or now, began_at),
@@ -189,13 +190,13 @@ def comment(
     attachments: Sequence[str] = (),
 ) -> Message:
     """An agent notes something for his colleagues. The status stays."""
-    faults = list(faults)
+    faults, kept = list(faults), cleaned(text, text_type)
     with transaction.atomic():
         now = timezone.now()
         ticket = _lock_for_comment(ticket)
         agent = _agent(agent_login, faults)
         _check_ticket(ticket, None, now, faults)
-        text = body_kept(text, text_type, faults, field="comment")
+        faults += check_body(text, kept, text_type, "comment")
         files = find_unused(actor, attachments, faults)
         if faults:
             raise Invalid(faults)
@@ -207,7 +208,7 @@ def comment(
             type=Message.Type.COMMENT,
             agent=agent,
             author_name=agent.full_name if agent else actor.name,
-            comment=text,
+            comment=kept,
             body_type=text_type,
             created_at=now,
         )
@@ -250,7 +251,7 @@ def _tell_of_status(ticket: Ticket, note: str) -> None:
 def _lock_for_comment(ticket: Ticket) -> Ticket:
     """As much of it as a comment needs to know."""
     columns = ("created_at", "customer_id", "merged_into_id")
-    return Ticket.objects.select_for_update(no_key=True).only(*columns).get(pk=ticket.pk)
+    return still_there(Ticket.objects.select_for_update(no_key=True).only(*columns).filter(pk=ticket.pk))
 
 
 def _login(ticket: Ticket) -> str:

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, numbered
-from callcentre.models import Change, TimestampedModel, actor_columns, differences
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, check_lines, numbered
+from callcentre.models import Change, TimestampedModel, actor_columns, differences, still_there
 from callcentre.phone import PhoneError, normalise
 from telephony.models import Agent
 from tickets import events
@@ -178,7 +178,7 @@ class Customer(TimestampedModel):
         faults = list(faults)
         numbers = None if phone_numbers is None else _normal_forms(phone_numbers, faults)
         with transaction.atomic():
-            locked = Customer.objects.select_for_update(no_key=True).get(pk=self.pk)
+            locked = still_there(Customer.objects.select_for_update(no_key=True).filter(pk=self.pk))
             if locked.merged_into_id is not None:
                 raise Conflict(ErrorCode.CUSTOMER_MERGED)
             kept, wrong = custom_values.read(CustomField.Owner.CUSTOMER, custom_fields or {}, locked.custom_fields)
@@ -204,7 +204,7 @@ class Customer(TimestampedModel):
     ) -> "CustomerNote":
         faults = list(faults)
         with transaction.atomic():
-            locked = Customer.objects.select_for_update(no_key=True).get(pk=self.pk)
+            locked = still_there(Customer.objects.select_for_update(no_key=True).filter(pk=self.pk))
             agent = Agent.objects.active().filter(login=agent_login).first() if agent_login else None
             if agent_login and agent is None:
                 faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
@@ -245,6 +245,7 @@ def _check(customer: Customer, values: Mapping[str, Any], faults: list[Fault]) -
     if (email := values.get("email")) and not is_address(email):
         faults.append(Fault(ErrorCode.ADDRESS_MALFORMED, "email"))
     others = Customer.objects.current().exclude(pk=customer.pk)
+    faults += check_lines(identifier=identifier or "")
     if identifier and others.filter(identifier=identifier).exists():
         faults.append(Fault(ErrorCode.CUSTOMER_IDENTIFIER_TAKEN, "identifier"))
 

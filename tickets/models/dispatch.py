@@ -12,7 +12,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Invalid
-from callcentre.models import actor_columns
+from callcentre.models import actor_columns, still_there
 from callcentre.wake import wake
 from tickets.addresses import check_addresses
 from tickets.models.message import Message
@@ -141,7 +141,7 @@ class Dispatch(models.Model):
         if faults := check_addresses(recipients, "recipients"):
             raise Invalid(faults)
         with transaction.atomic():
-            locked = Dispatch.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.pk)
+            locked = still_there(Dispatch.objects.select_for_update(no_key=True, of=("self",)).filter(pk=self.pk))
             before, now = locked.condition, timezone.now()
             may_be_resent = locked.may_be_resent
             locked.refused = {}
@@ -171,7 +171,7 @@ class Dispatch(models.Model):
         once.
         """
         with transaction.atomic():
-            locked = Dispatch.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.pk)
+            locked = still_there(Dispatch.objects.select_for_update(no_key=True, of=("self",)).filter(pk=self.pk))
             named = {each.lower() for each in addresses}
             whom = [each for each in dict.fromkeys([*locked.recipients, *locked.copies]) if each.lower() in named]
             if locked.bounced_at is None or not locked.refused.keys() >= set(whom):

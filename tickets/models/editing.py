@@ -106,11 +106,15 @@ def merge(actor: Actor, source: Ticket, target: Ticket) -> None:
         _tell(target)
 
 
-def _lock_for_merge(source: Ticket, target: Ticket) -> None:
-    """Both, and those that lead to the source, by their ids as everybody locks several. One merge at a time, so that
-    none comes to lead there meanwhile."""
+def lock_merges() -> None:
+    """Let no other transaction merge tickets until this one ends: no ticket comes to lead to another meanwhile."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_MERGES])
+
+
+def _lock_for_merge(source: Ticket, target: Ticket) -> None:
+    """Lock both, and those that lead to the source, in the order of their ids, as every transaction locks several."""
+    lock_merges()
     together = Q(pk__in=[source.pk, target.pk]) | Q(merged_into=source)
     list(Ticket.objects.filter(together).select_for_update(no_key=True).order_by("id").values_list("pk"))
 

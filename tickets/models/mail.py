@@ -8,8 +8,10 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.crypto import EncryptedTextField
+from callcentre.html_field import CleanHtmlField
 from callcentre.models import TimestampedModel
 from tickets.filling import check_places
+from tickets.html import OWN_TEXT
 from tickets.models.ticket import Source
 from tickets.models.ticket_queue import TicketQueue
 from webhooks.rules import TARGET_FAULTS
@@ -29,7 +31,7 @@ class CannedReply(TimestampedModel):
         related_name="canned_replies",
         verbose_name=_("ticket queue"),
     )
-    body = models.TextField(_("text"), help_text=_("HTML."))
+    body = CleanHtmlField(_("text"), policy=OWN_TEXT, help_text=_("HTML."))
 
     class Meta:
         verbose_name = _("canned reply")

@@ -77,6 +77,8 @@ def _merge(actor: Actor, source_id: int, target_id: int) -> None:
     # Tickets first, as those do who give a ticket to a customer.
     list(Ticket.objects.filter(customer=source_id).select_for_update(no_key=True).order_by("id").values_list("pk"))
     locked = Customer.objects.select_for_update().order_by("id").in_bulk([source_id, target_id])
+    if len(locked) < 2:  # one was deleted meanwhile
+        raise Conflict(ErrorCode.CONFLICT)
     source, target = locked[source_id], locked[target_id]
     if source.merged_into_id or target.merged_into_id:
         raise Conflict(ErrorCode.CUSTOMER_MERGED)

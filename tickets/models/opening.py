@@ -10,7 +10,7 @@ from django.utils import timezone
 from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import actor_columns
-from tickets import events, html
+from tickets import events
 from tickets.models import custom_values
 from tickets.models.attaching import attach, find_unused
 from tickets.models.custom_field import CustomField
@@ -19,7 +19,7 @@ from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.moving import Kind, status_of_kind, targets
 from tickets.models.noting import note_end
-from tickets.models.rules import Choice, body_kept, choose
+from tickets.models.rules import Choice, check_body, choose, cleaned
 from tickets.models.ticket import Source, Ticket, TicketChange
 from tickets.models.ticket_queue import TicketQueue
 
@@ -49,6 +49,7 @@ def open_ticket(
     sender's address. Sends no mail. Raises Invalid with every fault.
     """
     faults = list(faults)
+    kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
     with transaction.atomic():
         now = timezone.now()
         choice = choose(chosen, Choice(), faults)
@@ -57,7 +58,7 @@ def open_ticket(
             faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
         faults += wrong
-        body = body_kept(body, body_type, faults, may_be_empty=may_be_empty)
+        faults += [] if may_be_empty else check_body(body, kept, body_type)
         faults += check_lines(subject=subject, sender=sender, sender_name=sender_name)
         files = [*files, *find_unused(actor, attachments, faults)]
         if faults or queue is None:
@@ -90,8 +91,8 @@ def open_ticket(
             type=Message.Type.MAIL,
             author_name=sender_name,
             author_address=sender,
-            body=body,
-            quoted=html.clean(quoted) if body_type == Message.BodyType.HTML else quoted,
+            body=kept,
+            quoted=quoted,
             body_type=body_type,
             attachments=[file.token for file in files],
             is_automatic=is_automatic,

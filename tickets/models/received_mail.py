@@ -7,15 +7,16 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext as translated
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.models import still_there
 from callcentre.wake import wake
 from tickets.models.message import Message
 from tickets.models.ticket_queue import TicketQueue
+from tickets.reasons import translated
 
 
 class ReceivedMailQuerySet(models.QuerySet["ReceivedMail"]):
@@ -36,6 +37,7 @@ class ReceivedMail(models.Model):
         STORED = "stored", _("became a message")
         IGNORED = "ignored", _("needs no message")
         QUARANTINED = "quarantined", _("in quarantine")
+        DELETED = "deleted", _("deleted")
 
     # Of the raw mail, together with the queue: how a mail that comes twice is known. `uid:<validity>:<uid>` of one that
     # is in its mailbox only.
@@ -102,9 +104,8 @@ class ReceivedMail(models.Model):
 
     @property
     def why(self) -> str:
-        """The reason in the reader's language: what stands before a colon is a sentence of ours."""
-        sentence, colon, detail = self.reason.partition(": ")
-        return f"{translated(sentence)}{colon}{detail}" if sentence else ""
+        """The reason in the reader's language."""
+        return translated(self.reason)
 
     def open_raw(self) -> "File[bytes]":
         """The mail as it came. There is none where it has no path."""
@@ -136,7 +137,7 @@ class ReceivedMail(models.Model):
 
     def _lock(self) -> "ReceivedMail":
         """Ours until the transaction ends. Raises Conflict where it is not in quarantine any more."""
-        locked = ReceivedMail.objects.select_for_update(of=("self",)).get(pk=self.pk)
+        locked = still_there(ReceivedMail.objects.select_for_update(of=("self",)).filter(pk=self.pk))
         if locked.outcome != self.Outcome.QUARANTINED:
             raise Conflict(ErrorCode.MAIL_NOT_QUARANTINED)
         return locked

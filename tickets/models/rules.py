@@ -23,15 +23,15 @@ def check_subject(subject: str | None) -> Iterable[Fault]:
     yield from check_lines(subject=subject or "")
 
 
-def body_kept(
-    text: str, body_type: str, faults: list[Fault], *, field: str = "body", may_be_empty: bool = False
-) -> str:
-    """The text as it is kept: HTML sanitised. What the reader could not read is empty, and said already."""
-    is_html = body_type == Message.BodyType.HTML
-    kept = html.clean(text) if is_html else text
-    if text and not may_be_empty and (html.says_nothing(kept) if is_html else not kept.strip()):
-        faults.append(Fault(ErrorCode.EMPTY, field))
-    return kept
+def cleaned(text: str, body_type: str) -> str:
+    """Return the text as it is kept: HTML cleaned. Verbs do so before they lock a row: it can take seconds."""
+    return str(html.clean(text)) if body_type == Message.BodyType.HTML else text
+
+
+def check_body(given: str, kept: str, body_type: str, field: str = "body") -> Iterable[Fault]:
+    """Yield the fault of a text of which nothing is kept. What the reader could not read is empty, and said already."""
+    if given and (html.says_nothing(kept) if body_type == Message.BodyType.HTML else not kept.strip()):
+        yield Fault(ErrorCode.EMPTY, field)
 
 
 @dataclass(slots=True)

@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Func, Q, Value
@@ -8,8 +9,11 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.crypto import EncryptedTextField
 from callcentre.hours import WeeklyHours
+from callcentre.html_field import CleanHtmlField
 from callcentre.models import TimestampedModel
 from tickets.filling import check_places
+from tickets.html import OWN_TEXT
+from tickets.reasons import translated
 
 
 class _NextQueueId(Func):
@@ -44,7 +48,7 @@ class TicketQueue(TimestampedModel):
 
     address = models.EmailField(_("e-mail address"), blank=True, help_text=_("Replies are sent from it."))
     sender_name = models.CharField(_("sender's name"), max_length=100, blank=True)
-    signature = models.TextField(_("signature"), blank=True, help_text=_("HTML that ends every reply."))
+    signature = CleanHtmlField(_("signature"), policy=OWN_TEXT, blank=True, help_text=_("HTML that ends every reply."))
     template = models.TextField(
         _("template"), blank=True, help_text=_("HTML around a reply; {{ body }} and {{ signature }} stand in it.")
     )
@@ -59,13 +63,25 @@ class TicketQueue(TimestampedModel):
         _("asks for ratings"), default=False, help_text=_("Each reply ends with a link by which it is rated.")
     )
     acknowledges = models.BooleanField(_("acknowledges new mail"), default=False)
-    acknowledgement = models.TextField(_("acknowledgement"), blank=True, help_text=_("HTML of that mail."))
+    acknowledgement = CleanHtmlField(
+        _("acknowledgement"), policy=OWN_TEXT, blank=True, help_text=_("HTML of that mail.")
+    )
 
     imap_host = models.CharField(_("IMAP server"), max_length=200, blank=True)
     imap_port = models.PositiveIntegerField(
         _("IMAP port"), default=993, validators=[MinValueValidator(1), MaxValueValidator(65535)]
     )
-    imap_uses_tls = models.BooleanField(_("TLS"), default=True)
+    imap_uses_tls = models.BooleanField(
+        _("TLS"), default=True, help_text=_("From the first byte on, usually on port 993; without it STARTTLS, on 143.")
+    )
+    imap_allows_plain = models.BooleanField(
+        _("no encryption"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "User, password and mails can be read on the way. Only for servers within MAILBOX_ALLOWED_NETWORKS."
+        ),
+    )
     imap_user = models.CharField(_("IMAP user"), max_length=200, blank=True)
     imap_password = EncryptedTextField(_("IMAP password"), blank=True)
     imap_folder = models.CharField(_("folder"), max_length=200, default="INBOX")
@@ -105,7 +121,14 @@ class TicketQueue(TimestampedModel):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def why_not_read(self) -> str:
+        """The last error in the reader's language."""
+        return translated(self.poll_error)
+
     def clean(self) -> None:
+        if self.imap_uses_tls and self.imap_allows_plain:
+            raise ValidationError({"imap_allows_plain": _("Choose TLS or no encryption, not both.")})
         check_places(
             signature=(self.signature, ()),
             acknowledgement=(self.acknowledgement, ()),

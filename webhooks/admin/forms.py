@@ -14,9 +14,11 @@ from unfold.widgets import (
 )
 
 from callcentre.admin.base import MinuteField
+from callcentre.admin.secrets import PasswordAgain
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
 
+CREDENTIALS = ("new_user", "new_password", "forget_credentials")
 FIELDS = ("subscription_url", "actions", "format")
 GROUPS = {
     "CHAT": _("Chats"),
@@ -50,7 +52,7 @@ class ActionsField(forms.MultipleChoiceField):
         return set(initial or ()) != set(data or ())
 
 
-class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
+class WebhookForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
     """Credentials go in and never come out again: what is typed replaces, what is left empty stays."""
 
     actions = ActionsField(label=_("Actions"), choices=_choices)
@@ -79,6 +81,10 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
         """Nothing: the rule that the API has too says what is wrong, and the verb refuses it."""
         self.instance = construct_instance(self, self.instance, FIELDS)
 
+    def is_sensitive(self) -> bool:
+        """Return whether stored credentials are replaced or removed."""
+        return self.instance.pk is not None and not set(CREDENTIALS).isdisjoint(self.changed_data)
+
     def values(self) -> dict[str, Any]:
         """What was changed, as the verb takes it."""
         given = self.cleaned_data
@@ -89,7 +95,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
         return {**values, **{name: text for name, text in credentials.items() if text}}
 
 
-class RotateForm(forms.Form):
+class RotateForm(PasswordAgain):
     overlap_hours = forms.IntegerField(
         label=_("Hours for which the old secret signs as well"),
         min_value=0,

@@ -44,6 +44,9 @@ def state_of(webhook: Webhook) -> State:
         values = {"row": row % {"count": webhook.failures_in_a_row}, "at": _moment(webhook.open_until), "since": since}
         sentence = _("Failing since %(since)s. After %(row)s it is left alone until %(at)s.")
         return State("danger", _("paused"), sentence % values)
+    if webhook.failing_since and not webhook.failures_in_a_row:
+        sentence = _("Answers, but has taken no event since %(since)s. Each event is tried again on its own schedule.")
+        return State("warning", _("refusing"), sentence % {"since": since})
     if webhook.failing_since:
         return State("danger", _("failing"), _("Failing since %(since)s.") % {"since": since})
     if webhook.last_success_at is None:

@@ -10,10 +10,8 @@ from django.db.models import IntegerField, QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import add_never_cache_headers
 from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -24,14 +22,14 @@ from callcentre.actor import Actor
 from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
 from callcentre.errors import Conflict, ErrorCode
 from webhooks.admin.changes import ACTIONS, changes_of
-from webhooks.admin.forms import ResendForm, RotateForm, WebhookForm
+from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
 from webhooks.models import Resend, Webhook
 from webhooks.rules import faults_of
 
-CREDENTIALS = ("new_user", "new_password", "forget_credentials")
 WAITING = """(SELECT count(*) FROM (
   SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s
 ) AS counted)"""
@@ -136,6 +134,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         may_change = self.has_change_permission(request, obj) if obj else True
         is_set = obj is not None and bool(obj.http_auth_user or obj.http_auth_password)
         access = [*(["credentials"] if obj else []), *(CREDENTIALS[: 3 if is_set else 2] if may_change else ())]
+        access += password_inputs(request) if obj and may_change else []
         about = ["subscription_url", "actions" if may_change else "actions_shown", "format"]
         fieldsets: list[Any] = [(None, {"fields": about}), (_("Basic authentication"), {"fields": access})]
         if obj:
@@ -250,18 +249,19 @@ class WebhookAdmin(HistoryMixin, Admin):
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
-        if request.method == "POST":
+        form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
+        if form.is_valid():
             return self._secret_page(request, webhook, webhook.show_secret)
         intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")
         return self.action_page(
-            request, title=_now("Show the secret"), submit=_now("Show it"), obj=webhook, intro=intro
+            request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=webhook, intro=intro
         )
 
     @page_action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
     def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
         version = webhook.updated_at.isoformat()
-        form = RotateForm(request.POST or None, initial={"version": version, "overlap_hours": 24})
+        form = RotateForm.of(request)(request.POST or None, initial={"version": version, "overlap_hours": 24})
         if request.method == "POST" and form.is_valid():
             if form.cleaned_data["version"] != version:
                 form.add_error(None, _("The webhook was changed meanwhile, or this page was sent before."))
@@ -283,19 +283,8 @@ class WebhookAdmin(HistoryMixin, Admin):
         except REFUSALS as error:
             self.say_refused(request, error)
             return redirect(self.url_of("change", webhook.pk))
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _now("The secret"),
-            "subtitle": str(webhook),
-            "opts": self.opts,
-            "original": webhook,
-            "secret": secret,
-            "intro": _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours."),
-            "done_url": self.url_of("change", webhook.pk),
-        }
-        response = TemplateResponse(request, "admin/secret.html", context)
-        add_never_cache_headers(response)
-        return response
+        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        return secret_page(self, request, webhook, secret, title=_now("The secret"), intro=intro)
 
     @page_action(
         description=_("Send again what failed"), url_path="resend-failed", icon="replay", permissions=["change"]

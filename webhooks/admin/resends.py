@@ -35,6 +35,9 @@ class ResendAdmin(ReadOnlyAdmin):
     readonly_fields = fields
     change_form_outer_before_template = "admin/webhooks/resend.html"
 
+    class Media:
+        js = ("callcentre/live.js",)
+
     @display(description=_("state"), label={state.value: colour for state, colour in COLOURS.items()})
     def progress(self, resend: Resend) -> tuple[str, str]:
         label = str(resend.get_state_display())

@@ -152,7 +152,10 @@ document(
     secret=Operation(
         id="read_webhook_secret",
         summary="Read the secret that signs",
-        description="Who has read it is kept in the webhook's history, once an hour.",
+        description=(
+            "With it events can be made that look like ours, so it takes the right to write. Who has read it is kept in"
+            " the webhook's history, once an hour."
+        ),
         is_extension=True,
         answer=SECRET,
     ),

@@ -18,6 +18,7 @@ class WebhookViewSet(ApiViewSet):
     """Registrations of receivers."""
 
     area = "webhooks"
+    secret_actions = ("secret",)
 
     def list(self, request: Request) -> Response:
         return Response([webhook_data(webhook) for webhook in Webhook.objects.registered()])

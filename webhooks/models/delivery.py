@@ -43,7 +43,9 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
     def begin_anew(self) -> int:
         """Make them due now, with all their attempts before them. The caller holds them or takes the race."""
-        return self.update(state=Delivery.State.WAITING, next_attempt_at=Now(), attempt_count=0, finished_at=None)
+        return self.update(
+            state=Delivery.State.WAITING, next_attempt_at=Now(), attempt_count=0, finished_at=None, is_retry=True
+        )
 
     def resend(self, actor: Actor) -> int:
         """Send these once more, whether they succeeded, failed or wait for a later attempt. How many it were.
@@ -75,7 +77,7 @@ class Delivery(models.Model):
     """One event to be told to one webhook: waiting, succeeded, or failed after the last attempt.
 
     `next_attempt_at` is when it is due. A worker that takes it pushes that past its lease: should the worker die, the
-    delivery becomes due again by itself.
+    delivery becomes due again by itself. Deliveries that were never tried go before retries.
     """
 
     class State(models.TextChoices):
@@ -103,6 +105,8 @@ class Delivery(models.Model):
     )
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.WAITING)
     attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    # An attempt was made, or a person has it sent again: deliveries that were never tried go first.
+    is_retry = models.BooleanField(db_default=False, editable=False)
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
 
@@ -123,6 +127,11 @@ class Delivery(models.Model):
             # The queue of one webhook; succeeded and failed ones are not in it.
             models.Index(
                 fields=["webhook", "next_attempt_at", "id"], condition=Q(state="waiting"), name="delivery_queue"
+            ),
+            models.Index(
+                fields=["webhook", "next_attempt_at", "id"],
+                condition=Q(state="waiting", is_retry=False),
+                name="delivery_untried",
             ),
             models.Index(fields=["webhook", "-id"], name="delivery_webhook"),
             models.Index(fields=["webhook", "finished_at"], condition=Q(state="failed"), name="delivery_failed"),

@@ -100,12 +100,17 @@ class Webhook(TimestampedModel):
         return webhook
 
     def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
-        """Change what it is told and where. What is known of an old address says nothing of a new one."""
+        """Change what the receiver is told, and where. Health is of an address: a new one starts untried.
+
+        A stored password goes to the address that it was entered for: a new address needs it again.
+        """
         if faults:
             raise Invalid(faults)
         with transaction.atomic():
             locked = self._hold()
             changes = differences(locked, values)
+            if "subscription_url" in changes and locked.http_auth_password and "http_auth_password" not in values:
+                raise Invalid([Fault(ErrorCode.PASSWORD_AGAIN, "http_auth_password")])
             if not changes:
                 return
             self._set(**values, **(UNTRIED if "subscription_url" in changes else {}))
@@ -200,8 +205,8 @@ class Webhook(TimestampedModel):
 
     @property
     def is_suspect(self) -> bool:
-        """Fails, or has never been reached: it may hang."""
-        return self.failures_in_a_row > 0 or self.last_success_at is None
+        """Whether the last answer was a failure of the receiver, so that it may hang now."""
+        return self.failures_in_a_row > 0
 
     def give_up_if(self, actor: Actor, *, is_gone: bool) -> None:
         """Disable a receiver that wants no more, or has failed for five days; supervisors are told."""

@@ -3,6 +3,22 @@
 from webhooks.signing import new_secret, sign
 from webhooks.transport.bodies import encode
 from webhooks.transport.sender import Outcome, Sender
-from webhooks.transport.targets import TargetError, check_target
+from webhooks.transport.sockets import Failure, open_socket, tls_text
+from webhooks.transport.targets import TargetError, are_allowed, are_within, check_target, parse_server, parse_target
 
-__all__ = ["Outcome", "Sender", "TargetError", "check_target", "encode", "new_secret", "sign"]
+__all__ = [
+    "Failure",
+    "Outcome",
+    "Sender",
+    "TargetError",
+    "are_allowed",
+    "are_within",
+    "check_target",
+    "encode",
+    "new_secret",
+    "open_socket",
+    "parse_server",
+    "parse_target",
+    "sign",
+    "tls_text",
+]

@@ -1,35 +1,34 @@
-"""Sending one delivery: a session of `requests` per receiver, on connections to checked addresses only."""
+"""Sending one delivery: urllib3's pools of connections, one pool a receiver, within one total time."""
 
 import base64
-import io
+import logging
+import ssl
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from functools import cached_property
 
-import requests
 from django.conf import settings
-from requests.adapters import BaseAdapter
-from requests.structures import CaseInsensitiveDict
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout
+from urllib3.exceptions import HTTPError, ProtocolError, SSLError
+from urllib3.exceptions import TimeoutError as PoolTimeoutError
 
-from webhooks.transport.opening import Opener
+from webhooks.transport.connections import Stale, pool_for, tls_context
+from webhooks.transport.sockets import Failure, tls_text
 from webhooks.transport.targets import Target, TargetError, parse_target
-from webhooks.transport.wire import Answer, Connection, Failure, Stale
+
+logger = logging.getLogger(__name__)
 
 USER_AGENT = "callcentre-webhooks/1"
 LONGEST_RETRY_AFTER = 86_400.0
-
-# Sessions of this process, and open connections of each that wait for work.
-MOST_SESSIONS = 256
-MOST_IDLE = 8
-# A receiver that closes an idle connection says so; a firewall between us forgets one without a word.
-IDLE_SECONDS = 50.0
-# A receiver that moved is found again after this long.
-CONNECTION_SECONDS = 300.0
+# What is kept of an answer's body.
+ANSWER_BYTES = 2048
+# Receivers whose open connections a process keeps.
+MOST_POOLS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,9 @@ class Sender:
     ) -> None:
         """`authorities`: a PEM file of certificates to trust beside the usual ones."""
         self._timeout = timeout
-        self._opener = Opener(allowed_networks, authorities)
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._allowed_networks = None if allowed_networks is None else tuple(allowed_networks)
+        self._authorities = authorities
+        self._pools: OrderedDict[str, HTTPConnectionPool] = OrderedDict()
         self._lock = threading.Lock()
 
     def send(self, url: str, headers: Mapping[str, str], body: bytes, auth: tuple[str, str] | None = None) -> Outcome:
@@ -70,142 +70,106 @@ class Sender:
         timeout = float(settings.WEBHOOK_TIMEOUT_SECONDS) if self._timeout is None else self._timeout
         try:
             target = parse_target(url)
-            response = self._session(target).send(
-                _request(target, headers, body, auth), timeout=timeout, allow_redirects=False
-            )
+            answer = self._post(target, _complete(headers, auth), body, started + timeout)
         except TargetError as error:
             text = "forbidden address" if error.code == "address" else "bad url"
             return Outcome(None, text, b"", time.monotonic() - started, None)
         except Failure as failure:
-            return Outcome(None, str(failure), b"", time.monotonic() - started, None, failure.has_begun)
-        wait = _retry_after(response.headers.get("Retry-After", ""))
-        error_text = response.error if isinstance(response, _Response) else ""
-        return Outcome(response.status_code, error_text, response.content, time.monotonic() - started, wait)
+            return Outcome(None, str(failure), b"", time.monotonic() - started, None)
+        except Exception as error:  # noqa: BLE001  (whatever a receiver's bytes make the parsers raise)
+            return Outcome(None, _reason(error), b"", time.monotonic() - started, None, has_begun=True)
+        content, error_text = _read(answer)
+        wait = _retry_after(answer.headers.get("Retry-After", ""))
+        return Outcome(answer.status, error_text, content, time.monotonic() - started, wait)
 
     def close(self) -> None:
         with self._lock:
-            sessions = list(self._sessions.values())
-            self._sessions.clear()
-        for session in sessions:
-            session.close()
+            pools = list(self._pools.values())
+            self._pools.clear()
+        for pool in pools:
+            pool.close()
 
-    def _session(self, target: Target) -> "_Session":
+    def _post(self, target: Target, headers: Mapping[str, str], body: bytes, ends_at: float) -> BaseHTTPResponse:
+        """Return the answer, its body unread. Nothing is followed, sent again or unpacked.
+
+        The request goes once more where a connection had been closed while it was idle.
+        """
+        while True:
+            left = ends_at - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            try:
+                return self._pool(target).urlopen(
+                    "POST",
+                    target.path,
+                    body,
+                    headers,
+                    retries=False,
+                    redirect=False,
+                    timeout=Timeout(total=left),
+                    preload_content=False,
+                    decode_content=False,
+                )
+            except Stale:
+                continue
+
+    def _pool(self, target: Target) -> HTTPConnectionPool:
         with self._lock:
-            if session := self._sessions.get(target.origin):
-                self._sessions.move_to_end(target.origin)
-                return session
-            session = self._sessions[target.origin] = _Session(_Adapter(target, self._opener))
-            oldest = self._sessions.popitem(last=False)[1] if len(self._sessions) > MOST_SESSIONS else None
+            if pool := self._pools.get(target.origin):
+                self._pools.move_to_end(target.origin)
+                return pool
+            tls = self._tls if target.scheme == "https" else None
+            pool = self._pools[target.origin] = pool_for(target, self._networks, tls)
+            oldest = self._pools.popitem(last=False)[1] if len(self._pools) > MOST_POOLS else None
         if oldest:
             oldest.close()
-        return session
+        return pool
+
+    def _networks(self) -> Iterable[str]:
+        """The networks that requests may go to beside public ones."""
+        return settings.WEBHOOK_ALLOWED_NETWORKS if self._allowed_networks is None else self._allowed_networks
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return tls_context(self._authorities)
 
 
-class _Session(requests.Session):
-    """Nothing from the environment: no proxy, no credentials of .netrc. No redirect is followed, no cookie is kept."""
-
-    def __init__(self, adapter: "_Adapter") -> None:
-        super().__init__()
-        self.trust_env = False
-        self.adapters.clear()
-        self.mount("", adapter)
-
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        return None
-
-
-class _Response(requests.Response):
-    error = ""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__()
-        self.status_code = answer.status
-        self.headers = CaseInsensitiveDict(answer.headers.items())
-        self.raw = io.BytesIO(answer.body)
-        self.error = answer.error
-
-
-class _Adapter(BaseAdapter):
-    """The connections to one receiver. Each is opened to an address that was looked up and checked for it."""
-
-    def __init__(self, target: Target, opener: Opener) -> None:
-        super().__init__()
-        self._target = target
-        self._opener = opener
-        self._idle: deque[Connection] = deque()
-        self._is_closed = False
-
-    def send(
-        self,
-        request: requests.PreparedRequest,
-        *args: Any,
-        timeout: Any = None,
-        **kwargs: Any,
-    ) -> _Response:
-        """`timeout` is for everything, in seconds. Certificates are verified, and proxies left aside, in any case."""
-        deadline = time.monotonic() + timeout
-        idle = self._take()
-        try:
-            answer = self._exchange(idle or self._opener.open(self._target, deadline), request, deadline)
-        except Stale:
-            answer = self._exchange(self._opener.open(self._target, deadline), request, deadline)
-        return _Response(answer)
-
-    def close(self) -> None:
-        self._is_closed = True
-        while connection := self._pop():
-            connection.close()
-
-    def _exchange(self, connection: Connection, request: requests.PreparedRequest, deadline: float) -> Answer:
-        try:
-            answer = connection.post(request.path_url, request.headers, cast("bytes", request.body), deadline)
-        except BaseException as error:
-            connection.close()
-            if isinstance(error, Failure):
-                error.has_begun = True
-            raise
-        self._keep(connection)
-        return answer
-
-    def _take(self) -> Connection | None:
-        now = time.monotonic()
-        while connection := self._pop():
-            is_young = now - connection.idle_since < IDLE_SECONDS and now - connection.opened_at < CONNECTION_SECONDS
-            if is_young and connection.is_quiet():
-                return connection
-            connection.close()
-        return None
-
-    def _keep(self, connection: Connection) -> None:
-        if connection.is_reusable and len(self._idle) < MOST_IDLE:
-            self._idle.append(connection)
-        else:
-            connection.close()
-        if self._is_closed:
-            self.close()
-
-    def _pop(self) -> Connection | None:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return None
-
-
-def _request(
-    target: Target, headers: Mapping[str, str], body: bytes, auth: tuple[str, str] | None
-) -> requests.PreparedRequest:
-    request = requests.PreparedRequest()
-    request.method, request.url, request.body = "POST", target.url, body
-    request.hooks = {}
-    # An answer is kept as it comes: never unpacked, so that a small one cannot become a large one.
-    request.headers = CaseInsensitiveDict(
-        {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", "Content-Length": str(len(body))}
-    )
-    request.headers.update(headers)
+def _complete(headers: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, str]:
+    # A small answer cannot become a large one: it is kept as it comes, and never unpacked.
+    complete = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **headers}
     if auth:
-        # In UTF-8; requests would write Latin-1, which has no Polish letters.
-        request.headers["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
-    return request
+        # In UTF-8: Latin-1 has no Polish letters.
+        complete["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
+    return complete
+
+
+def _read(answer: BaseHTTPResponse) -> tuple[bytes, str]:
+    """Return the beginning of the body, and the text of the failure that cut it short."""
+    content, error_text = b"", ""
+    try:
+        # One byte more shows whether that was all.
+        while piece := answer.read1(ANSWER_BYTES + 1 - len(content), decode_content=False):
+            content += piece
+    except Exception as error:  # noqa: BLE001  (whatever a receiver's bytes make the parsers raise)
+        error_text = _reason(error)
+    # A connection with something left on it is not used again.
+    answer.close()
+    answer.release_conn()
+    return content[:ANSWER_BYTES], error_text
+
+
+def _reason(error: Exception) -> str:
+    """Describe why an answer could not be read, in a short stable text."""
+    cause = error.args[-1] if isinstance(error, ProtocolError | SSLError) and error.args else error
+    if isinstance(cause, TimeoutError | PoolTimeoutError):
+        return "timeout"
+    if isinstance(cause, ssl.SSLError):
+        return tls_text(cause)
+    if isinstance(cause, OSError):
+        return "reset"
+    if not isinstance(error, HTTPError):
+        logger.warning("an answer to a webhook broke its parser", exc_info=error)
+    return "protocol"
 
 
 def _retry_after(text: str) -> float | None:

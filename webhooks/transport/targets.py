@@ -52,7 +52,7 @@ _NAT64 = ip_network("64:ff9b::/96")
 _UNWANTED = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\.?", re.ASCII)
 # Ends like a number: 127.1, 0x7f000001, 2130706433, 0177.0.0.1. The C library reads those as addresses.
-_NUMERIC = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)\.?", re.ASCII)
+_NUMBER = re.compile(r"\A(?:[0-9]+|0x[0-9a-f]*)\Z", re.ASCII)
 
 Code = Literal["length", "url", "scheme", "credentials", "address"]
 _SENTENCES: dict[Code, str] = {
@@ -80,6 +80,8 @@ class Target:
     scheme: str
     host: str
     port: int
+    # With the query, as the request line has it.
+    path: str
     address: Address | None
 
     @property
@@ -127,7 +129,17 @@ def parse_target(url: str) -> Target:
         raise TargetError("url")
     if port is None:
         port = 443 if scheme.lower() == "https" else 80
-    return Target(prepared.url or "", scheme.lower(), host, port, _literal(host))
+    return Target(prepared.url or "", scheme.lower(), host, port, parsed.request_uri, _literal(host))
+
+
+def parse_server(host: str, port: int) -> Target:
+    """Read the host and the port of a server of another protocol, such as a mailbox; no look-up. Raises TargetError."""
+    if set(host) & set("/?#@"):
+        raise TargetError("url")
+    target = parse_target(f"http://[{host}]:{port}/" if ":" in host and host[0] != "[" else f"http://{host}:{port}/")
+    if target.port != port:
+        raise TargetError("url")
+    return target
 
 
 def _literal(host: str) -> Address | None:
@@ -140,7 +152,7 @@ def _literal(host: str) -> Address | None:
             return IPv6Address(host)
         except AddressValueError as error:
             raise TargetError("url") from error
-    if _NUMERIC.fullmatch(host):
+    if _NUMBER.match(host.removesuffix(".").rpartition(".")[2]):
         try:
             return IPv4Address(host)
         except AddressValueError as error:
@@ -161,6 +173,12 @@ def are_allowed(endpoints: Sequence[Endpoint], networks: Iterable[str]) -> bool:
     """Whether all of them may be connected to: one forbidden address makes the whole name suspect."""
     networks = tuple(networks)
     return all(_is_public(endpoint.address) or _is_let_through(endpoint.address, networks) for endpoint in endpoints)
+
+
+def are_within(endpoints: Sequence[Endpoint], networks: Iterable[str]) -> bool:
+    """Return whether each address lies in one of the networks; a public address is no exception."""
+    networks = tuple(networks)
+    return all(_is_let_through(endpoint.address, networks) for endpoint in endpoints)
 
 
 def _is_let_through(address: str, networks: Iterable[str]) -> bool:

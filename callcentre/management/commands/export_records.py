@@ -38,6 +38,7 @@ class Command(BaseCommand):
         # Under another name until it is whole: half an export looks like one.
         unfinished = path.with_name(f"{path.name}.part")
         try:
+            unfinished.touch(mode=0o600)
             with unfinished.open("wb") as file:
                 file.writelines(blocks)
             unfinished.replace(path)

@@ -69,6 +69,7 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             if options["errors"] is not None:
+                options["errors"].touch(mode=0o600)
                 options["errors"].open("ab").close()  # cannot be written: better known now than at the end
             with path.open("rb") as file:
                 given = self._describe(campaign, facts, path, file, options)

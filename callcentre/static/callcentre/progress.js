@@ -1,4 +1,5 @@
-// Work that goes on, an import or an export: until it has ended; then the page says how.
+// Follows work that goes on elsewhere, such as an import or an export, and loads the page again when it has ended.
+// A page without a bar shows only that the work goes on.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -8,17 +9,19 @@ document.addEventListener("DOMContentLoaded", () => {
         const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
         const ask = async () => {
             try {
-                const response = await fetch(element.dataset.follow, { headers: { Accept: "application/json" } });
+                const response = await fetch(element.dataset.follow, { headers: { Accept: "application/json", "X-Poll": "1" } });
                 const now = response.redirected ? null : await response.json();
                 if (now === null || now.has_ended) {
                     window.location.reload();
                     return;
                 }
-                bar.style.width = `${now.percent}%`;
-                progress.setAttribute("aria-valuenow", now.percent);
-                progress.lastElementChild.textContent = `${now.percent} %`;
-                show("label", now.label);
-                show("rows", now.rows.toLocaleString(document.documentElement.lang));
+                if (bar) {
+                    bar.style.width = `${now.percent}%`;
+                    progress.setAttribute("aria-valuenow", now.percent);
+                    progress.lastElementChild.textContent = `${now.percent} %`;
+                    show("label", now.label);
+                    show("rows", now.rows.toLocaleString(document.documentElement.lang));
+                }
             } catch {
                 // The server is away for a moment: ask again.
             }

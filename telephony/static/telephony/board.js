@@ -26,7 +26,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const ask = async () => {
         if (document.hidden) return;
         try {
-            const response = await fetch(board.dataset.url, { signal: AbortSignal.timeout(5000) });
+            const response = await fetch(board.dataset.url, { headers: { "X-Poll": "1" }, signal: AbortSignal.timeout(5000) });
             if (!response.ok || response.redirected) throw new Error(response.status);
             now.innerHTML = await response.text();
             read();

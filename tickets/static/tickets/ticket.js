@@ -148,11 +148,13 @@ document.addEventListener("DOMContentLoaded", () => {
     const [visitors, news, away] = [".tk-presence", ".tk-news", ".tk-offline"].map((name) => page.querySelector(name));
     const say = (line, text) => { if (line.textContent !== text) line.textContent = text; line.hidden = !text; };
     const form = (values) => { const data = new FormData(); for (const [name, value] of Object.entries(values)) data.set(name, value); return data; };
-    const headers = {"X-CSRFToken": facts.token};
     const ask = async () => {
         if (document.hidden) return;
         try {
-            const body = form({version: facts.version, seen: facts.seen, writing: page.isWriting && page.isWriting() ? "1" : "0"});
+            const isWriting = Boolean(page.isWriting && page.isWriting());
+            const body = form({version: facts.version, seen: facts.seen, writing: isWriting ? "1" : "0"});
+            // Writing keeps the session, looking does not.
+            const headers = {"X-CSRFToken": facts.token, ...(isWriting ? {} : {"X-Poll": "1"})};
             const answer = await fetch(facts.presence, {method: "POST", body, headers, redirect: "error", signal: AbortSignal.timeout(8000)});
             if (!answer.ok) throw new Error(answer.status);
             const now = await answer.json();

@@ -1,0 +1,198 @@
+"""Deletions of personal data in the admin: a page that says what goes, and the list of what went."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from callcentre.admin.base import REFUSALS, ReadOnlyAdmin, UncountedMixin, actor_of, display
+from callcentre.deletions import (
+    LONGEST_REASON,
+    RIGHT,
+    Deletion,
+    Part,
+    consequences_of,
+    kind_names,
+    model_name,
+)
+from callcentre.errors import Conflict
+
+State = Deletion.State
+COLOURS: dict[str, str] = {
+    State.QUEUED: "info",
+    State.RUNNING: "info",
+    State.FINISHED: "success",
+    State.FAILED: "danger",
+}
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off"}),
+        help_text=_("It is kept for good. Name the request or the rule, such as “request of 21 November”, no person."),
+    )
+
+
+class DeletableMixin:
+    """Deletion of one object with all that is only its own, in place of Django's: with a reason and a trace."""
+
+    # The name under which the object's app registered how it is deleted.
+    deletion_kind: ClassVar[str]
+
+    def has_delete_permission(self: Any, request: HttpRequest, obj: Any = None) -> bool:
+        """The right is one of its own: `delete_ticket` and its like give nothing."""
+        return bool(request.user.has_perm(RIGHT) and self.has_view_permission(request, obj))
+
+    def delete_view(
+        self: Any, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        row: Model | None = self.get_object(request, unquote(object_id))
+        if not self.has_delete_permission(request, row):
+            raise PermissionDenied
+        if row is None:
+            raise Http404
+        form = ReasonForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                deletion = Deletion.ask(actor_of(request), self.deletion_kind, row, form.cleaned_data["reason"])
+            except REFUSALS as error:
+                for name, sentence in self.refusals_of(error):
+                    form.add_error(name or None, sentence)
+            else:
+                return redirect(reverse("admin:callcentre_deletion_change", args=[deletion.pk]))
+        return TemplateResponse(
+            request,
+            "admin/deletion_ask.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": _now("Delete"),
+                "subtitle": str(row),
+                "opts": self.opts,
+                "original": row,
+                "media": self.media + form.media,
+                "form": form,
+                "row": row,
+                "consequences": consequences_of(self.deletion_kind, row),
+                "cancel_url": self.url_of("change", row.pk),
+            },
+        )
+
+
+class KindFilter(DropdownFilter):
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return kind_names()
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Deletion]) -> QuerySet[Deletion]:
+        return queryset.filter(kind=self.value()) if self.value() in dict(kind_names()) else queryset
+
+
+@admin.register(Deletion)
+class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
+    """The list of deletions: object, person, time, reason."""
+
+    has_own_history = True  # a deletion is its own history
+    list_display = ("created_at", "kind_shown", "object_id", "actor_name", "reason", "state_shown")
+    list_display_links = ("created_at", "object_id")
+    list_filter = (KindFilter, ("state", ChoicesDropdownFilter))
+    search_fields = ("object_id",)
+    search_help_text = _("Id of what was deleted, or the name of the person who had it deleted")
+
+    class Media:
+        css = {"all": ("callcentre/progress.css",)}
+        js = ("callcentre/progress.js",)
+
+    def get_urls(self) -> list[URLPattern]:
+        def page(name: str, view: Any) -> URLPattern:
+            wrapped = self.admin_site.admin_view(view)
+            pattern: URLPattern = path(f"<int:pk>/{name}/", wrapped, name=f"callcentre_deletion_{name}")
+            return pattern
+
+        return [page("progress", self.progress_view), page("again", self.again_view), *super().get_urls()]
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Staff who may delete see what came of it."""
+        return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Deletion], search_term: str
+    ) -> tuple[QuerySet[Deletion], bool]:
+        if term := search_term.replace("\0", "").strip(" #"):
+            found = queryset.filter(object_id=term)
+            return (found if found.exists() else queryset.filter(actor_name__iexact=term)), False
+        return queryset, False
+
+    @display(description=_("kind"))
+    def kind_shown(self, deletion: Deletion) -> str:
+        return deletion.kind_name
+
+    @display(description=_("state"), label=COLOURS)
+    def state_shown(self, deletion: Deletion) -> tuple[str, str]:
+        return deletion.state, str(deletion.get_state_display())
+
+    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+        deletion = self._deletion(request, object_id)
+        return TemplateResponse(
+            request,
+            "admin/deletion.html",
+            {
+                **self.admin_site.each_context(request),
+                "title": _now("Deletion"),
+                "subtitle": f"{deletion.kind_name} {deletion.object_id}",
+                "opts": self.opts,
+                "original": deletion,
+                "deletion": deletion,
+                "colour": COLOURS[deletion.state],
+                "deleted": _parts(deletion.deleted),
+                "emptied": _parts(deletion.emptied),
+                "media": self.media,
+                "may_delete": request.user.has_perm(RIGHT),
+                "list_url": self.url_of("changelist"),
+                "progress_url": self.url_of("progress", deletion.pk),
+                "again_url": self.url_of("again", deletion.pk),
+            },
+        )
+
+    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
+        """Tell the page whether the deletion has ended."""
+        return JsonResponse({"has_ended": self._deletion(request, str(pk)).has_ended})
+
+    def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        deletion = self._deletion(request, str(pk))
+        if not request.user.has_perm(RIGHT):
+            raise PermissionDenied
+        if request.method == "POST":
+            try:
+                deletion.ask_again(actor_of(request))
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
+
+    def _deletion(self, request: HttpRequest, object_id: str) -> Deletion:
+        deletion: Deletion | None = self.get_object(request, object_id)
+        if not self.has_view_permission(request, deletion):
+            raise PermissionDenied
+        if deletion is None:
+            raise Http404
+        return deletion
+
+
+def _parts(counts: Mapping[str, int]) -> list[Part]:
+    """Counts of rows, in the order of what people call them."""
+    return sorted((Part(model, count) for model, count in counts.items()), key=lambda part: model_name(part.model))

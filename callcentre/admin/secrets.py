@@ -1,0 +1,92 @@
+"""Secrets in the admin: the page that shows one, and the own password that is asked for before."""
+
+from typing import Any, ClassVar, Self
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminPasswordWidget
+
+from callcentre import passwords
+
+OWN_PASSWORD = "own_password"  # noqa: S105  (the name of an input)
+
+
+class PasswordAgain(forms.Form):
+    """A form that asks the person for their own password, unless they gave it in the last ten minutes.
+
+    A session that was stolen or left open is not enough for what it does.
+    """
+
+    request: ClassVar[HttpRequest]
+
+    own_password = forms.CharField(
+        label=_("Your own password"),
+        required=False,
+        strip=False,
+        max_length=500,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "current-password"}),
+        help_text=_("Asked for again before a secret is shown or changed. It is then good for ten minutes."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if passwords.is_confirmed(self.request):
+            del self.fields[OWN_PASSWORD]
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> type[Self]:
+        """Return this form for the person of the request."""
+        return type(cls.__name__, (cls,), {"request": request})
+
+    def is_sensitive(self) -> bool:
+        """Return whether what was sent shows or changes a secret. Asked when all other fields were read."""
+        return True
+
+    @property
+    def changed_data(self) -> list[str]:
+        return [name for name in super().changed_data if name != OWN_PASSWORD]
+
+    def clean(self) -> Any:
+        cleaned = super().clean()
+        if OWN_PASSWORD in self.fields and self.is_sensitive():
+            try:
+                passwords.confirm(self.request, self.cleaned_data.get(OWN_PASSWORD, ""))
+            except ValidationError as error:
+                self.add_error(OWN_PASSWORD, error)
+        return cleaned
+
+
+def password_inputs(request: HttpRequest) -> list[str]:
+    """Return the name of the input for the own password; none where it was given a short time ago."""
+    return [] if passwords.is_confirmed(request) else [OWN_PASSWORD]
+
+
+def secret_page(
+    model_admin: ModelAdmin, request: HttpRequest, obj: Model, secret: str, *, title: str, intro: str, login: str = ""
+) -> HttpResponse:
+    """Answer with the page that shows a secret: the one place where it is ever shown, kept by no cache."""
+    opts = model_admin.opts
+    response = TemplateResponse(
+        request,
+        "admin/secret.html",
+        {
+            **model_admin.admin_site.each_context(request),
+            "title": title,
+            "subtitle": str(obj),
+            "opts": opts,
+            "original": obj,
+            "secret": secret,
+            "login": login,
+            "intro": intro,
+            "done_url": reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[obj.pk]),
+        },
+    )
+    add_never_cache_headers(response)
+    return response

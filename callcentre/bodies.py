@@ -1,0 +1,146 @@
+"""Bodies of requests: how much of one is read of whom, and where it may hold files.
+
+Nothing is read of a sender who has to be known first and is not: the API wants a right credential, the admin a session.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import TooManyFilesSent
+from django.core.files.uploadhandler import FileUploadHandler, TemporaryFileUploadHandler
+from django.db import InterfaceError, OperationalError, connection
+from django.http import HttpRequest, HttpResponse, parse_cookie
+from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve, reverse
+
+from callcentre import metrics, refusals
+from callcentre.api.authentication import KNOWN, look_up
+from callcentre.front import BODY_FAULT
+from callcentre.models import User
+
+MB = 1024 * 1024
+# Of anybody: the log-in, the choice of a language, a rating.
+OPEN_FORM_BYTES = 64 * 1024
+# Pages of the admin that are sent to before a log-in.
+OPEN_PAGES = ("/admin/login/", "/admin/language")
+# What a form has beside its files.
+FIELDS_BYTES = MB
+
+
+def file_forms() -> dict[str, int]:
+    """Return the pages of the admin whose forms take files, each with how many bytes of files."""
+    upload = settings.MAX_UPLOAD_MB * MB
+    return {
+        "admin:campaigns_recordimport_add": settings.MAX_IMPORT_MB * MB,
+        "admin:knowledgebase_article_images": upload,
+        "admin:telephony_transfershortcut_add": upload,
+        "admin:telephony_transfershortcut_change": upload,
+        # Attachments that are too large together are told so on the page, beside what was written.
+        "admin:tickets_ticket_add": 2 * upload,
+        "admin:tickets_ticket_change": 2 * upload,
+    }
+
+
+def allowance(environ: dict[str, Any]) -> int:
+    """Return how many bytes of its body may be read of this request; 0: none, for its sender is not known.
+
+    What was found of an API user is left for authentication, which does not ask again.
+    """
+    metrics.count_queries(environ.setdefault(metrics.QUERIES, metrics.QueryCount()))
+    path = environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
+    if is_of_api(path):
+        known = environ[KNOWN] = look_up(environ)
+        return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE) if known is not None and known.is_welcome else 0
+    if not _wants_session(path):
+        return OPEN_FORM_BYTES
+    return limit_of(path, _view_name(path)) if _has_session(environ) else 0
+
+
+def limit_of(path: str, view_name: str) -> int:
+    """Return how many bytes a body may have at this page of ours."""
+    if not _wants_session(path):
+        return OPEN_FORM_BYTES
+    files = file_forms().get(view_name)
+    return settings.DATA_UPLOAD_MAX_MEMORY_SIZE if files is None else files + FIELDS_BYTES
+
+
+def is_of_api(path: str) -> bool:
+    return path == "/api" or path.startswith("/api/")
+
+
+def _wants_session(path: str) -> bool:
+    return path.startswith("/admin/") and path not in OPEN_PAGES
+
+
+def _view_name(path: str) -> str:
+    try:
+        return resolve(path).view_name
+    except Resolver404:
+        return ""
+
+
+def _has_session(environ: dict[str, Any]) -> bool:
+    """Whether the request comes from a back-office user's session. Changes nothing, as `get_user` might."""
+    key = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
+    if not key or not key.isalnum():
+        return False
+    try:
+        return _is_session(key)
+    except (OperationalError, InterfaceError):  # the connection died while it was idle
+        connection.close()
+        return _is_session(key)
+
+
+def _is_session(key: str) -> bool:
+    session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    user_id = session.get(SESSION_KEY)
+    return user_id is not None and User.objects.filter(pk=user_id, is_active=True, is_staff=True).exists()
+
+
+class NoFiles(FileUploadHandler):
+    """The upload handler of every page that takes no file."""
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        raise TooManyFilesSent("This page takes no file.")
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        raise TooManyFilesSent("This page takes no file.")
+
+    def file_complete(self, file_size: int) -> None:
+        return None
+
+
+class BodyMiddleware:
+    """Refuses a body by its length, before it is read, and gives the pages that take files what stores them.
+
+    It stands before Django's protection of forms, which reads them.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if status := request.META.get(BODY_FAULT):
+            return refusals.refuse_body(request, status)
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> HttpResponse | None:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        if not length or is_of_api(request.path_info):
+            return None
+        match = request.resolver_match
+        name = match.view_name if match else ""
+        if _wants_session(request.path_info) and not (request.user.is_active and request.user.is_staff):
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        limit = limit_of(request.path_info, name)
+        if length > limit:
+            return refusals.refuse_body(request, 413, file_forms().get(name, limit) // MB)
+        if name in file_forms():
+            request.upload_handlers = [TemporaryFileUploadHandler(request)]
+        return None

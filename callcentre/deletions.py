@@ -1,0 +1,375 @@
+"""Deletions of personal data: asked for with a reason, made by a worker in small steps, and traced for good.
+
+Each app registers the kinds of objects that it can delete: what goes with one, what stays, and the steps of its
+deletion. Files leave the storage after the commit of the rows that named them.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.apps import apps
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.core.files.storage import default_storage
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as translate
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from callcentre.actor import Actor
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.wake import wake
+
+logger = logging.getLogger(__name__)
+
+RIGHT = "callcentre.delete_personal_data"
+LONGEST_REASON = 500
+# A worker renews its lease with each step.
+LEASE = timedelta(minutes=2)
+# Between attempts that found the object in use, and between attempts that failed.
+BUSY_PAUSE = timedelta(seconds=10)
+FAILED_PAUSE = timedelta(minutes=1)
+# Attempts in a row without a finished step after which a deletion has failed.
+MOST_FAILURES = 5
+# After which a deletion lets others have its worker, and goes on after them.
+TURN_SECONDS = 300.0
+REMOVED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many rows of one model."""
+
+    model: str
+    count: int
+
+    @property
+    def name(self) -> str:
+        return model_name(self.model)
+
+
+@dataclass(slots=True)
+class Consequences:
+    """The effects of the deletion of one object, shown before a person confirms it."""
+
+    # Rows that are deleted, and rows that stay without the person.
+    deleted: list[Part] = field(default_factory=list)
+    emptied: list[Part] = field(default_factory=list)
+    # Sentences about what stays, or changes elsewhere.
+    remarks: list[str] = field(default_factory=list)
+    # Why the object cannot be deleted now; empty where it can.
+    obstacle: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Objects that can be deleted: how one is described, and how it is deleted in steps."""
+
+    model: str
+    consequences: Callable[[Any], Consequences]
+    delete: Callable[["Deletion"], None]
+
+
+_kinds: dict[str, Kind] = {}
+# Further remarks on the deletion of one kind, by apps above the one that registers the kind.
+_remarks: dict[str, list[Callable[[Any], Iterable[str]]]] = {}
+
+
+def register(name: str, kind: Kind) -> None:
+    """Add a kind; called by AppConfig.ready()."""
+    _kinds[name] = kind
+
+
+def register_remarks(name: str, remarks: Callable[[Any], Iterable[str]]) -> None:
+    """Add sentences to the page of a kind; called by AppConfig.ready() of an app above."""
+    _remarks.setdefault(name, []).append(remarks)
+
+
+def kind_names() -> list[tuple[str, str]]:
+    return [(name, str(apps.get_model(kind.model)._meta.verbose_name)) for name, kind in _kinds.items()]
+
+
+def model_name(label: str) -> str:
+    """Return the plural name of a model, for a list of counts."""
+    return str(apps.get_model(label)._meta.verbose_name_plural)
+
+
+def consequences_of(name: str, row: Any) -> Consequences:
+    found = _kinds[name].consequences(row)
+    found.deleted = [part for part in found.deleted if part.count]
+    found.emptied = [part for part in found.emptied if part.count]
+    found.remarks += [remark for remarks in _remarks.get(name, ()) for remark in remarks(row)]
+    return found
+
+
+class Busy(Exception):
+    """Something still works with the object: the deletion is tried again soon. The text is stored, in English."""
+
+
+class NotOurs(Exception):
+    """Another worker has the deletion now."""
+
+
+class _TurnOver(Exception):
+    """Others are to have the worker; the deletion goes on after them."""
+
+
+class DeletionQuerySet(models.QuerySet["Deletion"]):
+    def under_way(self) -> "DeletionQuerySet":
+        return self.filter(state__in=[Deletion.State.QUEUED, Deletion.State.RUNNING])
+
+    def due(self) -> "DeletionQuerySet":
+        return self.under_way().filter(due_at__lte=timezone.now())
+
+
+class Deletion(models.Model):
+    """The trace of a deletion: who had what deleted, when and why, and how much went.
+
+    It names the object by its kind and id and holds nothing personal of it. QUEUED until a worker takes it; RUNNING in
+    small steps, each committed with its counts, so that a worker that dies leaves the rest to the next one. Never
+    changed once it has FINISHED, and never deleted.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        RUNNING = "running", _("running")
+        FINISHED = "finished", _("finished")
+        FAILED = "failed", _("failed")
+
+    kind = models.CharField(_("kind"), max_length=20)
+    object_id = models.CharField(_("id"), max_length=36)
+    reason = models.CharField(_("reason"), max_length=LONGEST_REASON)
+    actor_kind = models.CharField(max_length=10)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(_("deleted by"), max_length=150)
+    created_at = models.DateTimeField(_("asked for"), db_default=Now())
+    finished_at = models.DateTimeField(_("finished"), null=True)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
+    # Label of a model -> how many of its rows were deleted, and how many lost the person only.
+    deleted = models.JSONField(_("deleted"), default=dict)
+    emptied = models.JSONField(_("emptied"), default=dict)
+    # What a later step needs of rows that are gone: ids only.
+    notes = models.JSONField(default=dict)
+    # Queued or running: when a worker may take it (again).
+    due_at = models.DateTimeField(null=True)
+    # Grows with each claim, and so tells a worker whether the deletion is still its own.
+    claim_number = models.PositiveIntegerField(default=0)
+    failure_count = models.PositiveSmallIntegerField(default=0)
+    # Why it waits or failed.
+    error = models.CharField(_("error"), max_length=300, blank=True)
+
+    objects = DeletionQuerySet.as_manager()
+
+    class Meta:
+        app_label = "callcentre"
+        verbose_name = pgettext_lazy("of personal data", "deletion")
+        verbose_name_plural = pgettext_lazy("of personal data", "deletions")
+        ordering = ["-id"]
+        default_permissions = ("view",)
+        permissions = [("delete_personal_data", "Can delete customers, tickets, chats, mail, files and recordings")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "object_id"],
+                condition=Q(state__in=["queued", "running"]),
+                name="deletion_is_asked_once",
+                violation_error_message=_("It is being deleted already."),
+            ),
+            models.CheckConstraint(
+                name="deletion_waiting_is_due",
+                condition=~Q(state__in=["queued", "running"]) | Q(due_at__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(state__in=["queued", "running"]), name="deletion_due"),
+            models.Index(fields=["kind", "object_id"], name="deletion_object"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.object_id}"
+
+    @classmethod
+    def ask(cls, actor: Actor, name: str, row: models.Model, reason: str) -> "Deletion":
+        """Have a worker delete an object. Raises Invalid without a reason, Conflict where it cannot be deleted now."""
+        reason = " ".join(reason.split())
+        if not reason:
+            raise Invalid([Fault(ErrorCode.EMPTY, "reason")])
+        if len(reason) > LONGEST_REASON:
+            raise Invalid([Fault(ErrorCode.TOO_LONG, "reason", {"limit": LONGEST_REASON})])
+        if consequences_of(name, row).obstacle:
+            raise Conflict(ErrorCode.NOT_DELETABLE_NOW)
+        with transaction.atomic():
+            deletion = cls.objects.create(
+                kind=name,
+                object_id=str(row.pk),
+                reason=reason,
+                actor_kind=actor.kind,
+                actor_id=actor.id,
+                actor_name=actor.name[:150],
+                due_at=timezone.now(),
+            )
+            wake("callcentre.delete_personal_data", deletion.pk)
+        return deletion
+
+    def ask_again(self, actor: Actor) -> None:
+        """Try a deletion that failed once more. Raises Conflict for any other."""
+        failed = Deletion.objects.filter(pk=self.pk, state=self.State.FAILED)
+        with transaction.atomic():
+            if not failed.update(state=self.State.QUEUED, due_at=timezone.now(), failure_count=0, error=""):
+                raise Conflict(ErrorCode.CONFLICT)
+            wake("callcentre.delete_personal_data", self.pk)
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.actor_kind, self.actor_id, self.actor_name)  # type: ignore[arg-type]
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in (self.State.FINISHED, self.State.FAILED)
+
+    @property
+    def why(self) -> str:
+        """Why it waits or failed, in the reader's language."""
+        return translate(self.error) if self.error else ""
+
+    @property
+    def kind_name(self) -> str:
+        return dict(kind_names()).get(self.kind, self.kind)
+
+    # What a worker does with it
+
+    @contextmanager
+    def step(self) -> Iterator["Counter[str]"]:
+        """One transaction of the deletion, in which rows go; yields the counter of deleted rows by model.
+
+        Raises NotOurs where another worker has the deletion.
+        """
+        if time.monotonic() > self._ends_at:
+            raise _TurnOver
+        with transaction.atomic():
+            if self._ours().select_for_update().first() is None:
+                raise NotOurs
+            deleted: Counter[str] = Counter()
+            yield deleted
+            self.deleted = _sum(self.deleted, deleted)
+            self.due_at, self.failure_count, self.error = timezone.now() + LEASE, 0, ""
+            self.save(update_fields=["deleted", "emptied", "notes", "due_at", "failure_count", "error"])
+
+    def count_emptied(self, model: str, count: int) -> None:
+        """Within a step: so many rows lost the person and stay."""
+        self.emptied = _sum(self.emptied, {model: count})
+
+    def claim(self) -> bool:
+        """Take it for this worker; return whether no other worker has it."""
+        due = Deletion.objects.due().filter(pk=self.pk)
+        is_over = due.filter(failure_count__gte=MOST_FAILURES)
+        if is_over.update(state=self.State.FAILED, due_at=None, finished_at=timezone.now()):
+            return False
+        taken = {"claim_number": F("claim_number") + 1, "failure_count": F("failure_count") + 1}
+        if not due.update(state=self.State.RUNNING, due_at=timezone.now() + LEASE, **taken):
+            return False
+        self.refresh_from_db()
+        self._ends_at = time.monotonic() + TURN_SECONDS
+        return True
+
+    def finish(self) -> None:
+        self._ours().update(state=self.State.FINISHED, finished_at=timezone.now(), due_at=None, error="")
+
+    def put_off(self, pause: timedelta, **values: Any) -> None:
+        self._ours().update(due_at=timezone.now() + pause, **values)
+
+    def _ours(self) -> DeletionQuerySet:
+        return Deletion.objects.filter(pk=self.pk, state=self.State.RUNNING, claim_number=self.claim_number)
+
+
+def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return dict(Counter(one) + Counter(other))
+
+
+def run(pk: int) -> None:
+    """Make a deletion, or go on with it, if it is due and no other worker has it."""
+    deletion = Deletion.objects.filter(pk=pk).first()
+    if deletion is None or not deletion.claim():
+        return
+    try:
+        _kinds[deletion.kind].delete(deletion)
+    except NotOurs:
+        return
+    except _TurnOver:
+        deletion.put_off(timedelta(), failure_count=0)
+        wake("callcentre.delete_personal_data", pk)
+    except Busy as reason:
+        deletion.put_off(BUSY_PAUSE, failure_count=0, error=str(reason)[:300])
+    except Exception as error:
+        logger.exception("deletion interrupted", extra={"deletion": pk})
+        deletion.put_off(FAILED_PAUSE, error=type(error).__name__)
+    else:
+        deletion.finish()
+    remove_files()
+
+
+class FileRemoval(models.Model):
+    """A file that is to leave the storage, written in the transaction that deletes its row.
+
+    It stays until the file is gone, however often the storage fails.
+    """
+
+    path = models.CharField(max_length=200)
+    due_at = models.DateTimeField(default=timezone.now)
+    failure_count = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        app_label = "callcentre"
+        verbose_name = _("file to be removed")
+        verbose_name_plural = _("files to be removed")
+        ordering = ["id"]
+        indexes = [models.Index(fields=["due_at"], name="fileremoval_due")]
+
+    def __str__(self) -> str:
+        return self.path
+
+    @classmethod
+    def add(cls, paths: Sequence[str], after: timedelta = timedelta()) -> int:
+        """Note files to be removed after the commit, or so long after it; return how many they are."""
+        due_at = timezone.now() + after
+        return len(FileRemoval.objects.bulk_create([FileRemoval(path=path, due_at=due_at) for path in paths if path]))
+
+
+def forget_log_entries(model: type[models.Model], ids: Iterable[Any]) -> None:
+    """Blank the names of deleted objects in the log of the admin; who edited when stays."""
+    content_type = ContentType.objects.get_for_model(model)
+    entries = LogEntry.objects.filter(content_type=content_type, object_id__in=[str(each) for each in ids])
+    entries.update(object_repr="")
+
+
+def remove_files() -> int:
+    """Remove files that are due from the storage; return how many are gone. One that resists is tried again later."""
+    count = 0
+    for removal in FileRemoval.objects.filter(due_at__lte=timezone.now()).order_by("due_at")[:REMOVED_AT_ONCE]:
+        try:
+            default_storage.delete(removal.path)
+        except Exception as error:  # noqa: BLE001  (whatever a storage raises)
+            logger.warning("file not removed", extra={"path": removal.path, "error": repr(error)})
+            pause = FAILED_PAUSE * 2 ** min(removal.failure_count, 8)
+            FileRemoval.objects.filter(pk=removal.pk).update(
+                due_at=timezone.now() + pause, failure_count=F("failure_count") + 1
+            )
+        else:
+            removal.delete()
+            count += 1
+    return count
+
+
+def sweep() -> None:
+    """Wake workers for deletions that lost theirs or wait for their time, and remove files that were left."""
+    for pk in Deletion.objects.due().order_by("due_at").values_list("pk", flat=True)[:100]:
+        wake("callcentre.delete_personal_data", pk)
+    remove_files()

@@ -1,0 +1,360 @@
+"""HTML that others wrote, cleaned by a policy without taking more than its share of time and memory.
+
+A few kilobytes of tags can be piled up so that the rules of HTML make gigabytes of them, or take hours. No count of
+them tells in advance. So only what is plainly harmless is cleaned in this process: short texts, and texts whose
+elements are closed in the order in which they were opened. Everything else is cleaned in a process of its own, whose
+time and memory the system limits. One such process runs at a time for each process of the service: others wait.
+
+This file is that process as well. It therefore imports nothing that takes long to import.
+"""
+
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from html import unescape as _unescape
+from typing import Any, NamedTuple
+
+import nh3
+
+logger = logging.getLogger(__name__)
+
+# Characters of HTML that is cleaned at all, and that may come out of it.
+LONGEST = 2_000_000
+# Up to these a text may be harmless: characters, tags, open elements, characters of the attributes of a tag, and the
+# sum over all tags of the formatting that is open there, in bytes.
+_SHORT = 1_000
+_LONGEST_HERE = 200_000
+_MOST_TAGS_HERE = 10_000
+_DEEPEST_HERE = 200
+_LONGEST_ATTRIBUTES_HERE = 4_000
+_MOST_FORMATTING_HERE = 5_000_000
+# Limits of the other process. 2 MB that people wrote take it a quarter of a second and 100 MB.
+_CPU_SECONDS = 3
+_MEMORY = 512 << 20
+# How long the machine may take to give it these seconds.
+_PATIENCE_SECONDS = 60
+# PostgreSQL has no text with NUL; half a surrogate pair is no character.
+_IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
+# Python refuses to read such numbers, and no character has them.
+_HUGE_NUMBER = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9a-fA-F]{8,}+);?")
+# The value that a marked attribute has. Texts cannot contain it: it is drawn when the process starts.
+MARK = f"mark-{os.urandom(8).hex()}"
+
+
+class Uncleanable(Exception):
+    """The HTML cannot be cleaned within the limits."""
+
+
+class Policy:
+    """Which HTML is kept. Names are in lower case; an attribute is "name", or "tag name" where it is of one element.
+
+    `hidden`: elements that are removed together with what they hold. `values`: attribute -> the pattern that its whole
+    value must match; if the pattern has a group, its text becomes the value. `marks`: attribute -> the pattern that
+    makes MARK of its value; other values are removed. `styles`: the properties that a `style` may have.
+    """
+
+    def __init__(
+        self,
+        *,
+        tags: Sequence[str],
+        attributes: Mapping[str, Sequence[str]],
+        hidden: Sequence[str],
+        schemes: Sequence[str],
+        rel: str,
+        values: Mapping[str, str],
+        marks: Mapping[str, str] | None = None,
+        styles: Sequence[str] = (),
+        mark: str = MARK,
+    ) -> None:
+        # What the other process makes the same policy of.
+        self.described: dict[str, Any] = {
+            "tags": [*tags],
+            "attributes": {tag: [*names] for tag, names in attributes.items()},
+            "hidden": [*hidden],
+            "schemes": [*schemes],
+            "rel": rel,
+            "values": {**values},
+            "marks": {**(marks or {})},
+            "styles": [*styles],
+            "mark": mark,
+        }
+        self._values = {name: re.compile(pattern) for name, pattern in values.items()}
+        self._marks = {name: re.compile(pattern) for name, pattern in (marks or {}).items()}
+        self._cleaner = nh3.Cleaner(
+            tags=set(tags),
+            attributes={tag: set(names) for tag, names in attributes.items()},
+            clean_content_tags=set(hidden),
+            url_schemes=set(schemes),
+            link_rel=rel,
+            attribute_filter=_filter_of(self._values, self._marks, styles, mark),
+            strip_comments=True,
+        )
+
+    def apply(self, text: str) -> str:
+        """Return the HTML without what is not kept, whatever that costs."""
+        return self._cleaner.clean(text).strip()
+
+
+# Plain values: nothing that loads, computes, or moves an element over others.
+_STYLE_VALUE = re.compile(r"(?:[\w#%.,'\"/! ]|(?<=[a-zA-Z])-(?=[a-zA-Z])){1,200}|rgba?\([0-9 ,.%]{1,50}\)")
+
+
+def _filter_of(
+    patterns: Mapping[str, re.Pattern[str]], marking: Mapping[str, re.Pattern[str]], styles: Sequence[str], mark: str
+) -> Callable[[str, str, str], str | None]:
+    """Return what decides on the value of an attribute that is kept: the value, or None to remove the attribute."""
+
+    def decide(tag: str, name: str, value: str) -> str | None:
+        full_name = f"{tag} {name}"
+        if full_name in marking:
+            return mark if marking[full_name].search(value) else None
+        if name == "style":
+            return _style(value)
+        pattern = patterns.get(full_name) or patterns.get(name)
+        if pattern is None:
+            return value
+        found = pattern.fullmatch(value)
+        return None if found is None else found[1] if pattern.groups else value
+
+    def _style(value: str) -> str | None:
+        declarations = [declaration.partition(":") for declaration in value.split(";")[:100]]
+        kept = [
+            f"{name.strip().lower()}: {text.strip()}"
+            for name, _colon, text in declarations
+            if name.strip().lower() in styles and _STYLE_VALUE.fullmatch(text.strip())
+        ]
+        return "; ".join(kept) or None
+
+    def keep(tag: str, name: str, value: str) -> str | None:
+        try:
+            return decide(tag, name, value)
+        except Exception:  # noqa: BLE001  (nh3 would keep the value as it is)
+            return None
+
+    return keep
+
+
+class Cleaned(NamedTuple):
+    """HTML that was cleaned, with how often each tag, and each attribute of a tag, was there before."""
+
+    html: str
+    tags: Counter[str]
+    attributes: Counter[tuple[str, str]]
+
+
+def clean(text: str, policy: Policy) -> str:
+    """Return the HTML without what the policy does not keep. Raises Uncleanable."""
+    return _cleaned(text, policy, is_counting=False).html
+
+
+def clean_and_count(text: str, policy: Policy) -> Cleaned:
+    """Return the same as `clean`, with the tags and attributes that the text had before. Raises Uncleanable."""
+    return _cleaned(text, policy, is_counting=True)
+
+
+def unescape(text: str) -> str:
+    """Return the text with its character references replaced, whatever their numbers are."""
+    return _unescape(_HUGE_NUMBER.sub("\ufffd", text))
+
+
+def possible(text: str) -> str:
+    """Return the text without characters that PostgreSQL cannot keep."""
+    try:
+        # Ten times as fast as to look for them.
+        text.encode()
+    except UnicodeEncodeError:
+        return _IMPOSSIBLE.sub("", text)
+    return text.replace("\0", "")
+
+
+def _cleaned(text: str, policy: Policy, *, is_counting: bool) -> Cleaned:
+    if len(text) > LONGEST:
+        raise Uncleanable
+    text = _HUGE_NUMBER.sub("\ufffd", possible(text))
+    if is_harmless(text):
+        return _count(text, is_counting)._replace(html=policy.apply(text))
+    with _SLOT:
+        return _clean_apart(text, policy, is_counting)
+
+
+# One at a time: the memory of several would add up.
+_SLOT = threading.Lock()
+
+
+def _clean_apart(text: str, policy: Policy, is_counting: bool) -> Cleaned:
+    """Clean the text in the limited process. Raises Uncleanable where that does not come to its end."""
+    given = {"policy": policy.described, "text": text, "is_counting": is_counting}
+    try:
+        done = subprocess.run(  # noqa: S603  (our own file)
+            [sys.executable, "-I", __file__],
+            input=json.dumps(given).encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_PATIENCE_SECONDS,
+            check=True,
+            # It needs none of our secrets, and a Ctrl-C at the terminal is not meant for it.
+            env={},
+            start_new_session=True,
+        )
+    except subprocess.SubprocessError as error:
+        code = getattr(error, "returncode", None)
+        logger.warning("HTML was not cleaned within the limits", extra={"characters": len(text), "exit_code": code})
+        raise Uncleanable from error
+    html, tags, attributes = json.loads(done.stdout)
+    return Cleaned(html, Counter(tags), Counter({(tag, name): count for tag, name, count in attributes}))
+
+
+def _clean_input() -> None:
+    """Do the work of the limited process."""
+    import resource  # noqa: PLC0415  (nothing else here wants it)
+
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):
+        # Calls and pages come first.
+        os.nice(5)
+    given = json.load(sys.stdin.buffer)
+    html = Policy(**given["policy"]).apply(given["text"])
+    if len(html) > LONGEST:
+        sys.exit(1)
+    found = _count(given["text"], given["is_counting"])
+    attributes = [(tag, name, count) for (tag, name), count in found.attributes.items()]
+    sys.stdout.write(json.dumps([html, found.tags, attributes]))
+
+
+def _count(text: str, is_counting: bool) -> Cleaned:
+    return counted(text if is_counting else "")
+
+
+# How HTML is divided into tags, as browsers do it, as far as it is written without mistakes.
+_BLANK = r"[ \t\n\f\r]"
+_NAME = r"[^ \t\n\f\r\"'<>/=]++"
+_VALUE = rf"(?:{_BLANK}*+={_BLANK}*+(?:\"[^\"]*+\"|'[^']*+'|[^ \t\n\f\r\"'<>=`]++))?+"
+_ATTRIBUTES = rf"(?:(?:{_BLANK}|/)++{_NAME}{_VALUE})*+(?:{_BLANK}|/)*+"
+_TOKEN = re.compile(
+    rf"<(?P<raw>style|title)(?:{_ATTRIBUTES})>(?:[^<]++|<(?!/(?P=raw)))*+</(?P=raw){_BLANK}*+>"
+    rf"|<(?P<end>/?)(?P<name>(?!style\b|title\b)[a-z][a-z0-9:]*+)(?P<attributes>{_ATTRIBUTES})>"
+    r"|<!--(?!-?>)(?:[^-]++|-(?!-))*+-->|<!(?!-)[^<>]*+>|<\?[^<>]*+>"
+    # What is no tag, and then a mistake, after which nothing is looked at.
+    r"|<(?![a-z/!?])|(?P<mistake><)[\s\S]*+",
+    re.IGNORECASE,
+)
+_VOID = {"br", "hr", "img", "meta", "link", "col", "wbr"}
+# Elements that a browser opens again in each block after the one in which they were not closed.
+_FORMATTING = {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
+# Elements that need no end tag, and those that end them when they begin.
+_OPTIONAL = {"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "html", "head", "body"}
+_ENDED_BY = {
+    "p": {"p"},
+    "li": {"li", "p"},
+    "dt": {"dt", "dd", "p"},
+    "dd": {"dt", "dd", "p"},
+    "td": {"td", "th", "p"},
+    "th": {"td", "th", "p"},
+    "tr": {"tr", "td", "th", "p"},
+}
+# A second one adds its attributes to those of the first.
+_ONCE = {"html", "head", "body"}
+_PLAIN = set(
+    """
+    div span table caption h1 h2 h3 h4 h5 h6 ul ol dl blockquote pre center sub sup abbr cite q del ins address section
+    article header footer main nav aside figure figcaption details summary kbd mark samp var dfn label
+    """.split()  # noqa: SIM905
+)
+
+
+def is_harmless(text: str) -> bool:
+    """Return whether the text is plainly no more work than its length."""
+    if len(text) <= _SHORT:
+        return True
+    if len(text) > _LONGEST_HERE or text.count("<") > _MOST_TAGS_HERE:
+        return False
+    elements, cost = _Elements(), 0
+    for _raw, end, name, attributes, mistake in _TOKEN.findall(text):
+        if mistake or len(attributes) > _LONGEST_ATTRIBUTES_HERE:
+            return False
+        # A browser may open all formatting again at each tag.
+        cost += elements.formatting
+        if name and not (elements.close(name.lower()) if end else elements.open(name.lower(), len(attributes))):
+            return False
+    return cost <= _MOST_FORMATTING_HERE
+
+
+class _Elements:
+    """The elements that are open at some place of a text. Its methods return False for what may be work."""
+
+    def __init__(self) -> None:
+        # Their names, and the bytes of each that is formatting.
+        self._open: list[tuple[str, int]] = []
+        self._seen: set[str] = set()
+        self.formatting = 0
+
+    def open(self, name: str, length: int) -> bool:
+        """Open an element with attributes of this length."""
+        if name in _VOID:
+            return True
+        is_formatting = name in _FORMATTING
+        # Elements of word processors have a colon, and no rules of their own.
+        if not (is_formatting or name in _PLAIN or name in _OPTIONAL or ":" in name):
+            return False
+        if name in _ONCE:
+            if name in self._seen:
+                return False
+            self._seen.add(name)
+        ended = _ENDED_BY.get(name)
+        while ended and self._open and self._open[-1][0] in ended:
+            self._open.pop()
+        size = length + 100 if is_formatting else 0
+        self.formatting += size
+        self._open.append((name, size))
+        return len(self._open) <= _DEEPEST_HERE
+
+    def close(self, name: str) -> bool:
+        """Close the element that was opened last, and with a block those in it that need no end tag."""
+        if name in _VOID:
+            return True
+        opened = self._open
+        if opened and opened[-1][0] != name and name not in _FORMATTING:
+            while opened and opened[-1][0] != name and opened[-1][0] in _OPTIONAL:
+                opened.pop()
+        if not opened or opened[-1][0] != name:
+            return False
+        self.formatting -= opened.pop()[1]
+        return True
+
+
+# Tags as far as they can be told, however they are written. Comments, and what these elements hold, is no HTML.
+_COUNTED = re.compile(
+    rf"<!--(?:[^-]++|-(?!->))*+"
+    rf"|<(?P<raw>script|style|title|textarea|iframe|noembed|noframes|xmp)(?P<given>{_ATTRIBUTES})>"
+    r"(?:[^<]++|<(?!/(?P=raw)))*+"
+    rf"|<(?P<name>[a-z][^ \t\n\f\r/<>]*+)(?P<attributes>{_ATTRIBUTES})",
+    re.IGNORECASE,
+)
+_ATTRIBUTE = re.compile(rf"(?<![ \t\n\f\r/])(?:{_BLANK}|/)++({_NAME}){_VALUE}")
+_LONGEST_NAME = 40
+
+
+def counted(text: str) -> Cleaned:
+    """Return the text with the tags, and the attributes of tags, that it has."""
+    tags: Counter[str] = Counter()
+    attributes: Counter[tuple[str, str]] = Counter()
+    for found in _COUNTED.finditer(text):
+        tag = (found["raw"] or found["name"] or "").lower()[:_LONGEST_NAME]
+        if tag:
+            tags[tag] += 1
+            given = _ATTRIBUTE.findall(found["given"] or found["attributes"] or "")
+            attributes.update({(tag, name.lower()[:_LONGEST_NAME]) for name in given})
+    return Cleaned(text, tags, attributes)
+
+
+if __name__ == "__main__":
+    _clean_input()

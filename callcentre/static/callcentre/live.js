@@ -1,0 +1,23 @@
+// Keeps up to date what changes by itself: the list of queues, the callers of one, the progress of a resend. It pauses while
+// boxes are ticked. X-Poll says that no person asked: such requests do not keep a session (callcentre/sessions.py).
+(() => {
+  const EVERY_MS = 3000;
+  const LIVE = "#result_list, [data-live]";
+
+  const isLooking = () => document.visibilityState === "visible" && document.querySelector(LIVE) && !document.querySelector("input.action-select:checked");
+
+  const refresh = async () => {
+    const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error", headers: { "X-Poll": "1" } });
+    if (!answer.ok || !isLooking()) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = [...page.querySelectorAll(LIVE)];
+    const shown = [...document.querySelectorAll(LIVE)];
+    // What was live has ended: the rest of the page says how.
+    if (fresh.length < shown.length) return location.reload();
+    shown.forEach((old, place) => {
+      if (fresh[place].textContent !== old.textContent) old.replaceWith(document.adoptNode(fresh[place]));
+    });
+  };
+
+  setInterval(() => { if (isLooking()) refresh().catch(() => {}); }, EVERY_MS);
+})();

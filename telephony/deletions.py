@@ -1,0 +1,111 @@
+"""Deletion of recordings, and of the person in calls. Calls themselves stay: agents' work is counted from them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
+from telephony import events
+from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
+from telephony.models.recording import LEASE
+
+# Calls that lose the person in one step.
+BATCH = 500
+_REMOVABLE = ~Q(state=Recording.State.REMOVED)
+
+
+def _consequences(recording: Recording) -> Consequences:
+    found = Consequences([Part("telephony.recording", 1)])
+    found.deleted.append(
+        Part("telephony.transcription", Transcription.objects.filter(pk=recording.connection_id).count())
+    )
+    found.remarks = [_("The call stays, and that it was recorded.")]
+    if settings.RECORDINGS_FOLDER:
+        found.remarks.append(_("The file in RECORDINGS_FOLDER stays: the folder belongs to the switch."))
+    if recording.connection.state != Connection.State.ENDED:
+        found.obstacle = _("The call still goes on.")
+    elif recording.state == Recording.State.REMOVED:
+        found.obstacle = _("The recording was removed already.")
+    return found
+
+
+def _delete(deletion: Deletion) -> None:
+    with deletion.step() as deleted:
+        connection_id = Recording.objects.values_list("connection_id", flat=True).filter(pk=deletion.object_id).first()
+        if connection_id is None:
+            return
+        call = Connection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection_id)
+        if call.state != Connection.State.ENDED:
+            raise Busy(gettext_noop("The call still goes on."))
+        deleted.update(remove_recordings(Q(pk=deletion.object_id), [connection_id]))
+
+
+def remove_recordings(which: Q, connection_ids: Sequence[int]) -> Counter[str]:
+    """Delete what was said: recordings here and at the switch, and the words made of them.
+
+    Of a recording it stays known that there was one, as when its time is over. The caller has locked the calls.
+    """
+    recordings = Recording.objects.filter(_REMOVABLE, which, connection__in=connection_ids)
+    rows = list(recordings.select_for_update(of=("self",)))
+    FileRemoval.add(sorted({path for row in rows for path in (row.path, row.file.name or "")}))
+    # A worker that is fetching one now may still write its file.
+    FileRemoval.add([row.path for row in rows if row.state == Recording.State.FETCHING], after=2 * LEASE)
+    recordings.filter(pk__in=[row.pk for row in rows]).update(
+        state=Recording.State.REMOVED,
+        file="",
+        error="",
+        next_attempt_at=None,
+        leaves_switch_at=None if settings.RECORDINGS_FOLDER else timezone.now(),
+    )
+    words = Transcription.objects.filter(pk__in={row.connection_id for row in rows}).delete()[0]
+    return Counter({"telephony.recording": len(rows), "telephony.transcription": words})
+
+
+def calls_of(customer_ids: Sequence[int]) -> int:
+    return Connection.objects.filter(customer_id__in=customer_ids).count()
+
+
+def spoken_of(customer_ids: Sequence[int]) -> list[Part]:
+    """Count what was said in the calls of these customers."""
+    calls = Q(connection__customer_id__in=customer_ids)
+    return [
+        Part("telephony.recording", Recording.objects.filter(_REMOVABLE, calls).count()),
+        Part("telephony.transcription", Transcription.objects.filter(calls).count()),
+    ]
+
+
+def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
+    """Take the person out of all calls of these customers: id, number, what was said and noted.
+
+    Time, agent, queue and result of each call stay. Raises Busy while one of the calls goes on.
+    """
+    over = Connection.objects.filter(customer_id__in=customer_ids, state=Connection.State.ENDED).order_by()
+    while over.exists():
+        with deletion.step() as deleted:
+            calls = list(over.select_for_update(no_key=True, of=("self",))[:BATCH])
+            deleted.update(_forget(calls))
+            deletion.count_emptied("telephony.connection", len(calls))
+    if Connection.objects.filter(customer_id__in=customer_ids).exists():
+        raise Busy(gettext_noop("A call still goes on."))
+
+
+def _forget(calls: Sequence[Connection]) -> Counter[str]:
+    ids = [call.pk for call in calls]
+    is_inbound = Q(direction=Connection.Direction.INBOUND)
+    for side, theirs in (("src", is_inbound), ("dst", ~is_inbound)):
+        emptied = {side: "", f"{side}_number": ""}
+        Connection.objects.filter(theirs, pk__in=ids).update(**emptied)
+    Connection.objects.filter(pk__in=ids).update(customer_id=None)
+    Leg.objects.filter(connection__in=ids, role=Leg.Role.CUSTOMER).update(number="")
+    ConnectionTopic.objects.filter(pk__in=ids).update(comment="", fields=[])
+    events.forget_numbers(calls)
+    return remove_recordings(Q(), ids)
+
+
+def register_kinds() -> None:
+    register("recording", Kind("telephony.recording", _consequences, _delete))

@@ -1,0 +1,90 @@
+"""Pages that ask by themselves, in a real Chromium: what they ask is marked, so that it does not keep a session."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page, Response, expect
+
+from callcentre.models import User
+from tests.backoffice import page_of
+from tests.browser.conftest import Visit
+from tests.campaigns.factories import RecordImportFactory
+from tests.reports.factories import ExportFactory
+from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.tickets.factories import TicketFactory
+from tests.webhooks.factories import ResendFactory
+from webhooks.models import Resend
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+
+def board() -> str:
+    AgentFactory()
+    return reverse("admin:index")
+
+
+def queues() -> str:
+    QueueFactory()
+    return reverse("admin:telephony_queue_changelist")
+
+
+def ticket() -> str:
+    AgentFactory(user=User.objects.get(is_superuser=True))
+    return page_of(TicketFactory())
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "board": board,
+    "queues": queues,
+    "ticket": ticket,
+    "queue": lambda: page_of(QueueFactory()),
+    "import": lambda: page_of(RecordImportFactory(state="queued")),
+    "export": lambda: page_of(ExportFactory()),
+    "resend": lambda: page_of(ResendFactory()),
+}
+
+
+def answer_of_poll(page: Page) -> Response:
+    """Wait for the next answer to what the page asks by itself: the server is idle then, also for the next test."""
+    with page.expect_response(lambda response: response.request.resource_type == "fetch") as answer:
+        pass
+    return answer.value
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_asks_by_itself_is_marked(page: str, visit: Visit) -> None:
+    asked: list[tuple[Any, Any]] = []
+    path = PAGES[page]()
+    shown = visit.open(path)
+    shown.on("request", lambda request: asked.append((request.resource_type, request.headers.get("x-poll"))))
+
+    for _ in range(2):
+        answer_of_poll(shown)
+
+    assert set(asked) == {("fetch", "1")}
+
+
+def test_writing_a_reply_keeps_the_session_and_looking_does_not(visit: Visit) -> None:
+    page = visit.open(ticket())
+    looking = answer_of_poll(page)
+
+    page.locator(".jodit-wysiwyg").click()
+    page.keyboard.type("Here is our offer.")
+    writing = answer_of_poll(page)
+
+    assert looking.request.headers.get("x-poll") == "1"
+    assert "x-poll" not in writing.request.headers
+
+
+def test_the_page_of_a_resend_shows_its_end_by_itself(visit: Visit) -> None:
+    resend = ResendFactory()
+    page = visit.open(page_of(resend))
+    expect(page.get_by_text("It begins in a moment.")).to_be_visible()
+
+    Resend.objects.update(state=Resend.State.FINISHED, done_count=3, total_count=3, finished_at=timezone.now())
+
+    expect(page.get_by_text("3 deliveries were made due.")).to_be_visible()
+    expect(page.get_by_role("link", name="What still waits")).to_be_visible()

@@ -1,0 +1,265 @@
+"""How much of a body is read of whom, and where it may hold files."""
+
+import io
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django import forms
+from django.conf import settings as configured
+from django.contrib import admin
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from callcentre.api.authentication import KNOWN
+from callcentre.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, allowance, file_forms
+from callcentre.errors import ErrorCode
+from callcentre.models import ApiUser, Lockout, User
+from tests.backoffice import BackOffice, staff, superuser
+from tests.callcentre.test_abuse import Unreadable
+from tests.callcentre.test_api import codes
+from tests.conftest import ApiClient
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+IMPORT = "/admin/campaigns/recordimport/add/"
+UPLOAD = configured.MAX_UPLOAD_MB * MB
+
+
+def environ(path: str, cookies: Any = None, **more: Any) -> dict[str, Any]:
+    """A POST as the front asks about it."""
+    given: dict[str, Any] = {"PATH_INFO": path, "REMOTE_ADDR": "192.0.2.7", "REQUEST_METHOD": "POST", **more}
+    if cookies:
+        given["HTTP_COOKIE"] = "; ".join(f"{name}={morsel.value}" for name, morsel in cookies.items())
+    return given
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/admin/language", "/ratings/x", "/health/live", "/no/such", "/"])
+def test_of_anybody_a_small_form_is_read(path: str) -> None:
+    assert allowance(environ(path)) == OPEN_FORM_BYTES
+
+
+@pytest.mark.parametrize("path", [IMPORT, "/admin/", "/admin/no/such", "/admin/logout/", "/api", "/api/", "/api/ping"])
+def test_of_strangers_nothing_is_read_where_they_must_be_known(path: str) -> None:
+    assert allowance(environ(path)) == 0
+
+
+def test_of_a_back_office_user_a_form_is_read() -> None:
+    assert allowance(environ("/admin/campaigns/campaign/add/", superuser().cookies)) == UPLOAD
+
+
+def test_where_a_form_takes_files_they_are_read_too() -> None:
+    cookies = superuser().cookies
+
+    assert allowance(environ(IMPORT, cookies)) == configured.MAX_IMPORT_MB * MB + FIELDS_BYTES
+
+
+def test_of_a_user_who_may_not_enter_the_back_office_nothing_is_read() -> None:
+    client = staff()
+    assert allowance(environ("/admin/", client.cookies)) == UPLOAD
+
+    User.objects.update(is_active=False)
+
+    assert allowance(environ("/admin/", client.cookies)) == 0
+
+
+@pytest.mark.parametrize(
+    "cookie", ["", "forged", "f" * 32, '"', "a\0b", '"abcdefgh\\000"', "\xff" * 32, "a'; DROP TABLE x", "=;="]
+)
+def test_a_forged_session_is_none(cookie: str) -> None:
+    given = f"{configured.SESSION_COOKIE_NAME}={cookie}"
+
+    assert allowance(environ("/admin/", HTTP_COOKIE=given)) == 0
+
+
+def test_asking_about_a_session_changes_nothing(settings: Any) -> None:
+    """A session of an old key is renewed by Django as the request goes on, and only then."""
+    client = superuser()
+    key = client.cookies[settings.SESSION_COOKIE_NAME].value
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 60, [settings.SECRET_KEY]
+
+    assert allowance(environ("/admin/", client.cookies)) > 0
+
+    assert import_module(settings.SESSION_ENGINE).SessionStore().exists(key)
+    assert client.get("/admin/password_change/").status_code == 200
+
+
+def test_of_an_api_user_a_body_is_read(api: ApiClient) -> None:
+    credential = api.defaults["HTTP_AUTHORIZATION"]
+
+    assert allowance(environ("/api/outbounds", HTTP_AUTHORIZATION=credential)) == UPLOAD
+
+
+@pytest.mark.parametrize("credential", ["", "Basic", "Basic x", "Basic YTpi", "Bearer abc"])
+def test_of_a_wrong_credential_nothing_is_read(credential: str) -> None:
+    assert allowance(environ("/api/outbounds", HTTP_AUTHORIZATION=credential)) == 0
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"allowed_networks": ["10.0.0.0/8"]}])
+def test_of_an_api_user_who_is_refused_nothing_is_read(change: dict[str, Any], api: ApiClient) -> None:
+    ApiUser.objects.update(**change)
+
+    assert allowance(environ("/api/outbounds", HTTP_AUTHORIZATION=api.defaults["HTTP_AUTHORIZATION"])) == 0
+
+
+def test_asking_about_a_credential_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    monkeypatch.setattr("callcentre.limits.count_failure", lambda *failure: counted.append("failure"))
+    monkeypatch.setattr("callcentre.limits.rates.admit", lambda *request: counted.append("request"))
+
+    allowance(environ("/api/outbounds", HTTP_AUTHORIZATION="Basic YTpi"))
+
+    assert (counted, Lockout.objects.count()) == ([], 0)
+
+
+def test_a_credential_is_looked_up_once(api: ApiClient, django_assert_num_queries: Any) -> None:
+    asked = environ("/api/ping", HTTP_AUTHORIZATION=api.defaults["HTTP_AUTHORIZATION"])
+    assert api.get("/api/ping").status_code == 204
+    with django_assert_num_queries(1):
+        allowance(asked)
+
+    with django_assert_num_queries(0):
+        assert api.get("/api/ping", **{KNOWN: asked[KNOWN]}).status_code == 204
+
+
+def test_a_header_cannot_name_what_is_known(anonymous: ApiClient) -> None:
+    assert anonymous.get("/api/ping", headers={KNOWN: "x", "callcentre-known": "x"}).status_code == 401
+
+
+# In the service
+
+
+def sent(client: Client, path: str, length: int, content_type: str = "multipart/form-data; boundary=x") -> Any:
+    """The answer to a body of this length that fails whoever reads it."""
+    unreadable: Any = Unreadable()
+    return client.generic(
+        "POST", path, b"", CONTENT_TYPE=content_type, CONTENT_LENGTH=str(length), **{"wsgi.input": unreadable}
+    )
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/admin/language", "/ratings/x", "/health/live", "/metrics"])
+def test_too_large_a_form_of_anybody_is_413_before_it_is_read(path: str, client: Client) -> None:
+    assert sent(client, path, OPEN_FORM_BYTES + 1).status_code == 413
+
+
+@pytest.mark.parametrize("path", [IMPORT, "/admin/campaigns/campaign/add/", "/admin/logout/"])
+def test_a_form_of_nobody_we_know_leads_to_the_log_in_before_it_is_read(path: str, client: Client) -> None:
+    response = sent(client, path, 400_000_000)
+
+    assert (response.status_code, response.headers["Location"]) == (302, f"/admin/login/?next={path}")
+
+
+def test_too_large_a_form_of_a_user_is_413_before_it_is_read() -> None:
+    response = sent(superuser(), IMPORT, configured.MAX_IMPORT_MB * MB + FIELDS_BYTES + 1)
+
+    assert response.status_code == 413
+    assert f"larger than {configured.MAX_IMPORT_MB} MB" in response.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/admin/language"])
+def test_a_page_that_takes_no_file_stores_none(path: str, client: Client) -> None:
+    response = client.post(path, {"file": SimpleUploadedFile("a.txt", b"x" * 100)})
+
+    assert response.status_code == 400
+
+
+def test_a_page_of_the_admin_that_takes_no_file_stores_none() -> None:
+    client = superuser()
+
+    response = client.post(reverse("admin:campaigns_campaign_add"), {"name": io.BytesIO(b"x" * 100)})
+
+    assert response.status_code == 400
+
+
+def test_every_form_that_takes_a_file_is_known() -> None:
+    expected = set()
+    for model, model_admin in admin.site._registry.items():
+        if any(isinstance(field, forms.FileField) for field in model_admin.form.declared_fields.values()):
+            name = f"{model._meta.app_label}_{model._meta.model_name}"
+            expected |= {f"admin:{name}_add", f"admin:{name}_change"}
+
+    assert expected
+    assert expected <= set(file_forms())
+
+
+def test_every_page_that_takes_files_is_there() -> None:
+    known = {
+        f"admin:{name}" for name in get_resolver().namespace_dict["admin"][1].reverse_dict if isinstance(name, str)
+    }
+
+    assert set(file_forms()) <= known
+
+
+@pytest.mark.parametrize(("status", "code"), [(408, ErrorCode.BODY_TOO_SLOW), (413, ErrorCode.TOO_LARGE)])
+def test_the_api_says_why_a_body_was_not_read(status: int, code: ErrorCode, api: ApiClient) -> None:
+    response = api.post("/api/outbound_groups", {"name": "x"}, **{"callcentre.body_fault": status})
+
+    assert (response.status_code, codes(response)) == (status, {("", code.number)})
+
+
+@pytest.mark.parametrize("status", [408, 413])
+def test_a_page_says_why_a_body_was_not_read(status: int, client: Client) -> None:
+    fault: dict[str, Any] = {"callcentre.body_fault": status}
+
+    response = client.post("/admin/login/", {"a": "b"}, **fault)
+
+    assert (response.status_code, "<h1>This" in response.content.decode()) == (status, True)
+
+
+# Writes that a browser makes
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_a_page_of_another_site_writes_nothing_by_the_api(site: str, method: str, api: ApiClient) -> None:
+    response = api.generic(method, "/api/outbound_groups", b"", HTTP_SEC_FETCH_SITE=site)
+
+    assert (response.status_code, codes(response)) == (403, {("", ErrorCode.CROSS_SITE.number)})
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_a_page_of_ours_writes_by_the_api(site: str, api: ApiClient) -> None:
+    assert api.post("/api/outbound_groups", {"name": "x"}, HTTP_SEC_FETCH_SITE=site).status_code == 201
+
+
+def test_a_page_of_another_site_may_lead_to_ours(client: Client, api: ApiClient) -> None:
+    assert client.get("/admin/", HTTP_SEC_FETCH_SITE="cross-site").status_code == 302
+    assert api.get("/api/ping", HTTP_SEC_FETCH_SITE="cross-site").status_code == 204
+
+
+def test_a_page_of_another_site_changes_nothing_in_the_admin() -> None:
+    client: BackOffice = superuser()
+
+    response = client.post("/admin/logout/", HTTP_SEC_FETCH_SITE="same-site")
+
+    assert response.status_code == 403
+    assert client.get("/admin/password_change/").status_code == 200
+
+
+def test_a_customer_rates_by_a_link_wherever_it_is_opened(client: Client) -> None:
+    assert client.post("/ratings/x", HTTP_SEC_FETCH_SITE="cross-site").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "outbound_groups"),
+        ("PUT", "outbounds/DEMO1"),
+        ("POST", "agents/a/login"),
+        ("POST", "temporary_files?filename=a"),
+        ("DELETE", "webhooks/1"),
+    ],
+)
+def test_a_body_without_a_type_is_415(method: str, path: str, api: ApiClient) -> None:
+    response = api.generic(method, f"/api/{path}", b'{"name": "x"}', content_type="")
+
+    assert (response.status_code, codes(response)) == (415, {("", ErrorCode.NO_MEDIA_TYPE.number)})
+
+
+def test_a_request_without_a_body_needs_no_type(api_client: Callable[..., ApiClient]) -> None:
+    api = api_client("*")
+
+    assert codes(api.generic("POST", "/api/agents/nobody/login", b"", content_type="")) == {
+        ("", ErrorCode.NOT_FOUND.number)
+    }

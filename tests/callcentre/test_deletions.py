@@ -1,0 +1,241 @@
+"""Deletions: asked for with a reason, made in committed steps by one worker at a time, and traced."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from callcentre import deletions
+from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Kind
+from callcentre.errors import Conflict, Invalid
+from callcentre.models import Lockout
+from tests.callcentre.factories import DeletionFactory, FileRemovalFactory
+from tests.conftest import ACTOR
+from tests.tickets.storage import use_folder
+
+pytestmark = pytest.mark.django_db
+State = Deletion.State
+
+
+@pytest.fixture(autouse=True)
+def _storage(settings: Any, tmp_path: Path) -> None:
+    use_folder(settings, tmp_path)
+
+
+class Rows:
+    """A kind of objects for these tests: lockouts, deleted one a step."""
+
+    def __init__(self) -> None:
+        # Raised by the step of this number, as long as there is one.
+        self.failures: dict[int, list[Exception]] = {}
+        self.obstacle = ""
+        self.steps = 0
+
+    def consequences(self, row: Any) -> Consequences:
+        return Consequences(obstacle=self.obstacle)
+
+    def delete(self, deletion: Deletion) -> None:
+        while lockout := Lockout.objects.order_by("id").first():
+            with deletion.step() as deleted:
+                self.steps += 1
+                deleted["callcentre.lockout"] += lockout.delete()[0]
+                FileRemoval.add([default_storage.save("files/x", ContentFile(b"x"))])
+                if failures := self.failures.get(self.steps):
+                    raise failures.pop()
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
+    made = Rows()
+    monkeypatch.setitem(deletions._kinds, "row", Kind("callcentre.lockout", made.consequences, made.delete))
+    for number in range(3):
+        Lockout.objects.create(realm="api", source=f"192.0.2.{number}", until=timezone.now())
+    return made
+
+
+def asked(reason: str = "on request") -> Deletion:
+    return Deletion.ask(ACTOR, "row", Lockout.objects.earliest("id"), reason)
+
+
+def let_time_pass(deletion: Deletion) -> None:
+    Deletion.objects.filter(pk=deletion.pk).update(due_at=timezone.now())
+
+
+def ran(deletion: Deletion) -> Deletion:
+    deletions.run(deletion.pk)
+    deletion.refresh_from_db()
+    return deletion
+
+
+def files(folder: Path) -> int:
+    return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def test_a_deletion_leaves_who_when_what_why_and_how_much(rows: Rows, tmp_path: Path) -> None:
+    deletion = asked(" request of\n21 November ")
+    before = ran(deletion)
+
+    assert (before.state, before.actor_name, before.reason) == (State.FINISHED, "tester", "request of 21 November")
+    assert (before.kind, before.deleted, before.due_at) == ("row", {"callcentre.lockout": 3}, None)
+    assert before.finished_at is not None
+    assert (Lockout.objects.count(), FileRemoval.objects.count(), files(tmp_path)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("reason", ["", " \n ", "x" * 501])
+def test_a_deletion_without_a_reason_that_can_be_kept_is_refused(rows: Rows, reason: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        asked(reason)
+
+    assert [fault.field for fault in refused.value.faults] == ["reason"]
+    assert not Deletion.objects.exists()
+
+
+def test_what_cannot_be_deleted_now_is_refused(rows: Rows) -> None:
+    rows.obstacle = "The call still goes on."
+
+    with pytest.raises(Conflict):
+        asked()
+    assert not Deletion.objects.exists()
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself_and_all_of_those_before(rows: Rows, tmp_path: Path) -> None:
+    rows.failures = {2: [RuntimeError("the disk")]}
+    deletion = ran(asked())
+
+    assert (deletion.state, deletion.deleted, deletion.error) == (
+        State.RUNNING,
+        {"callcentre.lockout": 1},
+        "RuntimeError",
+    )
+    assert Lockout.objects.count() == 2
+    # The one whose step was rolled back is still there; a sweep of the storage finds it.
+    assert files(tmp_path) == 1
+
+    let_time_pass(deletion)
+    assert (ran(deletion).state, deletion.deleted, deletion.error) == (State.FINISHED, {"callcentre.lockout": 3}, "")
+
+
+def test_a_deletion_that_finds_its_object_in_use_waits_and_never_fails(rows: Rows) -> None:
+    rows.failures = {number: [Busy("A call still goes on.")] for number in range(1, 20)}
+    deletion = asked()
+
+    for _ in range(2 * deletions.MOST_FAILURES):
+        let_time_pass(deletion)
+        ran(deletion)
+
+    assert (deletion.state, deletion.error, deletion.failure_count) == (State.RUNNING, "A call still goes on.", 0)
+    rows.failures.clear()
+    let_time_pass(deletion)
+    assert ran(deletion).state == State.FINISHED
+
+
+def test_a_deletion_that_fails_again_and_again_is_given_up_until_a_person_tries_again(rows: Rows) -> None:
+    rows.failures = {number: [RuntimeError("x")] for number in range(1, 20)}
+    deletion = asked()
+
+    for _ in range(deletions.MOST_FAILURES + 1):
+        let_time_pass(deletion)
+        ran(deletion)
+
+    assert (deletion.state, rows.steps) == (State.FAILED, deletions.MOST_FAILURES)
+    rows.failures.clear()
+    deletion.ask_again(ACTOR)
+    assert ran(deletion).state == State.FINISHED
+
+
+def test_only_a_deletion_that_failed_is_tried_again() -> None:
+    with pytest.raises(Conflict):
+        DeletionFactory(finished=True).ask_again(ACTOR)
+
+
+def test_of_two_workers_one_deletes(rows: Rows) -> None:
+    deletion = asked()
+    assert deletion.claim()
+
+    assert not Deletion.objects.get(pk=deletion.pk).claim()
+    assert ran(deletion).state == State.RUNNING
+    assert rows.steps == 0
+
+
+def test_a_worker_that_was_thought_dead_deletes_nothing_more(rows: Rows) -> None:
+    first = asked()
+    assert first.claim()
+    let_time_pass(first)
+    assert Deletion.objects.get(pk=first.pk).claim()
+
+    with pytest.raises(deletions.NotOurs):
+        rows.delete(first)
+
+    assert (Lockout.objects.count(), rows.steps) == (3, 0)
+
+
+def test_a_long_deletion_lets_others_have_its_worker(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[Any] = []
+    monkeypatch.setattr(deletions, "wake", lambda *call: woken.append(call))
+    monkeypatch.setattr(deletions, "TURN_SECONDS", -1.0)
+    deletion = asked()
+
+    ran(deletion)
+
+    assert (deletion.state, deletion.failure_count, rows.steps) == (State.RUNNING, 0, 0)
+    assert woken == [("callcentre.delete_personal_data", deletion.pk)] * 2
+
+
+def test_the_sweep_finds_what_a_lost_message_or_worker_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[Any] = []
+    monkeypatch.setattr(deletions, "wake", lambda *call: woken.append(call))
+    queued, orphan = DeletionFactory(), DeletionFactory(state="running")
+    DeletionFactory(due_at=timezone.now() + timedelta(minutes=1), state="running")
+    DeletionFactory(finished=True)
+    DeletionFactory(failed=True)
+
+    deletions.sweep()
+
+    assert sorted(pk for _task, pk in woken) == [queued.pk, orphan.pk]
+
+
+# Files
+
+
+def test_a_file_that_the_storage_does_not_let_go_is_removed_later(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = default_storage.save("files/kept", ContentFile(b"x"))
+    removal = FileRemovalFactory(path=path)
+    with monkeypatch.context() as broken:
+        broken.setattr("os.remove", _refuse)
+        assert deletions.remove_files() == 0
+    removal.refresh_from_db()
+    assert (removal.failure_count, removal.due_at > timezone.now(), files(tmp_path)) == (1, True, 1)
+    assert deletions.remove_files() == 0
+
+    FileRemoval.objects.update(due_at=timezone.now())
+    deletions.sweep()
+
+    assert (FileRemoval.objects.count(), files(tmp_path)) == (0, 0)
+
+
+def _refuse(*_: Any) -> None:
+    raise PermissionError("the disk is read-only")
+
+
+def test_a_file_that_is_gone_already_is_no_failure() -> None:
+    FileRemovalFactory(path="files/nowhere")
+    FileRemovalFactory(due_at=timezone.now() + timedelta(minutes=1))
+
+    assert deletions.remove_files() == 1
+    assert FileRemoval.objects.count() == 1
+
+
+def test_files_are_removed_only_if_their_rows_are(rows: Rows, tmp_path: Path) -> None:
+    default_storage.save("files/y", ContentFile(b"y"))
+    rows.failures = {1: [RuntimeError("x")]}
+
+    ran(asked())
+
+    assert not FileRemoval.objects.exists()
+    assert files(tmp_path) == 2

@@ -1,0 +1,220 @@
+"""What deploy/, .env.example and docs/operations.md say of one thing is the same, and fits the settings."""
+
+import re
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings
+
+from callcentre.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
+from callcentre.servers import POSTGRES_SETTINGS
+from callcentre.supervisor import programs
+from tests.processes import ROOT
+
+DEPLOY = ROOT / "deploy"
+NGINX = (DEPLOY / "nginx.conf").read_text()
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+UNITS = {file.stem.removeprefix("callcentre-"): file.read_text() for file in (DEPLOY / "systemd").glob("*.service")}
+LISTENER_CONNECTIONS = 6
+IMPORT = "admin:campaigns_recordimport_add"
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    return loaded
+
+
+def examples() -> dict[str, str]:
+    """The variables of .env.example."""
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if re.match(r"[A-Z_]+=", line))
+
+
+def sizes() -> dict[str, int]:
+    """Path of nginx.conf -> the bytes of the largest body there; "" for every other one."""
+    found, place = {}, ""
+    for line in NGINX.splitlines():
+        if match := re.search(r"location = (\S+) {", line):
+            place = match[1]
+        elif re.match(r"    }", line):
+            place = ""
+        elif match := re.search(r"client_max_body_size (\d+)([km]);", line):
+            found[place] = int(match[1]) * (MB if match[2] == "m" else 1024)
+    return found
+
+
+# Sizes
+
+
+def test_the_proxy_lets_every_body_through_that_the_service_takes_and_hardly_more() -> None:
+    forms = file_forms()
+    largest = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, *(forms[name] for name in forms if name != IMPORT))
+
+    assert sizes() == {
+        "": largest + 2 * FIELDS_BYTES,
+        "/admin/login/": OPEN_FORM_BYTES,
+        "/admin/campaigns/recordimport/add/": forms[IMPORT] + FIELDS_BYTES,
+    }
+
+
+@pytest.mark.parametrize("name", ["MAX_UPLOAD_MB", "MAX_IMPORT_MB"])
+def test_the_examples_sizes_are_the_settings_own(name: str) -> None:
+    assert examples()[name] == str(getattr(settings, name))
+
+
+# The proxy
+
+
+def test_the_proxy_says_of_tls_what_the_service_says() -> None:
+    (value,) = re.findall(r'add_header Strict-Transport-Security "([^"]*)" always;', NGINX)
+
+    assert value == f"max-age={365 * 86400}; includeSubDomains; preload"
+    assert "proxy_hide_header Strict-Transport-Security;" in NGINX
+
+
+def test_the_proxy_buffers_bodies_but_those_of_imports() -> None:
+    values = re.findall(r"proxy_request_buffering (\w+);", NGINX)
+
+    assert values == ["on", "off"]
+
+
+def test_the_proxy_closes_idle_connections_before_the_service_does() -> None:
+    (seconds,) = re.findall(r"keepalive_timeout (\d+)s;", NGINX)
+
+    assert int(seconds) < 30
+    assert not [line for line in UNITS["web"].splitlines() if "header-read-timeout" in line]
+
+
+def test_the_proxy_lets_those_see_metrics_whom_the_service_lets() -> None:
+    allowed = re.findall(r"allow (\S+);", NGINX)
+
+    assert ",".join(allowed) == examples()["METRICS_ALLOWED_NETWORKS"]
+
+
+def test_each_deployment_trusts_the_proxy_beside_it(compose: dict[str, Any]) -> None:
+    (network,) = compose["networks"]["default"]["ipam"]["config"]
+    gateway = network["gateway"].removeprefix("${GATEWAY:-").removesuffix("}")
+    subnet = network["subnet"].removeprefix("${SUBNET:-").removesuffix("}")
+
+    assert "server 127.0.0.1:8000;" in NGINX
+    assert examples()["TRUSTED_PROXIES"] == "127.0.0.1/32"
+    assert compose["x-service"]["environment"]["TRUSTED_PROXIES"] == "${GATEWAY:-" + gateway + "}/32"
+    assert ip_address(gateway) in ip_network(subnet)
+    assert (examples()["SUBNET"], examples()["GATEWAY"]) == (subnet, gateway)
+    assert compose["services"]["web"]["ports"] == ["127.0.0.1:8000:8000"]
+
+
+# Processes
+
+
+def words(command: str) -> list[str]:
+    """A command without the words in which its places may differ."""
+    listed = command.replace("%%h", "%h").split()
+    start = next(place for place, word in enumerate(listed) if word in ("-m", "manage.py"))
+    kept = listed[start:]
+    for option in ("--host", "--port", "--schedule"):
+        if option in kept:
+            place = kept.index(option)
+            del kept[place : place + 2]
+    return ["-q" if word == "--quiet" else word for word in kept]
+
+
+def expected() -> dict[str, list[str]]:
+    return {program.name: words(" ".join(("python", *program.arguments))) for program in programs(8000)}
+
+
+def test_the_units_run_what_make_run_runs() -> None:
+    commands = {name: re.findall(r"^ExecStart=(.*)$", UNITS[name], re.MULTILINE) for name in expected()}
+
+    assert {name: words(command) for name, (command,) in commands.items()} == expected()
+
+
+def test_the_containers_run_what_make_run_runs(compose: dict[str, Any]) -> None:
+    image = (DEPLOY / "Containerfile").read_text().replace("\\\n", "")
+    (web,) = re.findall(r"^CMD \[(.*)\]$", image, re.MULTILINE)
+    commands = {name: compose["services"][name].get("command") for name in expected()}
+    commands["web"] = web.replace('"', "").replace(",", " ")
+
+    assert {name: words(command) for name, command in commands.items()} == expected()
+
+
+def test_the_documented_commands_are_those_of_make_run() -> None:
+    """Options of logging apart, which the document leaves to the units."""
+    plain = [
+        [word for word in command if word not in ("--log-config", "deploy/granian-logging.json", "-q")]
+        for command in expected().values()
+    ]
+
+    documented = re.findall(r"^\| [^|]+ \| `(-m [^`]*|manage\.py [^`]*)` \|", OPERATIONS, re.MULTILINE)
+
+    assert sorted(words(f"python {command}") for command in documented) == sorted(plain)
+
+
+def test_the_documented_connections_are_those_of_the_processes(compose: dict[str, Any]) -> None:
+    commands = expected()
+    workers = {
+        name: int(words[words.index(option) + 1])
+        for name, words in commands.items()
+        for option in ("--workers", "-c")
+        if option in words
+    }
+    per_worker = {"web": settings.WEB_THREADS}
+    total = LISTENER_CONNECTIONS + sum(count * per_worker.get(name, 1) for name, count in workers.items())
+
+    (documented,) = re.findall(r"(\d+) in all\. `max_connections`", OPERATIONS)
+
+    assert int(documented) == total
+    (available,) = re.findall(r"max_connections=(\d+)", compose["services"]["database"]["command"])
+    assert total < int(available)
+    assert total < int(POSTGRES_SETTINGS["max_connections"])
+
+
+# What confines them
+
+
+def test_every_container_is_confined(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+
+
+def test_no_image_is_taken_by_a_name_that_another_one_can_get(compose: dict[str, Any]) -> None:
+    images = {service["image"].partition(":")[0] for service in compose["services"].values()}
+
+    assert images == {"callcentre", "${POSTGRES_IMAGE", "${VALKEY_IMAGE"}
+    assert re.findall(r"^FROM (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE) == ["${PYTHON_IMAGE}"]
+    assert {"POSTGRES_IMAGE", "VALKEY_IMAGE", "PYTHON_IMAGE"} <= set(examples())
+
+
+def test_no_password_is_on_a_command_line(compose: dict[str, Any]) -> None:
+    commands = [str(service.get("command", "")).partition("<<")[0] for service in compose["services"].values()]
+
+    assert not [command for command in commands if "PASSWORD" in command]
+
+
+@pytest.mark.parametrize("name", sorted(UNITS))
+def test_every_unit_is_confined(name: str) -> None:
+    unit = UNITS[name].splitlines()
+
+    for line in (
+        "UMask=0077",
+        "StateDirectoryMode=0700",
+        "NoNewPrivileges=true",
+        "CapabilityBoundingSet=",
+        "SystemCallFilter=@system-service",
+        "SystemCallFilter=~@privileged",
+        "ProtectSystem=strict",
+        "RestrictNamespaces=true",
+    ):
+        assert line in unit, line
+
+
+def test_a_process_may_use_as_much_memory_in_a_unit_as_in_a_container(compose: dict[str, Any]) -> None:
+    units = {name: re.findall(r"^MemoryMax=(.*)$", unit, re.MULTILINE) for name, unit in UNITS.items()}
+
+    assert {name: value.lower() for name, (value,) in units.items()} == {
+        name: compose["services"][name]["mem_limit"] for name in units
+    }

@@ -1,0 +1,303 @@
+"""Refused log-ins cost the same work for every login, and that work is bounded. Hashes are counted, not timed."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+
+from callcentre import hashing, passwords
+from callcentre.actor import SYSTEM
+from callcentre.api.authentication import verified_passwords
+from callcentre.errors import ErrorCode
+from callcentre.hashing import Busy, HashGate
+from callcentre.models import ApiUser
+from tests.backoffice import errors_of
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ACTOR, ApiClient
+from tests.processes import wait_for
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+LOGIN = reverse("admin:login")
+
+
+class CountingHasher(MD5PasswordHasher):
+    """A quick hash that counts how often it was computed."""
+
+    algorithm = "counting"
+    computed = 0
+
+    def encode(self, password: str, salt: str) -> str:
+        type(self).computed += 1
+        return super().encode(password, salt)
+
+
+@pytest.fixture(autouse=True)
+def _counting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
+    monkeypatch.setattr(CountingHasher, "computed", 0)
+    cache.clear()
+
+
+def hashes(action: Callable[[], Any]) -> int:
+    before = CountingHasher.computed
+    action()
+    return CountingHasher.computed - before
+
+
+def ping(login: str, secret: str, **extra: Any) -> Any:
+    return ApiClient(login, secret).get("/api/ping", **extra)
+
+
+@pytest.fixture
+def api_users() -> dict[str, str]:
+    """Login -> secret of API users of all kinds."""
+    robot, secret = ApiUser.create(SYSTEM, "robot")
+    rotated, _ = ApiUser.create(SYSTEM, "rotated")
+    ApiUser.create(SYSTEM, "human", "correct horse")
+    ApiUser.create(SYSTEM, "asleep", "correct horse", is_active=False)
+    return {
+        robot.login: secret,
+        rotated.login: rotated.rotate_secret(ACTOR),
+        "human": "correct horse",
+        "asleep": "correct horse",
+    }
+
+
+# The API
+
+
+@pytest.mark.parametrize("login", ["human", "robot", "rotated", "asleep", "unknown", "Human"])
+def test_a_wrong_secret_costs_one_hash_for_every_login(login: str, api_users: dict[str, str]) -> None:
+    answers = []
+
+    computed = hashes(lambda: answers.append(ping(login, "wrong")))
+
+    assert (answers[0].status_code, computed) == (401, 1)
+
+
+@pytest.mark.parametrize("login", ["robot", "rotated"])
+def test_a_right_secret_costs_no_slow_hash(login: str, api_users: dict[str, str]) -> None:
+    assert hashes(lambda: ping(login, api_users[login])) == 0
+
+
+def test_a_right_password_costs_one_hash_in_the_life_of_a_process(api_users: dict[str, str]) -> None:
+    assert [hashes(lambda: ping("human", "correct horse")) for _ in range(3)] == [1, 0, 0]
+
+
+def test_a_locked_out_login_costs_no_hash(api_users: dict[str, str]) -> None:
+    for number in range(configured.LOGIN_FAILURES_PER_LOGIN):
+        ping("unknown", f"wrong-{number}")
+
+    assert hashes(lambda: ping("unknown", "wrong")) == 0
+
+
+def test_a_locked_out_address_costs_no_hash(api_users: dict[str, str], settings: Any) -> None:
+    settings.LOGIN_FAILURES_PER_ADDRESS = 30
+    for number in range(30):
+        ping(f"unknown-{number}", "wrong")
+
+    assert hashes(lambda: ping("one-more", "wrong")) == 0
+
+
+def test_a_credential_that_is_no_credential_costs_no_hash() -> None:
+    client = Client(headers={"authorization": "Basic bm8tY29sb24="})
+
+    assert hashes(lambda: client.get("/api/ping")) == 0
+
+
+# The back office
+
+
+@pytest.mark.parametrize("username", ["ewa", "asleep", "outside", "without", "unknown"])
+def test_a_wrong_password_costs_one_hash_for_every_user(username: str) -> None:
+    for name, values in {"ewa": {"staff": True}, "asleep": {"is_active": False}, "outside": {}, "without": {}}.items():
+        user = UserFactory(username=name, **values)
+        user.set_password(None if name == "without" else "user-pass")
+        user.save()
+
+    assert hashes(lambda: Client().post(LOGIN, {"username": username, "password": "wrong"})) == 1
+
+
+def test_a_locked_out_user_costs_no_hash(settings: Any) -> None:
+    settings.LOGIN_FAILURES_PER_LOGIN = 3
+    for _ in range(3):
+        Client().post(LOGIN, {"username": "ewa", "password": "wrong"})
+
+    assert hashes(lambda: Client().post(LOGIN, {"username": "ewa", "password": "wrong"})) == 0
+
+
+# The bound
+
+
+def full(gate: HashGate) -> HashGate:
+    """Take all places of a gate."""
+    while gate._places.acquire(blocking=False):
+        pass
+    return gate
+
+
+@pytest.fixture
+def full_gates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verified_passwords, "_gate", full(HashGate()))
+    monkeypatch.setattr(passwords, "_gate", full(HashGate()))
+
+
+@pytest.mark.parametrize("login", ["human", "robot", "unknown"])
+def test_with_too_many_log_ins_at_once_a_credential_is_refused_without_a_hash(
+    login: str, api_users: dict[str, str], full_gates: None
+) -> None:
+    answers = []
+
+    computed = hashes(lambda: answers.append(ping(login, "wrong")))
+
+    assert (answers[0].status_code, answers[0]["Retry-After"], computed) == (429, "1", 0)
+    assert answers[0].json()["errors"][0]["code"] == ErrorCode.TOO_MANY_REQUESTS.number
+
+
+def test_with_too_many_log_ins_at_once_verified_credentials_work_on(
+    api_users: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ping("human", "correct horse")
+    monkeypatch.setattr(verified_passwords, "_gate", full(HashGate()))
+
+    assert [ping(login, api_users[login]).status_code for login in ("human", "robot", "rotated")] == [204] * 3
+
+
+def test_with_too_many_log_ins_at_once_the_log_in_page_asks_for_patience(full_gates: None) -> None:
+    UserFactory(username="ewa", staff=True)
+
+    response = Client().post(LOGIN, {"username": "ewa", "password": "user-pass"})
+
+    assert (response.status_code, response["Retry-After"]) == (429, "1")
+    assert errors_of(response) == {"": ["Too many people log in at this moment. Try again in a few seconds."]}
+
+
+def test_guesses_at_the_api_leave_the_places_of_the_back_office_free(
+    api_users: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verified_passwords, "_gate", full(HashGate()))
+    user = UserFactory(username="ewa", staff=True)
+    user.set_password("user-pass")
+    user.save()
+
+    assert Client().post(LOGIN, {"username": "ewa", "password": "user-pass"}).status_code == 302
+
+
+def test_a_process_computes_one_hash_at_a_time_and_lets_few_threads_wait() -> None:
+    gate, other = HashGate(most_inside=3), HashGate(most_inside=3)
+    computed: list[str] = []
+
+    def compute(through: HashGate, name: str) -> None:
+        def work() -> bool:
+            computed.append(name)
+            return True
+
+        through.run("192.0.2.1", work)
+
+    def fill(threads: ThreadPoolExecutor) -> list[str]:
+        for _ in range(2):
+            threads.submit(compute, gate, "waited")
+        threads.submit(compute, other, "waited at another gate")
+        wait_for(lambda: (gate._places._value, other._places._value) == (0, 2))
+        with pytest.raises(Busy):
+            compute(gate, "refused")
+        return list(computed)
+
+    with ThreadPoolExecutor(4) as threads:
+        before = gate.run("192.0.2.1", lambda: [fill(threads), "done"])
+
+    assert before == [[], "done"]
+    assert sorted(computed) == ["waited", "waited", "waited at another gate"]
+    assert (gate._places._value, hashing._core.locked()) == (3, False)
+
+
+def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
+    gate = HashGate(most_inside=3, kept_free=2)
+    assert not gate.run("192.0.2.1", bool)
+
+    def inside() -> list[str]:
+        """Ask for the one place that guessing addresses have, then for a kept one."""
+        with pytest.raises(Busy):
+            gate.run("192.0.2.1", bool)
+        return [str(gate._places._value)]
+
+    assert gate.run("192.0.2.1", inside) == ["2"]
+    assert gate.run("192.0.2.9", lambda: "never failed") == "never failed"
+
+
+def test_an_address_is_under_suspicion_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, now = HashGate(), [1000.0]
+    monkeypatch.setattr("callcentre.hashing.time.monotonic", lambda: now[0])
+    gate.run("192.0.2.1", bool)
+
+    assert gate._is_suspect("192.0.2.1")
+    now[0] += 300
+    assert not gate._is_suspect("192.0.2.1")
+
+
+def test_a_process_remembers_so_many_addresses_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing, "MOST_REMEMBERED", 10)
+    gate = HashGate()
+
+    for number in range(30):
+        gate.run(f"192.0.2.{number}", bool)
+
+    assert list(gate._failures) == [f"192.0.2.{number}" for number in range(20, 30)]
+
+
+def test_what_fails_gives_its_place_back() -> None:
+    gate = HashGate()
+
+    with pytest.raises(ZeroDivisionError):
+        gate.run("192.0.2.1", lambda: 1 / 0)
+
+    assert (gate._places._value, hashing._core.locked()) == (hashing.MOST_INSIDE, False)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Hashes that take as long as the test wants; none is computed. At the end they go on."""
+    go_on = threading.Event()
+
+    def check(password: str, encoded: str) -> bool:
+        CountingHasher.computed += 1
+        return go_on.wait(60)
+
+    monkeypatch.setattr("callcentre.api.authentication.check_password", check)
+    yield go_on
+    go_on.set()
+    verified_passwords._entries.clear()
+
+
+def running_hashes() -> int:
+    return len(verified_passwords._running)
+
+
+def test_one_credential_that_many_requests_bring_at_once_is_hashed_once(held: threading.Event) -> None:
+    with ThreadPoolExecutor(12) as threads:
+        answers = [threads.submit(verified_passwords.check, "human", "once", "stored", "") for _ in range(12)]
+        wait_for(lambda: CountingHasher.computed)
+        held.set()
+        results = [answer.result(60) for answer in answers]
+
+    assert results == [True] * 12
+    assert CountingHasher.computed == 1
+
+
+def test_one_secret_for_two_logins_is_hashed_twice(held: threading.Event) -> None:
+    """Unknown logins share no hash: what they shared, a login with a password would not."""
+    with ThreadPoolExecutor(2) as threads:
+        answers = [threads.submit(verified_passwords.check, login, "twice", "", "") for login in ("unknown", "other")]
+        wait_for(lambda: running_hashes() == 2)
+        held.set()
+        [answer.result(60) for answer in answers]
+
+    assert CountingHasher.computed == 2

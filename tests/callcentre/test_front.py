@@ -1,0 +1,377 @@
+"""The front of the web server without a server: what it reads of whom, and what a thread is taken for."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from callcentre.front import BODY_FAULT, PIECE, Front, environ_of
+
+Messages = list[dict[str, Any]]
+
+
+def scope(method: str = "POST", path: str = "/form", **headers: str) -> dict[str, Any]:
+    """A request as granian describes it."""
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "raw_path": path.encode(),
+        "query_string": b"a=1",
+        "client": ("192.0.2.7", "50000"),
+        "server": ("127.0.0.1", "8000"),
+        "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
+    }
+
+
+def pieces(*bodies: bytes) -> Callable[[], Awaitable[dict[str, Any]]]:
+    """The client sends these pieces of its body, then nothing."""
+    waiting = [
+        {"type": "http.request", "body": body, "more_body": number < len(bodies)}
+        for number, body in enumerate(bodies, start=1)
+    ]
+
+    async def receive() -> dict[str, Any]:
+        if not waiting:
+            await asyncio.Event().wait()
+        return waiting.pop(0)
+
+    return receive
+
+
+async def unreadable() -> dict[str, Any]:
+    raise AssertionError("the body was read")
+
+
+class Service:
+    """A WSGI application that keeps what it was called with and answers `content`."""
+
+    def __init__(self, content: Any = (b"done",)) -> None:
+        self.content = content
+        self.calls: list[dict[str, Any]] = []
+        self.bodies: list[bytes] = []
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        self.calls.append(environ)
+        if not environ.get(BODY_FAULT):
+            try:
+                self.bodies.append(environ["wsgi.input"].read())
+            except OSError as error:
+                self.bodies.append(str(error).encode())
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return self.content(environ) if callable(self.content) else self.content
+
+
+def answer_of(
+    service: Service,
+    request: dict[str, Any],
+    receive: Any = unreadable,
+    *,
+    allowed: int = 1000,
+    body_seconds: float = 60,
+) -> Messages:
+    """What is sent to the client."""
+    sent: Messages = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    front = Front(service, lambda environ: allowed, threads=2, body_seconds=body_seconds)
+    asyncio.run(front(request, receive, send))
+    return sent
+
+
+def content_of(messages: Messages) -> bytes:
+    return b"".join(message.get("body", b"") for message in messages)
+
+
+def test_a_body_is_whole_when_the_service_reads_it() -> None:
+    service = Service()
+
+    sent = answer_of(service, scope(content_length="6"), pieces(b"abc", b"def"))
+
+    assert service.bodies == [b"abcdef"]
+    assert (sent[0]["status"], content_of(sent)) == (200, b"done")
+
+
+def test_a_chunked_body_gets_its_length() -> None:
+    service = Service()
+
+    answer_of(service, scope(transfer_encoding="chunked"), pieces(b"abc", b"", b"def"))
+
+    assert (service.bodies, service.calls[0]["CONTENT_LENGTH"]) == ([b"abcdef"], "6")
+    assert "HTTP_TRANSFER_ENCODING" not in service.calls[0]
+
+
+def test_a_request_without_a_body_is_not_read() -> None:
+    service = Service()
+
+    answer_of(service, scope("GET"))
+    answer_of(service, scope(content_length="0"))
+
+    assert service.bodies == [b"", b""]
+
+
+@pytest.mark.parametrize("headers", [{"content_length": "6"}, {"transfer_encoding": "chunked"}])
+def test_a_body_of_which_nothing_may_be_read_fails_whoever_reads_it(headers: dict[str, str]) -> None:
+    service = Service()
+
+    sent = answer_of(service, scope(**headers), unreadable, allowed=0)
+
+    assert service.bodies == [b"The body was not read."]
+    assert int(service.calls[0]["CONTENT_LENGTH"]) > 0
+    assert sent[0]["status"] == 200
+
+
+def test_a_body_with_too_great_a_length_is_not_read() -> None:
+    service = Service()
+
+    answer_of(service, scope(content_length="1001"), unreadable, allowed=1000)
+
+    assert (service.bodies, service.calls[0]["CONTENT_LENGTH"]) == ([b"The body was not read."], "1001")
+
+
+def test_a_chunked_body_is_read_up_to_the_limit() -> None:
+    service = Service()
+
+    answer_of(service, scope(transfer_encoding="chunked"), pieces(b"x" * 600, b"x" * 600, b"never asked for"))
+
+    assert (service.calls[0][BODY_FAULT], service.bodies) == (413, [])
+
+
+def test_a_body_that_does_not_come_is_given_up_without_a_thread_having_waited() -> None:
+    service = Service()
+
+    answer_of(service, scope(content_length="6"), _half(), body_seconds=0.05)
+
+    assert (service.calls[0][BODY_FAULT], service.bodies) == (408, [])
+
+
+def _half() -> Callable[[], Awaitable[dict[str, Any]]]:
+    """Half a body, and then silence."""
+    waiting = [{"type": "http.request", "body": b"abc", "more_body": True}]
+
+    async def receive() -> dict[str, Any]:
+        if not waiting:
+            await asyncio.Event().wait()
+        return waiting.pop()
+
+    return receive
+
+
+def test_a_body_that_trickles_is_given_up_however_long_it_goes_on() -> None:
+    service, given = Service(), 0
+
+    async def trickle() -> dict[str, Any]:
+        nonlocal given
+        await asyncio.sleep(0.01)
+        given += 1
+        return {"type": "http.request", "body": b"a", "more_body": True}
+
+    answer_of(service, scope(content_length="100000"), trickle, allowed=100_000, body_seconds=0.1)
+
+    assert service.calls[0][BODY_FAULT] == 408
+    assert given < 100
+
+
+def test_a_client_that_closes_in_the_middle_of_its_body_changes_nothing() -> None:
+    service = Service()
+
+    async def gone() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    assert answer_of(service, scope(transfer_encoding="chunked"), gone) == []
+    assert service.calls == []
+
+
+def test_bodies_that_are_awaited_hold_no_thread() -> None:
+    service = Service()
+
+    async def serve() -> int:
+        front = Front(service, lambda environ: 1000, threads=1, body_seconds=60)
+        answered = asyncio.Event()
+
+        async def send(message: dict[str, Any]) -> None:
+            answered.set()
+
+        waiting = [asyncio.ensure_future(front(scope(content_length="6"), _half(), send)) for _ in range(50)]
+        await asyncio.sleep(0.1)
+        await front(scope("GET"), unreadable, send)
+        open_ones = sum(not task.done() for task in waiting)
+        for task in waiting:
+            task.cancel()
+        return open_ones
+
+    assert asyncio.run(serve()) == 50
+    assert len(service.calls) == 1
+
+
+def test_health_checks_are_answered_while_every_thread_works() -> None:
+    may_end = threading.Event()
+
+    def work(environ: dict[str, Any]) -> list[bytes]:
+        if environ["PATH_INFO"] == "/slow":
+            may_end.wait(100)
+        return [b"done"]
+
+    async def serve() -> list[str]:
+        front = Front(Service(work), lambda environ: 0, threads=1, body_seconds=60)
+        order: list[str] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            return None
+
+        async def ask(path: str) -> None:
+            await front(scope("GET", path), unreadable, send)
+            order.append(path)
+
+        slow = [asyncio.ensure_future(ask("/slow")) for _ in range(3)]
+        for path in ("/health/live", "/health/ready", "/metrics"):
+            await ask(path)
+        may_end.set()
+        await asyncio.gather(*slow)
+        return order
+
+    assert asyncio.run(serve()) == ["/health/live", "/health/ready", "/metrics", *["/slow"] * 3]
+
+
+def test_a_service_that_fails_is_a_500() -> None:
+    def fail(environ: dict[str, Any]) -> Any:
+        raise RuntimeError
+
+    assert answer_of(Service(fail), scope("GET"))[0]["status"] == 500
+
+
+def test_an_allowance_that_fails_lets_the_service_answer_without_the_body() -> None:
+    service = Service()
+    sent: Messages = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    def fail(environ: dict[str, Any]) -> int:
+        raise RuntimeError
+
+    asyncio.run(Front(service, fail, threads=1, body_seconds=60)(scope(content_length="6"), unreadable, send))
+
+    assert service.bodies == [b"The body was not read."]
+
+
+# Answers
+
+
+@pytest.mark.parametrize("size", [0, 10, PIECE, 3 * PIECE + 1])
+def test_a_file_is_sent_whole_and_closed(size: int) -> None:
+    file = BytesIO(bytes(range(256)) * (size // 256) + b"x" * (size % 256))
+    whole = file.getvalue()
+
+    sent = answer_of(Service(lambda environ: environ["wsgi.file_wrapper"](file)), scope("GET"), _silent)
+
+    assert content_of(sent) == whole
+    assert (file.closed, sent[-1]["more_body"]) == (True, False)
+
+
+async def _silent() -> dict[str, Any]:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+class Stream:
+    """An answer that the service makes piece by piece."""
+
+    streaming = True
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.made, self.is_closed = 0, False
+        self.threads: set[int] = set()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for _ in range(self.count):
+            self.made += 1
+            self.threads.add(threading.get_ident())
+            yield b"x" * 1000
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_an_answer_that_is_made_piece_by_piece_is_made_in_one_thread_and_closed() -> None:
+    stream = Stream(1000)
+
+    sent = answer_of(Service(lambda environ: stream), scope("GET"), _silent)
+
+    assert content_of(sent) == b"x" * 1_000_000
+    assert (len(stream.threads), stream.is_closed) == (1, True)
+
+
+def test_nothing_more_is_made_for_a_client_that_is_gone() -> None:
+    stream = Stream(1_000_000)
+
+    async def gone() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    answer_of(Service(lambda environ: stream), scope("GET"), gone)
+
+    assert stream.made < 10_000
+    assert stream.is_closed
+
+
+def test_a_client_that_reads_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callcentre.front.STALL_SECONDS", 0.05)
+    stream, file = Stream(1_000_000), BytesIO(b"x" * 10 * PIECE)
+
+    async def serve(content: Any) -> None:
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        front = Front(Service(content), lambda environ: 0, threads=1, body_seconds=60)
+        await front(scope("GET"), _silent, send)
+
+    asyncio.run(serve(lambda environ: stream))
+    asyncio.run(serve(lambda environ: environ["wsgi.file_wrapper"](file)))
+
+    assert (stream.is_closed, file.closed) == (True, True)
+
+
+# Requests
+
+
+def test_a_request_is_described_as_wsgi_has_it() -> None:
+    environ = environ_of(scope("PUT", "/a%2Fb%C5%82", host="callcentre.example", content_type="text/plain"))
+
+    assert environ["REQUEST_METHOD"] == "PUT"
+    assert environ["PATH_INFO"].encode("latin-1") == "/a/bł".encode()
+    assert environ["QUERY_STRING"] == "a=1"
+    assert (environ["REMOTE_ADDR"], environ["SERVER_NAME"], environ["SERVER_PORT"]) == (
+        "192.0.2.7",
+        "127.0.0.1",
+        "8000",
+    )
+    assert (environ["HTTP_HOST"], environ["CONTENT_TYPE"]) == ("callcentre.example", "text/plain")
+
+
+@pytest.mark.parametrize(
+    "name", [b"x_forwarded_for", b"x-forwarded_for", b"x_forwarded_proto", b"content_length", b"content_type"]
+)
+def test_a_header_with_an_underscore_takes_the_place_of_none(name: bytes) -> None:
+    request = scope(x_forwarded_for="203.0.113.9", x_forwarded_proto="http", content_type="text/plain")
+    usual = environ_of(request)
+    request["headers"] += [(name, b"10.0.0.1")]
+
+    assert environ_of(request) == usual
+
+
+def test_repeated_headers_are_one() -> None:
+    request = scope()
+    request["headers"] = [(b"x-forwarded-for", b"1.1.1.1"), (b"cookie", b"a=1")]
+    request["headers"] += [(b"x-forwarded-for", b"203.0.113.9"), (b"cookie", b"b=2")]
+
+    environ = environ_of(request)
+
+    assert (environ["HTTP_X_FORWARDED_FOR"], environ["HTTP_COOKIE"]) == ("1.1.1.1,203.0.113.9", "a=1;b=2")

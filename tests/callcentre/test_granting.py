@@ -1,0 +1,289 @@
+"""Who gives which permissions: nobody what they lack, and nobody edits a person or a group that is stronger."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.urls import reverse
+
+from callcentre.models import User
+from tests.backoffice import BackOffice, errors_of, page_of, staff
+from tests.callcentre.factories import UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
+
+API_USERS = reverse("admin:callcentre_apiuser_changelist")
+NEW = "a long and odd one"
+REFUSED = ["You can give only what you have yourself."]
+
+
+def permission(name: str) -> Permission:
+    found: Permission = Permission.objects.get(codename=name)
+    return found
+
+
+def group_with(*names: str) -> Group:
+    group = Group.objects.create(name=f"with {', '.join(names)}")
+    group.permissions.set(Permission.objects.filter(codename__in=names))
+    return group
+
+
+def me(client: BackOffice) -> User:
+    return User.objects.get(pk=client.session["_auth_user_id"])
+
+
+# Editing people
+
+
+def superuser_account(user: User) -> None:
+    user.is_superuser = True
+
+
+def more_permissions(user: User) -> None:
+    user.user_permissions.add(permission("view_ticket"))
+
+
+def stronger_group(user: User) -> None:
+    user.groups.add(group_with("view_agent", "delete_company"))
+
+
+def sleeping_superuser(user: User) -> None:
+    user.is_superuser, user.is_active = True, False
+
+
+def sleeping_permissions(user: User) -> None:
+    user.is_active = False
+    more_permissions(user)
+
+
+STRONGER = [superuser_account, more_permissions, stronger_group, sleeping_superuser, sleeping_permissions]
+
+
+@pytest.fixture
+def manager() -> BackOffice:
+    """Somebody who manages users, and may look at agents besides."""
+    return staff("view_user", "change_user", "add_user", "view_agent")
+
+
+@pytest.fixture(params=STRONGER, ids=lambda make: make.__name__)
+def stronger(request: pytest.FixtureRequest) -> User:
+    user: User = UserFactory(username="strong", email="strong@example.com", staff=True)
+    request.param(user)
+    user.save()
+    return user
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"email": "attacker@example.com"},
+        {"username": "weak"},
+        {"is_active": ""},
+        {"is_staff": ""},
+        {"groups": [], "user_permissions": []},
+    ],
+    ids=str,
+)
+def test_nobody_edits_somebody_stronger(manager: BackOffice, stronger: User, typed: dict[str, Any]) -> None:
+    before = User.objects.values().get(pk=stronger.pk)
+    shown = {"username": "strong", "email": "strong@example.com", "is_staff": "on", "is_active": "on"}
+
+    response = manager.post(page_of(stronger), shown | typed)
+
+    assert response.status_code == 403
+    assert User.objects.values().get(pk=stronger.pk) == before
+
+
+def test_nobody_sets_the_password_of_somebody_stronger(manager: BackOffice, stronger: User) -> None:
+    path = reverse("admin:auth_user_password_change", args=[stronger.pk])
+
+    statuses = [manager.get(path).status_code, manager.post(path, {"password1": NEW, "password2": NEW}).status_code]
+
+    assert statuses == [403, 403]
+    assert User.objects.get(pk=stronger.pk).check_password("user-pass")
+
+
+def test_the_page_of_somebody_stronger_has_no_inputs(manager: BackOffice, stronger: User) -> None:
+    page = manager.page(page_of(stronger))
+
+    assert "strong@example.com" in page
+    assert 'name="email"' not in page
+    assert 'name="_save"' not in page
+
+
+@pytest.mark.parametrize("name", ["view_user", "change_user", "add_user", "view_agent"])
+def test_somebody_with_no_more_permissions_is_edited(manager: BackOffice, name: str) -> None:
+    user: User = UserFactory(staff=True)
+    user.user_permissions.add(permission(name))
+
+    manager.submit(page_of(user), email="new@example.com", is_active=None)
+    manager.submit(reverse("admin:auth_user_password_change", args=[user.pk]), password1=NEW, password2=NEW)
+
+    user.refresh_from_db()
+    assert (user.email, user.is_active, user.check_password(NEW)) == ("new@example.com", False, True)
+
+
+# Giving to people
+
+
+def test_a_person_gives_permissions_and_groups_that_they_have(manager: BackOffice) -> None:
+    user, group = UserFactory(staff=True), group_with("view_agent", "view_user")
+
+    manager.submit(page_of(user), user_permissions=[permission("change_user").pk], groups=[group.pk])
+
+    assert [one.codename for one in user.user_permissions.all()] == ["change_user"]
+    assert list(user.groups.all()) == [group]
+
+
+@pytest.mark.parametrize("is_self", [False, True])
+def test_a_person_gives_no_permission_that_they_lack(manager: BackOffice, *, is_self: bool) -> None:
+    user = me(manager) if is_self else UserFactory(staff=True)
+    before = set(user.user_permissions.all())
+    given = [permission("view_agent").pk, permission("change_group").pk]
+
+    response = manager.submit(page_of(user), expected=200, user_permissions=given)
+
+    assert errors_of(response) == {"user_permissions": REFUSED}
+    assert set(user.user_permissions.all()) == before
+
+
+@pytest.mark.parametrize("is_self", [False, True])
+def test_a_person_gives_no_group_with_a_permission_that_they_lack(manager: BackOffice, *, is_self: bool) -> None:
+    user, group = me(manager) if is_self else UserFactory(staff=True), group_with("view_agent", "change_group")
+
+    response = manager.submit(page_of(user), expected=200, groups=[group.pk])
+
+    assert errors_of(response) == {"groups": REFUSED}
+    assert not user.groups.exists()
+
+
+@pytest.mark.parametrize("is_self", [False, True])
+def test_only_a_superuser_makes_a_superuser(manager: BackOffice, *, is_self: bool) -> None:
+    user = me(manager) if is_self else UserFactory(staff=True)
+
+    manager.submit(page_of(user), is_superuser="on")
+
+    assert not User.objects.get(pk=user.pk).is_superuser
+
+
+def test_the_page_offers_what_can_be_given(manager: BackOffice) -> None:
+    weak, strong = group_with("view_agent"), group_with("view_agent", "change_group")
+
+    form = manager.get(page_of(UserFactory(staff=True))).context["adminform"].form
+
+    offered = {one.codename for one in form.fields["user_permissions"].queryset}
+    assert offered == {"view_user", "change_user", "add_user", "view_agent"}
+    assert set(form.fields["groups"].queryset) == {weak}
+    assert strong not in form.fields["groups"].queryset
+    assert "is_superuser" not in form.fields
+
+
+def test_a_permission_that_a_group_gives_can_be_given_on() -> None:
+    client = staff("view_user", "change_user")
+    me(client).groups.add(group_with("view_agent"))
+    user = UserFactory(staff=True)
+
+    client.submit(page_of(user), user_permissions=[permission("view_agent").pk])
+
+    assert user.user_permissions.count() == 1
+
+
+def test_a_new_person_has_no_rights_that_were_not_given(manager: BackOffice) -> None:
+    forged = {"is_superuser": "on", "user_permissions": [permission("change_group").pk]}
+
+    manager.submit(reverse("admin:callcentre_user_add"), username="new", password1=NEW, password2=NEW, **forged)
+
+    user = User.objects.get(username="new")
+    assert (user.is_superuser, user.get_all_permissions()) == (False, set())
+
+
+# Groups
+
+
+@pytest.fixture
+def group_manager() -> BackOffice:
+    return staff("view_group", "add_group", "change_group", "delete_group", "view_agent")
+
+
+def test_the_right_to_change_groups_gives_not_everything(group_manager: BackOffice) -> None:
+    group = group_with("view_agent")
+    me(group_manager).groups.add(group)
+    everything = list(Permission.objects.values_list("pk", flat=True))
+
+    response = group_manager.submit(page_of(group), expected=200, permissions=everything)
+
+    assert errors_of(response) == {"permissions": REFUSED}
+    assert [one.codename for one in group.permissions.all()] == ["view_agent"]
+
+
+def test_a_new_group_has_no_permission_that_its_maker_lacks(group_manager: BackOffice) -> None:
+    response = group_manager.submit(
+        reverse("admin:auth_group_add"), expected=200, name="All", permissions=[permission("change_user").pk]
+    )
+
+    assert errors_of(response) == {"permissions": REFUSED}
+    assert not Group.objects.exists()
+
+
+def test_a_person_makes_and_changes_groups_with_their_own_permissions(group_manager: BackOffice) -> None:
+    own = permission("view_agent").pk
+    group_manager.submit(reverse("admin:auth_group_add"), name="Team", permissions=[own])
+    group = Group.objects.get()
+
+    group_manager.submit(page_of(group), name="Team A", permissions=[own, permission("view_group").pk])
+
+    group.refresh_from_db()
+    assert (group.name, group.permissions.count()) == ("Team A", 2)
+
+
+def stronger_permissions() -> Group:
+    return group_with("view_agent", "change_user")
+
+
+def stronger_member() -> Group:
+    group = group_with("view_agent")
+    UserFactory(admin=True).groups.add(group)
+    return group
+
+
+def member_with_more() -> Group:
+    group = group_with("view_agent")
+    user: User = UserFactory(staff=True)
+    user.groups.add(group, group_with("view_ticket"))
+    return group
+
+
+STRONGER_GROUPS = [stronger_permissions, stronger_member, member_with_more]
+
+
+@pytest.mark.parametrize("make", STRONGER_GROUPS)
+def test_nobody_weakens_a_stronger_group(group_manager: BackOffice, make: Callable[[], Group]) -> None:
+    group = make()
+    before = set(group.permissions.all())
+
+    answers = [
+        group_manager.post(page_of(group), {"name": "weak", "permissions": []}),
+        group_manager.get(page_of(group, "delete")),
+        group_manager.post(page_of(group, "delete"), {"post": "yes"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403] * 3
+    group.refresh_from_db()
+    assert (group.name == "weak", set(group.permissions.all())) == (False, before)
+
+
+def test_a_group_that_is_not_stronger_is_deleted(group_manager: BackOffice) -> None:
+    group = group_with("view_agent")
+
+    group_manager.submit(page_of(group, "delete"), post="yes")
+
+    assert not Group.objects.exists()
+
+
+def test_several_groups_are_not_deleted_at_once(group_manager: BackOffice) -> None:
+    group = stronger_permissions()
+
+    group_manager.act(reverse("admin:auth_group_changelist"), "delete_selected", group, post="yes")
+
+    assert Group.objects.exists()

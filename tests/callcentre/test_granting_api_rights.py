@@ -1,0 +1,174 @@
+"""Who gives API users which rights, and who may edit, rotate and disable which API user."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from callcentre.actor import SYSTEM
+from callcentre.granting import givable_rights, needed_permissions
+from callcentre.models import AREAS, RIGHTS, ApiUser, User
+from tests.backoffice import BackOffice, errors_of, messages_of, page_of, staff
+from tests.callcentre.factories import UserFactory
+from tests.conftest import ApiClient
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
+
+API_USERS = reverse("admin:callcentre_apiuser_changelist")
+NEW = "a long and odd one"
+
+# Which areas can be given
+
+NARROW_RIGHTS = [right for right in RIGHTS if "*" not in right]
+
+
+def me(client: BackOffice) -> User:
+    return User.objects.get(pk=client.session["_auth_user_id"])
+
+
+def names_of(right: str) -> list[str]:
+    return [name.partition(".")[2] for name in needed_permissions()[right]]
+
+
+def test_every_right_of_an_area_has_permissions_that_stand_for_it() -> None:
+    named = {
+        f"{one.content_type.app_label}.{one.codename}" for one in Permission.objects.select_related("content_type")
+    }
+
+    assert set(needed_permissions()) == set(NARROW_RIGHTS)
+    assert {right.partition(":")[0] for right in needed_permissions()} == set(AREAS)
+    assert {name for names in needed_permissions().values() for name in names} <= named
+    assert all(needed_permissions().values())
+
+
+@pytest.mark.parametrize("right", NARROW_RIGHTS)
+def test_an_area_is_given_by_those_only_who_have_all_its_permissions(right: str) -> None:
+    names = names_of(right)
+
+    assert right in givable_rights(me(staff(*names)))
+    for lacking in names:
+        others = [name for name in names if name != lacking]
+        assert right not in givable_rights(me(staff(*others)))
+
+
+def test_everybody_with_all_permissions_but_a_superuser_gives_no_wildcard() -> None:
+    user: User = UserFactory(staff=True)
+    user.user_permissions.set(Permission.objects.all())
+
+    assert givable_rights(user) == NARROW_RIGHTS
+    assert givable_rights(UserFactory(admin=True)) == RIGHTS
+
+
+@pytest.fixture
+def api_manager() -> BackOffice:
+    """Somebody who manages API users, and may read the campaigns."""
+    return staff("view_apiuser", "add_apiuser", "change_apiuser", *names_of("campaigns:read"))
+
+
+@pytest.mark.parametrize("rights", [["*"], ["*:read"], ["campaigns:write"], ["campaigns:read", "tickets:read"]])
+def test_a_new_api_user_has_no_right_that_its_maker_cannot_give(api_manager: BackOffice, rights: list[str]) -> None:
+    response = api_manager.submit(
+        reverse("admin:callcentre_apiuser_add"), expected=200, login="robot", is_active="on", rights=rights
+    )
+
+    assert errors_of(response) == {"rights": [f"You cannot give the right {rights[-1]}."]}
+    assert not ApiUser.objects.exists()
+
+
+def test_a_right_is_given_by_those_who_have_the_area(api_manager: BackOffice) -> None:
+    api_manager.submit(
+        reverse("admin:callcentre_apiuser_add"), expected=200, login="robot", is_active="on", rights=["campaigns:read"]
+    )
+
+    assert ApiUser.objects.get().rights == ["campaigns:read"]
+
+
+def test_an_api_user_is_given_no_further_right_that_the_editor_cannot_give(api_manager: BackOffice) -> None:
+    user, _ = ApiUser.create(SYSTEM, "robot", rights=["campaigns:read"])
+
+    response = api_manager.submit(page_of(user), expected=200, rights=["campaigns:read", "agents:read"])
+
+    assert errors_of(response) == {"rights": ["You cannot give the right agents:read."]}
+    user.refresh_from_db()
+    assert user.rights == ["campaigns:read"]
+
+
+def test_the_matrix_offers_the_rights_that_can_be_given(api_manager: BackOffice) -> None:
+    page = api_manager.page(reverse("admin:callcentre_apiuser_add"))
+
+    offered = [right for right in RIGHTS if f'name="rights" value="{right}"' in page]
+    assert offered == ["campaigns:read"]
+    assert "You can give the rights of those areas that you may use yourself." in page
+
+
+def test_the_matrix_of_somebody_who_can_give_nothing_says_so() -> None:
+    page = staff("view_apiuser", "add_apiuser").page(reverse("admin:callcentre_apiuser_add"))
+
+    assert 'name="rights"' not in page
+    assert "You can give the rights of those areas that you may use yourself." in page
+
+
+# Which API users may be edited
+
+
+@pytest.fixture(params=[["*"], ["*:write"], ["campaigns:read", "campaigns:write"]], ids=str)
+def strong_robot(request: pytest.FixtureRequest) -> tuple[ApiUser, str]:
+    return ApiUser.create(SYSTEM, "robot", rights=request.param, allowed_networks=["127.0.0.0/8"])
+
+
+@pytest.mark.parametrize(
+    ("page", "typed"),
+    [
+        ("change", {"login": "robot", "rights": ["campaigns:read"], "allowed_networks": ""}),
+        ("rotate_secret", {"overlap_hours": "0"}),
+        ("set_password", {"password": NEW, "again": NEW}),
+    ],
+)
+def test_nobody_takes_over_a_stronger_api_user(
+    api_manager: BackOffice, strong_robot: tuple[ApiUser, str], page: str, typed: dict[str, Any]
+) -> None:
+    robot, secret = strong_robot
+    typed = typed | ({"version": robot.updated_at.isoformat()} if page == "rotate_secret" else {})
+
+    response = api_manager.post(page_of(robot, page), typed)
+
+    assert response.status_code == 403
+    assert ApiClient("robot", secret).get("/api/ping").status_code == 204
+    assert [change.action for change in robot.changes.all()] == ["create"]
+
+
+def test_nobody_disables_a_stronger_api_user_from_the_list(
+    api_manager: BackOffice, strong_robot: tuple[ApiUser, str]
+) -> None:
+    weak, _ = ApiUser.create(SYSTEM, "weak", rights=["campaigns:read"])
+
+    response = api_manager.act(API_USERS, "disable", strong_robot[0], weak)
+
+    assert messages_of(response) == [
+        "robot was left as it is: it has rights that you cannot give.",
+        "1 API user disabled.",
+    ]
+    assert dict(ApiUser.objects.values_list("login", "is_active")) == {"robot": True, "weak": False}
+
+
+def test_the_page_of_a_stronger_api_user_has_no_buttons(
+    api_manager: BackOffice, strong_robot: tuple[ApiUser, str]
+) -> None:
+    page = api_manager.page(page_of(strong_robot[0]))
+
+    assert page_of(strong_robot[0], "rotate_secret") not in page
+    assert page_of(strong_robot[0], "set_password") not in page
+    assert 'name="description"' not in page
+
+
+def test_an_api_user_that_is_not_stronger_is_edited_and_gets_a_new_secret(api_manager: BackOffice) -> None:
+    robot, _ = ApiUser.create(SYSTEM, "robot", rights=["campaigns:read"])
+
+    api_manager.submit(page_of(robot), description="Nightly export")
+    secret = api_manager.submit(page_of(robot, "rotate_secret"), expected=200).context["secret"]
+
+    robot.refresh_from_db()
+    assert robot.description == "Nightly export"
+    assert ApiClient("robot", secret).get("/api/ping").status_code == 204
+    assert page_of(robot, "rotate_secret") in api_manager.page(page_of(robot))

@@ -1,0 +1,221 @@
+"""The cleaning of HTML: in this process what is plainly harmless, everything else in one with limits."""
+
+import re
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from callcentre import html_cleaning
+from callcentre.html_cleaning import Policy, Uncleanable, clean, clean_and_count, is_harmless, unescape
+from tests.pattern_attacks import APPS
+from tests.processes import ROOT
+
+POLICY = Policy(
+    tags=["a", "b", "div", "font", "p", "span", "table", "tbody", "td", "tr"],
+    attributes={"*": ["title"], "a": ["href"], "font": ["color"], "p": ["style"], "div": ["class"]},
+    hidden=["script", "style", "title"],
+    schemes=["https"],
+    rel="nofollow",
+    values={"href": r"https://\S+", "a title": r"keep (\w+)"},
+    marks={"div class": r"\bquote\b"},
+    styles=["color"],
+)
+ROW = '<tr><td style="x"><p class="y">Hello <b>world</b>, <a href="https://x.example/">look</a>.</p></td></tr>\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<html><head><title>x</title><style><!-- p --></style></head><body><table>{ROW * 200}</table></body></html>",
+        "<!DOCTYPE html><!-- note --><?xml:namespace prefix = o /><o:p>&nbsp;</o:p>" + "<p>a < b and c<br>" * 500,
+        "<ul>" + "<li>one<li>two" * 500 + "</ul>",
+        "<p>no tags " * 100 + "x" * 100_000,
+        "<div title='a > b' lang=pl>" * 100 + "</div>" * 100 + "x" * 1000,
+        "<P>CAPITALS</P>" * 100,
+    ],
+)
+def test_what_people_and_their_programs_write_is_harmless(text: str) -> None:
+    assert is_harmless(text)
+
+
+FONTS = "".join(f"<font color=c{number}>" for number in range(200))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p " + " ".join(f"a{number}" for number in range(5_000)) + ">x</p>",
+        '<p><font color="' + "A" * 3_000 + '"></p>' + "<p>x</p>" * 500,
+        f"<p>{FONTS}</p>" + "<p>x</p>" * 200,
+        f"<p>{FONTS}" + "<p>x" * 200,
+        f"<p>{FONTS}{'</font>' * 200}</p>".replace("</font>", "<!--</font>-->") + "<p>x</p>" * 200,
+        f"<p>{FONTS}<style>{'</font>' * 200}</style></p>" + "<p>x</p>" * 200,
+        f"<p>{FONTS}<title>{'</font>' * 200}</title><p title='{'</font>' * 200}'>" + "<p>x</p>" * 200,
+        f"<p>{FONTS}<textarea>{'</font>' * 200}</textarea></p>" + "<p>x</p>" * 200,
+        f"<p>{FONTS}<svg><style>{'</font>' * 200}</style></svg></p>" + "<p>x</p>" * 200,
+        "<div>" * 1_000 + "</div>" * 1_000,
+        "".join(f"<body a{number}=1>" for number in range(1_000)),
+        "<b><p>x</b>" * 500,
+        "<p><b title='" + "x" * 1_000,
+        "<style>" * 1_000,
+        "<!--" * 1_000,
+        "<!-- a -- b -->" * 1_000,
+        "<select><option>" * 1_000,
+        "<math><mi>" * 1_000,
+        "<p>x</p>" * 30_000,
+    ],
+)
+def test_what_may_be_work_is_not_harmless(text: str) -> None:
+    assert not is_harmless(text)
+
+
+TAGS = ("b", "font", "p", "div", "td", "tr", "table", "a", "span", "li", "ul", "br", "style", "title")
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """Draw tags that are mostly closed in their order, with mistakes in between."""
+    opened: list[str] = []
+    parts: list[str] = []
+    for number in range(draw(st.integers(1, 60))):
+        match draw(st.integers(0, 9)):
+            case 0 | 1 | 2 | 3:
+                tag = draw(st.sampled_from(TAGS))
+                parts.append(f'<{tag} title="{number}">')
+                opened += [tag] if tag != "br" else []
+            case 4 | 5 | 6 | 7 if opened:
+                parts.append(f"</{opened.pop()}>")
+            case 8:
+                parts.append(f"</{draw(st.sampled_from(TAGS))}>")
+            case _:
+                parts.append("x")
+    return "".join([*parts, *(f"</{tag}>" for tag in reversed(opened))])
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=documents())
+def test_a_harmless_text_becomes_hardly_longer_than_it_is(text: str) -> None:
+    html_cleaning._SHORT, short = 0, html_cleaning._SHORT
+    try:
+        assume(is_harmless(text))
+    finally:
+        html_cleaning._SHORT = short
+
+    assert len(POLICY.apply(text)) <= 5 * len(text) + 200
+
+
+def test_a_harmless_text_is_cleaned_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_cleaning, "_clean_apart", None)
+
+    assert clean("<p onclick='x'>a <b>b</b></p>", POLICY) == "<p>a <b>b</b></p>"
+
+
+def test_both_processes_clean_alike() -> None:
+    text = '<div class="a quote">x</div><a title="keep this" href="https://x.example">y</a><p style="color: red">' * 20
+    broken = text + "</b>" + "z" * 1000
+
+    assert not is_harmless(broken)
+    found = clean_and_count(broken, POLICY)
+    assert found.html == POLICY.apply(broken)
+    assert f'<div class="{html_cleaning.MARK}">' in found.html
+    assert '<a title="this" href="https://x.example" rel="nofollow">' in found.html
+    assert (found.tags["div"], found.attributes["p", "style"]) == (20, 20)
+
+
+def test_the_limited_process_knows_none_of_our_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    original = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *args, **values: given.update(values) or original(*args, **values))
+
+    clean("</b>" * 1000, POLICY)
+
+    assert given["env"] == {}
+
+
+def test_one_text_at_a_time_is_cleaned_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    running, most = 0, []
+    lock = threading.Lock()
+
+    def run(*args: Any, **values: Any) -> Any:
+        nonlocal running
+        with lock:
+            running += 1
+            most.append(running)
+        threading.Event().wait(0.01)
+        with lock:
+            running -= 1
+        return type("Done", (), {"stdout": b'["", {}, []]'})
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _each: clean("</b>" * 1000, POLICY), range(16)))
+
+    assert most == [1] * 16
+
+
+@pytest.mark.parametrize("text", ["<div>" * 200_000, "x" * 2_000_001, f"<p>{FONTS * 40}</p>" + "<p>x</p>" * 8_000])
+def test_what_takes_more_than_its_share_is_uncleanable(text: str) -> None:
+    with pytest.raises(Uncleanable):
+        clean(text, POLICY)
+
+
+def test_a_value_that_cannot_be_decided_on_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        groups = 0
+
+        def fullmatch(self, _value: str) -> Any:
+            raise MemoryError
+
+    monkeypatch.setitem(POLICY._values, "href", Failing())
+
+    assert clean('<a href="https://x.example">x</a>', POLICY) == '<a rel="nofollow">x</a>'
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "x" + "f" * 5_000, "12345678"])
+def test_a_character_of_an_impossible_number_is_a_replacement(number: str) -> None:
+    assert unescape(f"a&#{number};b") == "a\ufffdb"
+    assert clean(f"<p>a&#{number};b</p>", POLICY) == "<p>a\ufffdb</p>"
+
+
+def test_what_postgresql_cannot_keep_is_left_out() -> None:
+    assert clean("<p>a\0b\ud800c</p>", POLICY) == "<p>abc</p>"
+
+
+def test_nothing_else_of_the_product_cleans_or_parses_html() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for app in APPS
+        for path in (ROOT / app).rglob("*.py")
+        if {"nh3", "html.parser", "unescape"} & set(re.findall(r"[\w.]+", _imports(path)))
+    }
+
+    # These take the bounded `unescape` from the first.
+    others = {
+        "knowledgebase/exchange/importing.py",
+        "knowledgebase/html.py",
+        "tickets/html.py",
+        "tickets/mail/folding.py",
+    }
+    assert found == {"callcentre/html_cleaning.py", *others}
+    for name in others:
+        assert "from callcentre.html_cleaning import" in (ROOT / name).read_text()
+        assert not re.search(r"nh3|html\.parser|from html import .*unescape|html\.unescape", (ROOT / name).read_text())
+
+
+def _imports(path: Path) -> str:
+    return "\n".join(line for line in path.read_text().splitlines() if line.startswith(("import ", "from ")))
+
+
+def test_tags_are_counted_however_they_are_written() -> None:
+    text = "<IMG/SRC=x/onerror=1><p a='>' b>x<script>if (a<b) c</script><!-- <i> --><o:p></o:p><b"
+
+    found = clean_and_count(text, POLICY)
+
+    assert found.tags == {"img": 1, "p": 1, "script": 1, "o:p": 1, "b": 1}
+    assert found.attributes == {("img", "src"): 1, ("p", "a"): 1, ("p", "b"): 1}

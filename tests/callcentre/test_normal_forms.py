@@ -1,0 +1,21 @@
+"""Unicode's normal forms: what people write as it is, and a bounded number of marks on a character."""
+
+import unicodedata
+
+import pytest
+
+from callcentre.normal_forms import normalised
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "Zażółć", "Zaz\u0307o\u0301l", "e\u0301", "ｆｕｌｌ", "نَصٌّ", "한글", "中文字符" * 20]
+)
+def test_what_people_write_is_in_its_form(text: str) -> None:
+    assert normalised("NFC", text) == unicodedata.normalize("NFC", text)
+    assert normalised("NFKD", text) == unicodedata.normalize("NFKD", text)
+
+
+def test_more_marks_than_any_script_needs_are_left_out() -> None:
+    text = "a" + "\u0315\u0300" * 1_000_000 + "b"
+
+    assert len(normalised("NFD", text)) == 32

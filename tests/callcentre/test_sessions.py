@@ -1,0 +1,261 @@
+"""Sessions and cookies of the back office: how long a session lasts, who reads a cookie, where a log-in leads."""
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.contrib.sessions.models import Session
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from callcentre.tasks import prune_sessions
+from tests.backoffice import BackOffice, errors_of, superuser
+from tests.callcentre.factories import UserFactory
+from tests.processes import ROOT, environment
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
+
+INDEX = reverse("admin:index")
+LOGIN = reverse("admin:login")
+PASSWORD_CHANGE = reverse("admin:password_change")
+POLL = {"x-poll": "1"}
+
+
+@pytest.fixture(autouse=True)
+def _forget_counts() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def clock(time_machine: Any) -> Any:
+    """A clock that a test moves on."""
+    time_machine.move_to(timezone.now())
+    return time_machine
+
+
+def logged_in() -> BackOffice:
+    """A browser whose person has typed the password into the log-in page."""
+    UserFactory(username="ewa", admin=True)
+    client = BackOffice()
+    client.submit(LOGIN, username="ewa", password="user-pass")
+    return client
+
+
+# How long a session lasts
+
+
+def test_a_session_ends_twelve_hours_after_its_person_last_did_something(clock: Any) -> None:
+    client = logged_in()
+
+    for expected in (200, 200, 302):
+        clock.shift(timedelta(hours=11 if expected == 200 else 12))
+        assert client.get(INDEX).status_code == expected
+
+
+def test_a_page_that_asks_by_itself_does_not_keep_a_session(clock: Any) -> None:
+    client = logged_in()
+
+    statuses = []
+    for _ in range(12):
+        clock.shift(timedelta(hours=1))
+        statuses.append(client.get(INDEX, headers=POLL).status_code)
+
+    assert statuses == [200] * 11 + [302]
+
+
+def test_the_idle_time_is_a_setting(settings: Any, clock: Any) -> None:
+    settings.SESSION_COOKIE_AGE = 15 * 60
+    client = logged_in()
+
+    clock.shift(timedelta(minutes=16))
+
+    assert client.get(INDEX).status_code == 302
+
+
+def test_the_browser_keeps_the_cookie_as_long_as_the_service_keeps_the_session(clock: Any) -> None:
+    client = logged_in()
+    clock.shift(timedelta(hours=11))
+
+    response = client.get(INDEX)
+
+    assert response.cookies[configured.SESSION_COOKIE_NAME]["max-age"] == 12 * 60 * 60
+
+
+def test_a_session_is_saved_once_a_minute_at_most(clock: Any) -> None:
+    client = logged_in()
+
+    def saves() -> bool:
+        return configured.SESSION_COOKIE_NAME in client.get(INDEX).cookies
+
+    assert not saves()
+    clock.shift(timedelta(seconds=61))
+    assert [saves(), saves()] == [True, False]
+
+
+def test_a_request_without_a_log_in_makes_no_session() -> None:
+    client = Client()
+
+    client.get(LOGIN)
+    client.get(INDEX)
+
+    assert not Session.objects.exists()
+
+
+def test_sessions_that_are_over_are_deleted_every_night(clock: Any) -> None:
+    logged_in()
+    clock.shift(timedelta(hours=13))
+    superuser()
+
+    prune_sessions()
+
+    assert [session.expire_date > timezone.now() for session in Session.objects.all()] == [True]
+    assert prune_sessions.name in {entry["task"] for entry in configured.CELERY_BEAT_SCHEDULE.values()}
+
+
+# Cookies
+
+
+def cookies_of(client: Client) -> dict[str, Any]:
+    """The cookies of a person who logged in and chose a language."""
+    UserFactory(username="ewa", admin=True)
+    client.get(LOGIN)
+    client.post(LOGIN, {"username": "ewa", "password": "user-pass"})
+    client.post(reverse("language"), {"language": "pl", "next": INDEX})
+    return dict(client.cookies.items())
+
+
+def test_cookies_are_bound_to_this_host_and_to_https() -> None:
+    cookies = cookies_of(Client())
+
+    assert set(cookies) == {"__Host-sessionid", "__Host-csrftoken", "__Host-django_language"}
+    for cookie in cookies.values():
+        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (True, True, "Lax")
+        assert (cookie["path"], cookie["domain"]) == ("/", "")
+
+
+@pytest.mark.usefixtures("plain_http")
+def test_cookies_by_plain_http_have_names_that_browsers_take() -> None:
+    cookies = cookies_of(Client())
+
+    assert set(cookies) == {"sessionid", "csrftoken", "django_language"}
+    for cookie in cookies.values():
+        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == ("", True, "Lax")
+
+
+@pytest.mark.parametrize(("secure", "prefix"), [("1", "__Host-"), ("0", "")])
+def test_the_setting_secure_cookies_decides_names_and_flags(secure: str, prefix: str, tmp_path: Path) -> None:
+    kinds = ("SESSION", "CSRF", "LANGUAGE")
+    wanted = ", ".join(f"settings.{kind}_COOKIE_NAME, settings.{kind}_COOKIE_SECURE" for kind in kinds)
+    code = f"from callcentre import settings; print(({wanted}))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment(tmp_path, SECURE_COOKIES=secure),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    names = [f"{prefix}{name}" for name in ("sessionid", "csrftoken", "django_language")]
+    assert done.stdout.strip() == str(tuple(value for name in names for value in (name, secure == "1")))
+
+
+def test_a_browser_that_takes_no_cookie_by_plain_http_is_told_why() -> None:
+    """Secure cookies and plain HTTP: the browser takes no cookie, and the log-in page says what to do."""
+    response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"})
+
+    assert response.status_code == 403
+    assert "Open this site by https://" in response.content.decode()
+
+
+def test_a_browser_that_takes_no_cookie_by_https_is_told_to_allow_them() -> None:
+    origin = {"origin": "https://testserver"}
+
+    response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"}, secure=True, headers=origin)
+
+    assert response.status_code == 403
+    assert "Allow cookies for this site" in response.content.decode()
+
+
+# Where a log-in leads
+
+ELSEWHERE = ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)", "/\\elsewhere.example", ""]
+
+
+@pytest.mark.parametrize("wanted", ELSEWHERE)
+@pytest.mark.parametrize("is_in_body", [True, False])
+def test_a_log_in_that_names_another_site_leads_to_the_front_page(wanted: str, is_in_body: bool) -> None:
+    UserFactory(username="ewa", admin=True)
+    data = {"username": "ewa", "password": "user-pass"}
+
+    response = (
+        Client().post(LOGIN, data | {"next": wanted})
+        if is_in_body
+        else Client().post(LOGIN, data, query_params={"next": wanted})
+    )
+
+    assert response.headers["Location"] == INDEX
+
+
+@pytest.mark.parametrize("wanted", ELSEWHERE)
+@pytest.mark.parametrize("is_in_body", [True, False])
+def test_a_log_out_leads_to_the_log_in(wanted: str, is_in_body: bool) -> None:
+    client, path = superuser(), reverse("admin:logout")
+
+    response = client.post(path, {"next": wanted}) if is_in_body else client.post(path, query_params={"next": wanted})
+
+    assert response.headers["Location"] == LOGIN
+    assert client.get(INDEX).status_code == 302
+
+
+@pytest.mark.parametrize("wanted", ELSEWHERE)
+def test_a_change_of_language_that_names_another_site_stays_here(wanted: str) -> None:
+    response = superuser().post(reverse("language"), {"language": "pl", "next": wanted})
+
+    assert response.headers["Location"] == "/"
+
+
+# One's own password
+
+
+def change_password(client: Client, old: str, new: str = "a long and odd one") -> Any:
+    return client.post(PASSWORD_CHANGE, {"old_password": old, "new_password1": new, "new_password2": new})
+
+
+def test_people_change_their_own_password() -> None:
+    client = logged_in()
+
+    response = change_password(client, "user-pass")
+
+    assert response.headers["Location"] == reverse("admin:password_change_done")
+    assert client.get(INDEX).status_code == 200
+    assert Client().login(username="ewa", password="a long and odd one")
+
+
+def test_guesses_of_the_old_password_lock_out_like_guesses_at_the_log_in(settings: Any) -> None:
+    settings.LOGIN_FAILURES_PER_LOGIN = 3
+    client = logged_in()
+
+    wrong = [errors_of(change_password(client, f"wrong-{number}"))["old_password"] for number in range(3)]
+    right = change_password(client, "user-pass")
+
+    assert wrong == [
+        ["This is not your password."],
+        ["This is not your password."],
+        ["Too many attempts. Try again in 5 minutes."],
+    ]
+    assert errors_of(right)["old_password"] == ["Too many attempts. Try again in 5 minutes."]
+    assert Client().post(LOGIN, {"username": "ewa", "password": "user-pass"}).status_code == 429
+
+
+def test_only_who_is_logged_in_changes_a_password() -> None:
+    response = change_password(Client(), "user-pass")
+
+    assert response.headers["Location"].startswith(LOGIN)

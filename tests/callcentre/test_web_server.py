@@ -1,0 +1,204 @@
+"""The web server as it runs behind a proxy: slow clients, bodies of strangers, headers, refused requests."""
+
+import base64
+import select
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from tests.serving import Answer, WebServer, web_servers
+
+HOST = "callcentre.example"
+MANY = 200
+JSON, TEXT = "application/json", "text/plain"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=x"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("web-server")
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder: Path) -> Iterator[WebServer]:
+    """A server in production, behind a proxy on this machine. A body that trickles is given up after a minute."""
+    production = {
+        "ALLOWED_HOSTS": f"127.0.0.1,{HOST}",
+        "TRUSTED_PROXIES": "127.0.0.1/32",
+        "SECURE_SSL_REDIRECT": "1",
+        "BODY_TIMEOUT_SECONDS": "60",
+    }
+    with django_db_blocker.unblock(), web_servers(1, folder, **production) as (running,):
+        yield running
+
+
+def ask(server: WebServer, path: str, method: str = "GET", *, auth: str = "", **headers: str) -> Answer:
+    """Send a request as the proxy passes it on."""
+    given = {"Host": HOST, "X_Forwarded_Proto": "https", "X_Forwarded_For": "203.0.113.9"} | headers
+    return server.request(method, path, auth=auth, **given)
+
+
+def begin(server: WebServer, request: str, *, credential: str = "", body: bytes = b"", **headers: str) -> socket.socket:
+    """Send the head of a request and this much of its body, on a connection of its own."""
+    given = {"Host": HOST, "X-Forwarded-Proto": "https"}
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    if credential:
+        given["Authorization"] = f"Basic {base64.b64encode(credential.encode()).decode()}"
+    lines = [f"{request} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=100)
+    client.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+    return client
+
+
+def status_of(client: socket.socket) -> int:
+    return int(client.recv(4096).split(b" ", 2)[1])
+
+
+# Slow clients
+
+
+@pytest.mark.parametrize("credential_is_right", [False, True], ids=["strangers", "users"])
+def test_many_bodies_that_trickle_hold_nobody_up(server: WebServer, credential: str, credential_is_right: bool) -> None:
+    """200 connections, 16 threads."""
+    form, json = {"Content_Type": FORM, "Content_Length": "5000"}, {"Content_Type": JSON}
+    upload = {"Content_Type": TEXT, "Content_Length": "20000000"}
+    chunked = json | {"Transfer_Encoding": "chunked"}
+    known = credential if credential_is_right else ""
+    clients = []
+    for _ in range(MANY // 4):
+        clients.append(begin(server, "POST /admin/login/", body=b"a", **form))
+        clients.append(begin(server, "POST /api/outbounds", credential=known, body=b"{", **json, Content_Length="500"))
+        clients.append(begin(server, "POST /api/outbounds", credential=known, body=b"1\r\n{\r\n", **chunked))
+        clients.append(begin(server, "POST /api/temporary_files?filename=a", credential=known, body=b"a", **upload))
+
+    statuses = [
+        ask(server, "/health/live").status,
+        ask(server, "/health/ready").status,
+        ask(server, "/ratings/none").status,
+        ask(server, "/api/ping", auth=credential).status,
+    ]
+    for client in clients:
+        client.send(b"a")
+    waiting = len(clients) - len(select.select(clients, [], [], 0)[0])
+
+    assert statuses == [200, 200, 404, 204]
+    assert waiting == (MANY if credential_is_right else MANY // 4)
+    for client in clients:
+        client.close()
+
+
+def test_clients_that_read_nothing_of_a_file_hold_nobody_up(server: WebServer, credential: str) -> None:
+    large = begin(
+        server,
+        "POST /api/temporary_files?filename=a.bin",
+        credential=credential,
+        body=b"x" * 8_000_000,
+        Content_Type="text/plain",
+        Content_Length="8000000",
+    )
+    answer = large.recv(4096).decode()
+    token = answer.partition('"token":"')[2].partition('"')[0]
+    clients = [begin(server, f"GET /api/files/{token}", credential=credential) for _ in range(40)]
+    assert [status_of(client) for client in clients] == [200] * 40
+
+    assert ask(server, "/api/ping", auth=credential).status == 204
+    for client in [large, *clients]:
+        client.close()
+
+
+# Bodies of those who are not known
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "login", "expected"),
+    [
+        ("POST /api/outbounds", (JSON, "100"), "", 401),
+        ("POST /api/outbounds", (JSON, "chunked"), "", 401),
+        ("POST /api/outbounds", (JSON, "100"), "a:b", 401),
+        ("POST /api/outbounds", (JSON, "chunked"), "a:b", 401),
+        ("POST /api/temporary_files", (TEXT, "20000000"), "a:b", 401),
+        ("POST /api/no_such", (TEXT, "20000000"), "", 401),
+        ("POST /admin/login/", (MULTIPART, "400000000"), "", 413),
+        ("POST /admin/login/", (FORM, "70000"), "", 413),
+        ("POST /admin/language", (FORM, "70000"), "", 413),
+        ("POST /ratings/x", (MULTIPART, "70000"), "", 413),
+        ("POST /health/live", (MULTIPART, "70000"), "", 413),
+        ("POST /admin/campaigns/recordimport/add/", (MULTIPART, "100"), "", 302),
+        ("POST /admin/tickets/ticket/1/change/", (MULTIPART, "100"), "", 302),
+        ("POST /admin/campaigns/recordimport/add/", (FORM, "chunked"), "", 302),
+    ],
+)
+def test_a_body_that_will_be_refused_is_not_waited_for(
+    server: WebServer, line: str, body: tuple[str, str], login: str, expected: int
+) -> None:
+    """Only the head is sent; the answer comes all the same."""
+    media_type, size = body
+    length: dict[str, Any] = {"Transfer_Encoding": size} if size == "chunked" else {"Content_Length": size}
+
+    client = begin(server, line, credential=login, Content_Type=media_type, **length)
+
+    assert status_of(client) == expected
+    client.close()
+
+
+def test_too_large_a_body_of_a_user_is_not_waited_for(server: WebServer, credential: str) -> None:
+    line = "POST /api/outbounds"
+
+    client = begin(server, line, credential=credential, Content_Type=JSON, Content_Length="400000000")
+
+    assert status_of(client) == 413
+    client.close()
+
+
+# Behind a proxy
+
+
+@pytest.mark.parametrize("name", ["X_Forwarded_For", "X-Forwarded_For", "x_forwarded-for"])
+def test_no_spelling_of_a_header_takes_the_place_of_the_proxys(server: WebServer, name: str) -> None:
+    """The proxy says that the client is elsewhere; the client, that it is on this machine, which may see metrics."""
+    request = f"GET /metrics HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-For: 203.0.113.9\r\n{name}: 127.0.0.1\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=100) as client:
+        client.sendall(request.encode())
+        assert status_of(client) == 404
+
+
+def test_a_spelling_of_a_header_does_not_make_a_request_a_secure_one(server: WebServer) -> None:
+    request = f"GET /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nX_Forwarded_Proto: https\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=100) as client:
+        client.sendall(request.encode())
+        assert status_of(client) == 301
+
+
+def test_a_request_that_came_by_tls_is_answered_and_told_to_go_on_so(server: WebServer) -> None:
+    answer = ask(server, "/admin/")
+
+    assert (answer.status, answer.headers["location"]) == (302, "/admin/login/?next=/admin/")
+    assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains; preload"
+
+
+def test_a_request_that_came_without_tls_is_sent_to_it_once(server: WebServer) -> None:
+    answer = ask(server, "/admin/login/", X_Forwarded_Proto="http")
+
+    assert (answer.status, answer.headers["location"]) == (301, f"https://{HOST}/admin/login/")
+    assert "strict-transport-security" not in answer.headers
+
+
+def test_probes_need_no_tls(server: WebServer) -> None:
+    assert [server.request("GET", path).status for path in ("/health/live", "/health/ready", "/metrics")] == [200] * 3
+
+
+def test_a_foreign_host_is_one_line_in_the_log(server: WebServer, folder: Path) -> None:
+    log = folder / "web0.log"
+    before = len(log.read_text().splitlines())
+
+    statuses = [ask(server, path, Host="elsewhere.example").status for path in ("/", "/api/ping", "/health/live")]
+
+    assert statuses == [400, 400, 400]
+    lines = log.read_text().splitlines()[before:]
+    assert len(lines) == 3
+    assert not [line for line in lines if "Traceback" in line]

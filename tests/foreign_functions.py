@@ -1,0 +1,159 @@
+"""The functions that read what others wrote, with texts that are made to take long."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from callcentre.api.fields import Reject, parse_date, parse_instant, parse_integer, parse_text
+from callcentre.html_cleaning import Uncleanable, is_harmless, unescape
+from callcentre.logs import censor
+from callcentre.normal_forms import normalised
+from callcentre.phone import PhoneError, normalise
+from callcentre.spreadsheets import as_entered, harmless
+from campaigns.importing.columns import simple_name
+from campaigns.importing.formats import guess_format
+from campaigns.importing.reading import Rows
+from knowledgebase import html as articles
+from knowledgebase.comparing import compare
+from knowledgebase.exchange import front
+from knowledgebase.exchange.importing import _inside
+from knowledgebase.search.highlight import Highlighter
+from knowledgebase.search.query import parse as parse_query
+from tickets import html
+from tickets.addresses import is_address
+from tickets.admin.ticket_page_thread import with_links
+from tickets.filling import check_places, fill
+from tickets.mail import composing, tnef
+from tickets.mail.folding import fold
+from tickets.mail.headers import without_words
+from tickets.mail.parsing import Unreadable, parse
+from tickets.mail_ids import ids_in
+from webhooks.transport import TargetError, check_target
+
+LENGTH = 100_000
+MARKS = "\u0315\u0300"
+# Rounds that are repeated.
+ROUNDS = (
+    *" \n\t<>&;,:(\"'=[{@.-/\\a0",
+    *(
+        "<div ",
+        "<div class=gmail_quot ",
+        "class=gmail_quot ",
+        "<div><b>",
+        "</div>",
+        "<p>On ",
+        "<img src=",
+        "<!--",
+        "<![if",
+    ),
+    *("<script>", "<style>", "<title>", "<body>", "<a href='http://x'>", "&nbsp;", "&#", "&#9", "=?utf-8?q?", "=?a?b?"),
+    *("{{ ", "{{ x", "On x wrote:\n", "> ", "From: a\n", "-----", "____", "password=", "Basic ", "a://b:", "a.", "a,"),
+    *("(a", "<a@b", "a@b, ", '"a', 'a"b,"c\n', "a b, ", "1-", "+48 ", "\r\n\t", "\0", "\ud800", MARKS, "e\u0301", "ł"),
+    *("https://", "http://.", "=E9", "re: ", "[#1] ", "cc.1.", "-reply-no-", "<p>a</p>", "<p>a</p><p>b</p>"),
+)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    for number in ROUNDS:
+        yield f"{number!r} again and again", number * (LENGTH // len(number))
+    yield "a class again and again", "<div " + "class=gmail_quot " * 8_000
+    yield "unlike attributes", "<p " + " ".join(f"a{number}" for number in range(30_000))
+    yield "unlike tags", "".join(f"<t{number}>" for number in range(20_000))
+    yield "a number", "&#" + "9" * LENGTH + ";"
+    yield "many marks", "a" + "\u0315" * (LENGTH // 2) + "\u0300" * (LENGTH // 2)
+
+
+def _mail(headers: str = "", body: str = "", kind: str = "text/plain") -> bytes:
+    head = f"From: a@b.example\nSubject: x\nContent-Type: {kind}; charset=utf-8\n{headers}\n"
+    return f"{head}\n{body}".encode("utf-8", "replace")
+
+
+def _parse(raw: bytes) -> None:
+    with suppress(Unreadable):
+        parse(raw)
+
+
+HEADERS = ("Subject", "From", "To", "Reply-To", "References", "Message-ID", "X-Failed-Recipients", "Auto-Submitted")
+PART = "--b\nContent-Type: {kind}\nContent-Disposition: attachment; filename={name}\n\n{text}\n--b--\n"
+
+
+def mails(text: str) -> Iterator[tuple[str, bytes]]:
+    """Yield mails that have the text in each place."""
+    line = text.replace("\n", " ").replace("\r", " ")
+    for name in HEADERS:
+        yield name, _mail(f"{name}: {line}")
+        yield f"{name} of a machine", _mail(f"Precedence: bulk\n{name}: {line}")
+    yield "Content-Type", _mail(f"MIME-Version: 1.0\nContent-Type: multipart/mixed; {line}")
+    yield "headers", _mail(text)
+    yield "plain text", _mail(body=text)
+    yield "HTML", _mail(body=text, kind="text/html")
+    yield "text of a machine", _mail("Auto-Submitted: auto-replied", text)
+    for kind in ("text/plain", "message/rfc822", "message/delivery-status", "multipart/mixed", "application/x"):
+        part = PART.format(kind=kind, name="x", text=text)
+        yield f"part {kind}", _mail("X: x", part, 'multipart/report; boundary="b"')
+    yield "filename", _mail("X: x", PART.format(kind="text/plain", name=line, text=""), 'multipart/mixed; boundary="b"')
+
+
+def _rows(text: str) -> None:
+    file = BytesIO(text.encode("utf-8", "surrogatepass"))
+    with suppress(ValidationError), Rows(file, guess_format(file)) as rows:
+        for _row in rows:
+            pass
+
+
+FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]] = {
+    "fold text": (lambda text: fold(text, "PLAIN"), ()),
+    "fold HTML": (lambda text: fold(text, "HTML"), ()),
+    "as_text": (html.as_text, ()),
+    "without_hidden": (html.without_hidden, ()),
+    "from_text": (html.from_text, ()),
+    "is_harmless": (is_harmless, ()),
+    "unescape": (unescape, ()),
+    "clean an article": (articles.clean, (Uncleanable,)),
+    "text_of": (articles.text_of, ()),
+    "paragraphs_of": (articles.paragraphs_of, ()),
+    "image_ids": (articles.image_ids, ()),
+    "compare": (lambda text: compare(text[:255], text, text[-255:], text[::-1]), ()),
+    "normalised": (lambda text: [normalised("NFC", text), normalised("NFKD", text)], ()),
+    "parse_query": (lambda text: parse_query(text[:200]), ()),
+    "mark": (lambda text: Highlighter(parse_query("a 0 on").wanted).mark(text[:255], text), ()),
+    "front": (front.split, ()),
+    "inside": (lambda text: [_inside(text, "body"), _inside(text, "title")], ()),
+    "censor": (lambda text: censor(None, "", {"event": text}), ()),
+    "harmless cell": (lambda text: [harmless(text), as_entered(text), harmless(f"{text}=")], ()),
+    "phone": (normalise, (PhoneError,)),
+    "date": (parse_date, (Reject,)),
+    "instant": (parse_instant, (Reject,)),
+    "integer": (parse_integer, (Reject,)),
+    "text": (parse_text, (Reject,)),
+    "import": (_rows, ()),
+    "column": (simple_name, ()),
+    "address": (is_address, ()),
+    "links": (with_links, ()),
+    "fill": (lambda text: fill(text, {"x": "y"}), ()),
+    "places": (lambda text: check_places(body=(text, ())), (ValidationError,)),
+    "link addresses": (composing._with_addresses, ()),
+    "tag of a subject": (composing.ticket_of_subject, ()),
+    "answers": (lambda text: composing._ANSWER.sub("", text), ()),
+    "encoded words": (without_words, ()),
+    "ids": (ids_in, ()),
+    "target": (check_target, (TargetError,)),
+    "winmail.dat": (lambda text: tnef.files(b"\x78\x9f\x3e\x22\0\0" + text.encode("utf-8", "replace")), ()),
+}
+
+
+def _run(function: Callable[[Any], object], text: Any, refusals: tuple[type[Exception], ...]) -> None:
+    with suppress(*refusals):
+        function(text)
+
+
+def cases() -> Iterator[tuple[str, str, Callable[[], object]]]:
+    for described, text in texts():
+        for name, (function, refusals) in FUNCTIONS.items():
+            yield name, described, partial(_run, function, text, refusals)
+        for place, raw in mails(text):
+            yield f"mail: {place}", described, partial(_parse, raw)

@@ -1,0 +1,96 @@
+"""A process that reads hostile texts, each with a limit of processor time.
+
+`python -m tests.foreign_text patterns` runs every regular expression of the product against texts made from it;
+`python -m tests.foreign_text functions` runs the functions that read what others wrote; `known` runs expressions that
+are known to be too slow. Before each case its name is printed. When a case takes longer than SECONDS the system ends
+the process, so that the last name is the culprit's. Names that follow the kind are left out.
+"""
+
+import re
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import django
+
+# Of the processor: what is linear takes a hundredth of it.
+SECONDS = 2
+# What a text may end with: nothing, or something that lets the pattern fail at the end.
+ENDS = ("", "\x01")
+Case = tuple[str, str, Callable[[], object]]
+
+
+def cases_of(name: str, pattern: re.Pattern[Any]) -> Iterator[Case]:
+    from tests.pattern_attacks import attacks
+
+    is_bytes = isinstance(pattern.pattern, bytes)
+    nothing: Any = b"" if is_bytes else ""
+    for attack in attacks(pattern):
+        for end in ENDS:
+            text: Any = (attack + end).encode("latin-1", "replace") if is_bytes else attack + end
+            yield name, f"sub {text[:60]!r}", partial(pattern.sub, nothing, text)
+            yield name, f"fullmatch {text[:60]!r}", partial(pattern.fullmatch, text)
+
+
+def of_patterns() -> Iterator[Case]:
+    from tests.made_patterns import MADE
+    from tests.pattern_attacks import patterns
+
+    for name, pattern in {**patterns(), **MADE}.items():
+        yield from cases_of(name, pattern)
+
+
+# Each is of a kind that the product had, or could have.
+SLOW = {
+    "tags": r"<div\b[^<>]*\bclass=[\"']?[^\"'<>]*\b(?:gmail_quote|yahoo_quoted)\b",
+    "ends": r"<title[^>]*>(.*?)</title>",
+    "twice": r"\{\{\s*(.{0,100}?)\s*\}\}",
+}
+
+
+def of_slow_ones() -> Iterator[Case]:
+    for name, pattern in SLOW.items():
+        yield from cases_of(name, re.compile(pattern))
+
+
+def of_functions() -> Iterator[Case]:
+    from tests.foreign_functions import cases
+
+    return cases()
+
+
+KINDS = {"patterns": of_patterns, "known": of_slow_ones, "functions": of_functions}
+
+
+# The system counts what a process has taken for its limits in its own way, which this timer shows.
+_FAR = 1e6
+
+
+def limit(seconds: int) -> None:
+    """Let the process have so many seconds from now on, counted from the next whole one."""
+    taken = _FAR - signal.getitimer(signal.ITIMER_PROF)[0]
+    _soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(taken) + 1 + seconds, hard))
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.setitimer(signal.ITIMER_PROF, _FAR)
+    kind, *left_out = sys.argv[1:]
+    if kind != "known":
+        django.setup()
+    for name, case, run in KINDS[kind]():
+        if name not in left_out:
+            print(f"{name} | {case}", flush=True)
+            limit(SECONDS)
+            run()
+            # The next text takes some time to be made.
+            limit(60)
+    print("done")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""Patterns that functions of the product make of what they are given: one of each."""
+
+import re
+from typing import Any
+
+from callcentre.api.filters import list_key, map_key
+from callcentre.phone import _region_plan
+from knowledgebase.search.highlight import Highlighter
+from knowledgebase.search.query import parse
+from telephony.channels import _pattern
+
+# The files of these functions. Policies of HTML, whose patterns are looked at as they are, make theirs there as well.
+FILES = {
+    "callcentre/api/filters.py",
+    "callcentre/html_cleaning.py",
+    "callcentre/phone.py",
+    "knowledgebase/search/highlight.py",
+    "telephony/channels.py",
+}
+_HIGHLIGHTER = Highlighter(parse('pay "late fees" refund').wanted)
+_PLAN = _region_plan("PL")
+
+MADE: dict[str, re.Pattern[Any]] = {
+    "list_key": list_key("ids"),
+    "map_key": map_key("fields"),
+    "channel": _pattern("callcentre"),
+    "general": _PLAN.general,
+    **{f"highlight {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._patterns)},
+    **{f"plain {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._plain_patterns)},
+}

@@ -1,0 +1,57 @@
+"""Nothing that others write, in a mail, a file, a form or an address, takes more than a time in proportion to it.
+
+The cases run in processes whose processor time the system limits (tests/foreign_text.py). A case that takes longer ends
+its process, is reported, and left out of the next one.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.foreign_text import SLOW
+from tests.made_patterns import FILES
+from tests.pattern_attacks import made_in_functions, patterns
+from tests.processes import ROOT
+
+
+def culprits(kind: str) -> list[str]:
+    """Return the first case of each name that has taken too long, or that has failed."""
+    found: list[str] = []
+    while True:
+        left_out = [case.partition(" | ")[0] for case in found]
+        process = subprocess.run(
+            [sys.executable, "-m", "tests.foreign_text", kind, *left_out],
+            check=False,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        lines = process.stdout.splitlines()
+        if lines[-1:] == ["done"]:
+            assert found or len(lines) > 1
+            return found
+        assert lines, process.stderr
+        found.append(f"{lines[-1]} {process.stderr[-500:]}".strip())
+
+
+@pytest.mark.timeout(1200)
+def test_no_regular_expression_takes_more_than_linear_time() -> None:
+    assert len(patterns()) > 100
+    assert culprits("patterns") == []
+
+
+def test_every_pattern_that_a_function_makes_is_among_those_that_are_tried() -> None:
+    assert made_in_functions() == FILES
+
+
+@pytest.mark.timeout(1200)
+def test_no_function_that_reads_foreign_text_takes_more_than_linear_time() -> None:
+    assert culprits("functions") == []
+
+
+def test_patterns_that_are_too_slow_are_found() -> None:
+    assert {case.partition(" | ")[0] for case in culprits("known")} == set(SLOW)

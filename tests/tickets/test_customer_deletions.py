@@ -1,0 +1,202 @@
+"""Deletions of customers: no table and no file keeps anything personal, and calls stay for the report."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from callcentre import deletions
+from callcentre.deletions import Deletion, consequences_of
+from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
+from tests.campaigns.factories import RecordFactory
+from tests.conftest import ACTOR
+from tests.tickets.deleting import (
+    DIGITS,
+    EMAIL,
+    MARK,
+    NUMBER,
+    a_call,
+    a_chat,
+    a_file,
+    a_person,
+    a_ticket,
+    left_of,
+    removed,
+)
+from tests.tickets.factories import (
+    ChatFactory,
+    CustomerFactory,
+    MessageFactory,
+    TicketFactory,
+)
+from tests.tickets.mails import files_on_disk, own_storage  # noqa: F401  (a fixture)
+from tickets.models import Chat, Customer, ReceivedMail, Ticket
+
+pytestmark = pytest.mark.django_db
+PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
+
+
+def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -> None:  # noqa: F811
+    customer = a_person()
+    before = left_of(*PERSONAL)
+    assert files_on_disk(own_storage) == 8
+
+    deletion = removed("customer", customer)
+
+    assert deletion.state == "finished"
+    assert len(before) > 15
+    assert left_of(*PERSONAL) == {}
+    assert files_on_disk(own_storage) == 0
+
+
+def test_the_trace_of_a_customer_counts_what_went_and_what_stayed() -> None:
+    deletion = removed("customer", a_person())
+
+    assert deletion.deleted == {
+        "tickets.customer": 2,
+        "tickets.customernumber": 1,
+        "tickets.customernote": 1,
+        "tickets.customerchange": 2,
+        "tickets.ticket": 2,
+        "tickets.ticketchange": 2,
+        "tickets.message": 4,
+        "tickets.storedfile": 4,
+        "tickets.rating": 2,
+        "tickets.dispatch": 2,
+        "tickets.chat": 1,
+        "tickets.chatmessage": 2,
+        "telephony.recording": 2,
+        "telephony.transcription": 2,
+    }
+    assert deletion.emptied == {"tickets.receivedmail": 2, "telephony.connection": 2}
+
+
+def test_the_page_says_before_what_the_trace_counts_after() -> None:
+    customer = a_person()
+    said = consequences_of("customer", customer)
+
+    deletion = removed("customer", customer)
+
+    assert {part.model: part.count for part in said.deleted} == deletion.deleted
+    assert {part.model: part.count for part in said.emptied} == deletion.emptied
+
+
+def test_calls_of_a_customer_keep_all_that_the_report_counts() -> None:
+    customer = a_person()
+    facts = ("id", "direction", "agent_id", "queue_id", "created_at", "answered_at", "ended_at", "disposition", "cause")
+    before = list(Connection.objects.order_by("id").values(*facts))
+
+    removed("customer", customer)
+
+    assert list(Connection.objects.order_by("id").values(*facts)) == before
+    inbound = Connection.objects.get(direction="INBOUND")
+    assert (inbound.src, inbound.src_number, inbound.customer_id) == ("", "", None)
+    outbound = Connection.objects.get(direction="OUTBOUND")
+    assert (outbound.dst, outbound.dst_number, outbound.src) == ("", "", "101")
+    assert set(Leg.objects.values_list("role", "number")) == {("customer", ""), ("agent", "101")}
+    assert set(ConnectionTopic.objects.values_list("comment", flat=True)) == {""}
+    assert set(Recording.objects.values_list("state", "file")) == {("removed", "")}
+    assert not Transcription.objects.exists()
+
+
+def test_rows_of_other_people_stay(own_storage: Path) -> None:  # noqa: F811
+    other = CustomerFactory(email="other@client.example", phone_numbers=["+48 22 555 11 11"])
+    ticket = TicketFactory(customer=other)
+    a_file("other", message=MessageFactory(ticket=ticket))
+    chat = ChatFactory(client_email="other@client.example")
+    call = a_call(other, "INBOUND")
+
+    removed("customer", a_person())
+
+    assert Customer.objects.get().pk == other.pk
+    assert (Ticket.objects.get().pk, Chat.objects.get().pk) == (ticket.pk, chat.pk)
+    call.refresh_from_db()
+    assert (call.customer_id, call.src) == (other.pk, NUMBER)
+    assert files_on_disk(own_storage) == 2
+
+
+def test_chats_of_an_address_that_two_customers_share_stay() -> None:
+    chat = a_chat()
+    customer = CustomerFactory(email=EMAIL)
+    CustomerFactory(email=EMAIL.upper())
+
+    removed("customer", customer)
+
+    assert Chat.objects.get().pk == chat.pk
+
+
+def test_a_customer_whose_call_goes_on_is_deleted_when_it_is_over() -> None:
+    customer = CustomerFactory(surname=MARK)
+    call = a_call(customer, "INBOUND", talking=True)
+
+    waiting = removed("customer", customer)
+    assert (waiting.state, waiting.error) == ("running", "A call still goes on.")
+    Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=timezone.now(), disposition="ANSWERED")
+    Deletion.objects.update(due_at=timezone.now())
+    deletions.run(waiting.pk)
+
+    waiting.refresh_from_db()
+    assert (waiting.state, left_of(*PERSONAL)) == ("finished", {})
+
+
+def test_a_deletion_that_is_interrupted_anywhere_goes_on_and_counts_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker dies at the beginning of each step, one after the other."""
+    whole = removed("customer", a_person())
+    ReceivedMail.objects.all().delete()
+    customer = a_person()
+    deletion = Deletion.ask(ACTOR, "customer", customer, "on request")
+    real = Deletion.step
+    is_dying = {"now": True}
+
+    def step(self: Deletion) -> Any:
+        if is_dying["now"]:
+            is_dying["now"] = False
+            raise SystemExit
+        is_dying["now"] = True
+        return real(self)
+
+    with monkeypatch.context() as dying:
+        dying.setattr(Deletion, "step", step)
+        for _ in range(20):
+            Deletion.objects.filter(pk=deletion.pk, state="running").update(due_at=timezone.now())
+            try:
+                deletions.run(deletion.pk)
+            except SystemExit:
+                continue
+
+    deletion.refresh_from_db()
+    assert (deletion.state, deletion.deleted, deletion.emptied) == ("finished", whole.deleted, whole.emptied)
+    assert left_of(*PERSONAL) == {}
+
+
+def test_records_of_campaigns_stay_and_the_page_says_so() -> None:
+    customer = CustomerFactory(phone_numbers=[NUMBER])
+    RecordFactory.create_batch(2, phone_number=NUMBER)
+    RecordFactory()
+
+    assert "2 records of campaigns with a number of the customer stay." in consequences_of("customer", customer).remarks
+
+
+def test_a_customer_who_was_merged_is_deleted_alone() -> None:
+    customer = CustomerFactory()
+    merged = CustomerFactory(surname=MARK, email=EMAIL, merged_into=customer)
+    ticket = TicketFactory(customer=customer)
+
+    removed("customer", merged)
+
+    assert (Customer.objects.get().pk, Ticket.objects.get().pk) == (customer.pk, ticket.pk)
+
+
+@pytest.mark.parametrize("count", [1, 10])
+def test_the_consequences_take_the_same_queries_however_much_there_is(
+    count: int, django_assert_num_queries: Any
+) -> None:
+    customer = CustomerFactory(email=EMAIL, phone_numbers=[NUMBER])
+    for number in range(count):
+        a_ticket(f"t{number}x", customer=customer)
+        a_chat()
+        a_call(customer, "INBOUND")
+
+    with django_assert_num_queries(26):
+        consequences_of("customer", customer)

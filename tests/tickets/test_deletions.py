@@ -1,0 +1,296 @@
+"""Deletions of tickets, chats, mails and files: no table and no file keeps anything personal."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from callcentre import deletions
+from callcentre.deletions import Deletion, consequences_of
+from callcentre.errors import Conflict
+from tests.conftest import ACTOR, ApiClient
+from tests.telephony.factories import AgentFactory
+from tests.tickets.deleting import (
+    DIGITS,
+    EMAIL,
+    MARK,
+    NUMBER,
+    a_chat,
+    a_file,
+    a_mail,
+    a_ticket,
+    left_of,
+    removed,
+)
+from tests.tickets.factories import (
+    ChatFactory,
+    CustomerFactory,
+    DispatchFactory,
+    MessageFactory,
+    TicketFactory,
+    TicketQueueFactory,
+)
+from tests.tickets.mails import a_mail as raw_mail
+from tests.tickets.mails import files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
+from tickets.models import Message, ReceivedMail, StoredFile, Ticket, TicketCount, chatting, conversing
+from tickets.models.editing import connect, merge
+from webhooks.models import Attempt, Event
+
+pytestmark = pytest.mark.django_db
+PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
+
+
+def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage: Path) -> None:  # noqa: F811
+    ticket = a_ticket("a")
+    merge(ACTOR, a_ticket("b"), ticket)
+    assert files_on_disk(own_storage) == 6
+
+    deletion = removed("ticket", ticket)
+
+    assert (deletion.state, left_of(*PERSONAL), files_on_disk(own_storage)) == ("finished", {}, 0)
+    assert sum(TicketCount.objects.values_list("count", flat=True)) == Ticket.objects.count() == 0
+
+
+def test_the_rows_of_mails_stay_so_that_they_are_not_taken_in_again(own_storage: Path) -> None:  # noqa: F811
+    TicketQueueFactory()
+    mail = raw_mail(MARK, Subject=MARK)
+    taken(mail)
+
+    removed("ticket", Ticket.objects.get())
+    again = taken(mail)
+
+    assert (again.outcome, Ticket.objects.count()) == ("deleted", 0)
+    assert files_on_disk(own_storage) == 0
+
+
+def test_a_mail_to_a_ticket_that_was_deleted_opens_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    TicketQueueFactory()
+    first = taken(raw_mail()).message.ticket
+    # The ticket goes after the mail was matched with it.
+    real = conversing.receive
+
+    def receive(*given: Any, **values: Any) -> Message:
+        removed("ticket", first)
+        return real(*given, **values)
+
+    monkeypatch.setattr("tickets.mail.receiving.receive_message", receive)
+    mail = taken(raw_mail("More", Subject=f"Re: [#{first.pk}] Broken"))
+
+    assert (mail.outcome, mail.message.ticket_id != first.pk) == ("stored", True)
+
+
+def test_connected_tickets_forget_each_other() -> None:
+    ticket, *others = TicketFactory.create_batch(3)
+    for other in others:
+        connect(ACTOR, ticket, other)
+    connect(ACTOR, *others)
+
+    removed("ticket", ticket)
+
+    assert [each.connected_ids for each in Ticket.objects.order_by("id")] == [[others[1].pk], [others[0].pk]]
+
+
+def test_a_ticket_that_was_merged_goes_alone() -> None:
+    target, source = TicketFactory(), TicketFactory()
+    MessageFactory(ticket=source)
+    merge(ACTOR, source, target)
+
+    removed("ticket", source)
+
+    assert Ticket.objects.get().pk == target.pk
+    assert target.messages.filter(type="MAIL").count() == 1
+
+
+def test_a_ticket_whose_message_is_being_sent_waits() -> None:
+    dispatch = DispatchFactory(begun_at=timezone.now())
+
+    waiting = removed("ticket", dispatch.message.ticket)
+
+    assert (waiting.state, waiting.error) == ("running", "A message of the ticket is just being sent.")
+    assert Ticket.objects.exists()
+
+
+def test_receivers_are_told_what_was_deleted() -> None:
+    customer = CustomerFactory()
+    ticket = TicketFactory(customer=customer, agent=AgentFactory(login="anna"))
+    chat = a_chat()
+    last = Event.objects.latest("id").pk
+
+    removed("customer", customer)
+    removed("chat", chat)
+
+    told = Event.objects.filter(pk__gt=last).order_by("id").values_list("action", "subject", "payload")
+    assert list(told) == [
+        (
+            "TICKET_DELETED",
+            f"ticket:{ticket.pk}",
+            {"ticket_id": str(ticket.pk), "customer_id": customer.pk, "agent_login": "anna"},
+        ),
+        ("CUSTOMER_DELETED", f"customer:{customer.pk}", {"customer_id": customer.pk, "company_id": None}),
+        (
+            "CHAT_CONVERSATION_DELETED",
+            f"chat:{chat.pk}",
+            {"conversation_id": str(chat.pk), "chat_queue_id": chat.queue_id},
+        ),
+    ]
+
+
+# Chats
+
+
+def test_nothing_of_a_chat_is_left_in_any_table() -> None:
+    chat = a_chat()
+    created = Event.objects.get(action="CHAT_CONVERSATION_CREATED")
+
+    deletion = removed("chat", chat)
+
+    assert (deletion.deleted, left_of(*PERSONAL)) == ({"tickets.chat": 1, "tickets.chatmessage": 2}, {})
+    created.refresh_from_db()
+    assert created.payload == {
+        "conversation_id": str(chat.pk),
+        "client_name": "",
+        "client_email": None,
+        "chat_queue_id": chat.queue_id,
+    }
+    assert set(Attempt.objects.values_list("answer", flat=True)) == {""}
+
+
+# Received mail
+
+
+def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> None:  # noqa: F811
+    ticket = TicketFactory()
+    message = MessageFactory(ticket=ticket, body=MARK, author_name=MARK, author_address=EMAIL)
+    a_file("1", message=message)
+    mail = a_mail("2", message=message, outcome="stored")
+    # The same mail in another mailbox.
+    a_mail("3", message=message, outcome="ignored")
+
+    deletion = removed("mail", mail)
+
+    assert (deletion.deleted, deletion.emptied) == (
+        {"tickets.message": 1, "tickets.storedfile": 1},
+        {"tickets.receivedmail": 2},
+    )
+    assert (left_of(*PERSONAL), files_on_disk(own_storage)) == ({}, 0)
+    assert ticket.history.get().action == "delete_message"
+    assert set(ReceivedMail.objects.values_list("outcome", "path")) == {("deleted", "")}
+    assert not ReceivedMail.objects.exclude(message=None).exists()
+
+
+@pytest.mark.parametrize("outcome", ["received", "quarantined", "ignored"])
+def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage: Path, outcome: str) -> None:  # noqa: F811
+    mail = a_mail("1", outcome=outcome)
+
+    removed("mail", mail)
+
+    mail.refresh_from_db()
+    assert (mail.outcome, mail.why, left_of(*PERSONAL)) == ("deleted", "it was deleted by a person", {})
+    assert files_on_disk(own_storage) == 0
+    with pytest.raises(Conflict):
+        mail.retry(ACTOR)
+
+
+def test_a_mail_that_was_deleted_is_not_deleted_again() -> None:
+    mail = a_mail("1", outcome="quarantined")
+    removed("mail", mail)
+    mail.refresh_from_db()
+
+    with pytest.raises(Conflict):
+        removed("mail", mail)
+
+
+# Stored files
+
+
+def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Path) -> None:  # noqa: F811
+    message = MessageFactory(attachments=["1", "2"])
+    first, second = a_file("1", message=message), a_file("2", message=message)
+    mail = a_mail("3", message=message, outcome="stored")
+
+    deletion = removed("file", first)
+
+    message.refresh_from_db()
+    mail.refresh_from_db()
+    assert (deletion.deleted, deletion.emptied) == ({"tickets.storedfile": 1}, {"tickets.receivedmail": 1})
+    assert (message.attachments, StoredFile.objects.get().pk) == (["2"], second.pk)
+    assert (mail.outcome, mail.path, mail.subject) == ("stored", "", MARK)
+    assert files_on_disk(own_storage) == 1
+    assert message.ticket.history.get().action == "delete_file"
+
+
+def test_an_upload_that_no_message_has_is_deleted(own_storage: Path) -> None:  # noqa: F811
+    removed("file", a_file("1"))
+
+    assert (StoredFile.objects.count(), files_on_disk(own_storage)) == (0, 0)
+
+
+def test_a_file_that_is_still_to_be_sent_is_not_deleted() -> None:
+    dispatch = DispatchFactory()
+    file = a_file("1", message=dispatch.message)
+
+    assert consequences_of("file", file).obstacle == "The message with this file is still to be sent."
+    with pytest.raises(Conflict):
+        removed("file", file)
+
+
+# At once
+
+
+def test_a_verb_that_comes_too_late_is_a_conflict_and_no_failure(api: ApiClient) -> None:
+    ticket, customer, chat = TicketFactory(), CustomerFactory(), ChatFactory()
+    for kind, row in (("ticket", ticket), ("customer", customer), ("chat", chat)):
+        removed(kind, row)
+
+    for verb in (
+        lambda: conversing.receive(ACTOR, ticket, body="x"),
+        lambda: conversing.comment(ACTOR, ticket, text="x", agent_login=AgentFactory().login),
+        lambda: customer.edit(ACTOR, surname="x"),
+        lambda: customer.add_note(ACTOR, message="x"),
+        lambda: chatting.write(ACTOR, chat, body="x"),
+        lambda: chatting.close(ACTOR, chat),
+    ):
+        with pytest.raises(Conflict):
+            verb()
+    assert api.get(f"/api/tickets/{ticket.pk}").status_code == 404
+
+
+def test_mail_and_replies_while_tickets_are_deleted_end_without_deadlock_or_left_rows(committed_db: None) -> None:
+    tickets = [TicketFactory() for _ in range(12)]
+    agent = AgentFactory()
+    failures: list[BaseException] = []
+
+    def repeat(act: Any) -> None:
+        try:
+            for ticket in tickets:
+                try:
+                    act(ticket)
+                except Conflict:
+                    continue
+        except BaseException as error:  # noqa: BLE001  (told by the test)
+            failures.append(error)
+        finally:
+            connection.close()
+
+    acts = [
+        lambda ticket: conversing.receive(ACTOR, ticket, body="x"),
+        lambda ticket: conversing.reply(ACTOR, ticket, body="x", agent_login=agent.login),
+        lambda ticket: connect(ACTOR, ticket, tickets[-1]) if ticket != tickets[-1] else None,
+        lambda ticket: removed("ticket", ticket),
+    ]
+    threads = [threading.Thread(target=repeat, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+
+    assert failures == []
+    # A ticket that was being connected, or whose reply was claimed, waits for its turn.
+    for deletion in Deletion.objects.exclude(state="finished"):
+        Deletion.objects.filter(pk=deletion.pk).update(due_at=timezone.now())
+        deletions.run(deletion.pk)
+    assert (Ticket.objects.count(), Message.objects.count()) == (0, 0)
+    assert sum(TicketCount.objects.values_list("count", flat=True)) == 0

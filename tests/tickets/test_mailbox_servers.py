@@ -1,0 +1,254 @@
+"""Mailboxes: which servers get the password of one, how it travels, and what a failure tells."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ACTOR
+from tests.tickets.factories import TicketQueueFactory
+from tests.tickets.imap_server import Mailbox, serving
+from tests.webhooks.conftest import resolve  # noqa: F401  (a fixture)
+from tests.webhooks.receivers import authorities, tls_for
+from tickets import tasks
+from tickets.mail import mailbox, testing
+from tickets.mail.imap import poll
+from tickets.models import MailboxTest, TicketQueue
+
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+# Spellings of this machine, of private networks, of link-local ones, and of nothing that could be a host.
+INTERNAL = [
+    *("127.0.0.1", "localhost", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "::1", "[::1]", "::ffff:127.0.0.1"),
+    *("0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "fd00::1", "169.254.169.254", "fe80::1%eth0"),
+    *("64:ff9b::7f00:1", "nowhere.invalid", "user@127.0.0.1", "127.0.0.1/x", "127.0.0.1:25", "?", "a b"),
+]
+
+
+@pytest.fixture
+def box() -> Iterator[Mailbox]:
+    with serving(Mailbox()) as made:
+        yield made
+
+
+@pytest.fixture
+def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trust certificates that the tests sign."""
+    monkeypatch.setenv("SSL_CERT_FILE", authorities(tmp_path))
+
+
+def queue_of(box: Mailbox, **values: Any) -> TicketQueue:
+    login = {"imap_user": box.user, "imap_password": box.password}
+    queue: TicketQueue = TicketQueueFactory(**{"imap_host": "127.0.0.1", "imap_port": box.port, **login, **values})
+    return queue
+
+
+def by_poll(queue: TicketQueue) -> str:
+    poll(queue.pk)
+    queue.refresh_from_db()
+    return queue.poll_error
+
+
+def by_test(queue: TicketQueue) -> str:
+    MailboxTest.ask(ACTOR, queue)
+    testing.run_test(queue.pk)
+    return MailboxTest.objects.get(pk=queue.pk).error
+
+
+BOTH = pytest.mark.parametrize("error_of", [by_poll, by_test])
+Tried = Callable[[TicketQueue], str]
+
+
+def logins(box: Mailbox) -> list[str]:
+    return [command for command in box.commands if command.startswith("LOGIN")]
+
+
+@BOTH
+@pytest.mark.parametrize("host", INTERNAL)
+def test_no_mailbox_is_inside_our_network_and_all_are_refused_in_the_same_words(
+    box: Mailbox, settings: Any, error_of: Tried, host: str
+) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = []
+
+    error = error_of(queue_of(box, imap_host=host))
+
+    assert (error, box.connections) == (mailbox.ELSEWHERE, 0)
+
+
+@BOTH
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["93.184.215.14", "127.0.0.1"], ["127.0.0.1", "10.0.0.1"]])
+def test_the_address_behind_a_name_counts_and_not_the_name(
+    box: Mailbox,
+    settings: Any,
+    resolve: Callable[[str, list[str]], Any],  # noqa: F811
+    error_of: Tried,
+    addresses: list[str],
+) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["10.0.0.0/8"]
+    resolve("mail.example", addresses)
+
+    assert error_of(queue_of(box, imap_host="mail.example")) == mailbox.ELSEWHERE
+    assert box.connections == 0
+
+
+@BOTH
+def test_the_networks_of_webhooks_are_not_those_of_mailboxes(box: Mailbox, settings: Any, error_of: Tried) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.1"]
+    settings.MAILBOX_ALLOWED_NETWORKS = []
+
+    assert error_of(queue_of(box)) == mailbox.ELSEWHERE
+    assert box.connections == 0
+
+
+@BOTH
+def test_an_address_is_looked_up_once_and_is_the_one_connected_to(
+    box: Mailbox,
+    settings: Any,
+    resolve: Callable[[str, list[str]], list[str]],  # noqa: F811
+    error_of: Tried,
+) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    asked = resolve("mail.example", ["127.0.0.1"])
+
+    error = error_of(queue_of(box, imap_host="mail.example", imap_uses_tls=False, imap_allows_plain=True))
+
+    assert (error, asked, len(logins(box))) == ("", ["mail.example"], 1)
+
+
+@BOTH
+@pytest.mark.parametrize("networks", [[], ["10.0.0.0/8"]])
+def test_a_password_without_encryption_stays_in_the_networks_that_the_operator_named(
+    box: Mailbox,
+    settings: Any,
+    resolve: Callable[[str, list[str]], Any],  # noqa: F811
+    error_of: Tried,
+    networks: list[str],
+) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = networks
+    # A public address, at which nothing may be tried.
+    resolve("mail.example", ["93.184.215.14"])
+
+    error = error_of(queue_of(box, imap_host="mail.example", imap_uses_tls=False, imap_allows_plain=True))
+
+    assert error == mailbox.UNENCRYPTED
+
+
+@BOTH
+def test_a_server_without_starttls_gets_no_password(box: Mailbox, settings: Any, error_of: Tried) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+
+    error = error_of(queue_of(box, imap_uses_tls=False))
+
+    assert (error, logins(box)) == (mailbox.NO_STARTTLS, [])
+
+
+@pytest.mark.usefixtures("trusted")
+@BOTH
+@pytest.mark.parametrize("kind", ["tls", "starttls"])
+def test_a_password_goes_to_a_server_whose_certificate_is_for_its_name(
+    box: Mailbox, settings: Any, tmp_path: Path, error_of: Tried, kind: str
+) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    setattr(box, kind, tls_for(tmp_path, "127.0.0.1"))
+
+    error = error_of(queue_of(box, imap_uses_tls=kind == "tls"))
+
+    assert (error, len(logins(box))) == ("", 1)
+
+
+@pytest.mark.usefixtures("trusted")
+@BOTH
+@pytest.mark.parametrize("kind", ["tls", "starttls"])
+def test_a_certificate_for_another_name_gets_no_password(
+    box: Mailbox, settings: Any, tmp_path: Path, error_of: Tried, kind: str
+) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    setattr(box, kind, tls_for(tmp_path, "mail.example"))
+
+    error = error_of(queue_of(box, imap_uses_tls=kind == "tls"))
+
+    assert (error, logins(box)) == (f"{mailbox.NO_TLS}: the certificate is for another host", [])
+
+
+@BOTH
+@pytest.mark.parametrize("greeting", ["SSH-2.0-OpenSSH_9.6 inner-host", "220 inner-host ESMTP", "* BYE inner-host"])
+def test_what_another_service_says_is_not_repeated(box: Mailbox, settings: Any, error_of: Tried, greeting: str) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    box.greeting = greeting
+
+    assert error_of(queue_of(box, imap_uses_tls=False, imap_allows_plain=True)) == mailbox.NO_IMAP
+
+
+@BOTH
+def test_a_closed_port_is_a_server_that_cannot_be_reached(box: Mailbox, settings: Any, error_of: Tried) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+
+    assert error_of(queue_of(box, imap_port=1)) == mailbox.UNREACHABLE
+
+
+@pytest.mark.parametrize("is_before_greeting", [True, False])
+def test_a_server_that_never_answers_is_left_when_the_time_of_the_test_is_over(
+    box: Mailbox, settings: Any, monkeypatch: pytest.MonkeyPatch, is_before_greeting: bool
+) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    monkeypatch.setattr(testing, "LONGEST_SECONDS", 1)
+    if is_before_greeting:
+        box.greeting = ""
+    else:
+        box.password = "\0hangs"
+    queue = queue_of(box, imap_password="secret", imap_uses_tls=False, imap_allows_plain=True)
+
+    error = by_test(queue)
+
+    assert error
+    assert MailboxTest.objects.get(pk=queue.pk).finished_at is not None
+
+
+# The test itself
+
+
+def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    for number in range(3):
+        box.add(b"From: a@b.example\n\nx", is_seen=number == 0)
+
+    queue = queue_of(box, imap_uses_tls=False, imap_allows_plain=True)
+    assert by_test(queue) == ""
+
+    test = MailboxTest.objects.get(pk=queue.pk)
+    assert (test.mail_count, test.unseen_count, test.asked_by) == (3, 2, "tester")
+    assert (box.fetched(), box.seen) == ([], {1})
+
+
+def test_a_test_is_made_once_however_often_its_message_comes(box: Mailbox, settings: Any) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    queue = queue_of(box, imap_uses_tls=False, imap_allows_plain=True)
+    MailboxTest.ask(ACTOR, queue)
+
+    for _ in range(3):
+        testing.run_test(queue.pk)
+
+    assert box.connections == 1
+
+
+def test_asking_again_while_a_test_is_under_way_starts_no_second_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[Any] = []
+    monkeypatch.setattr("tickets.models.mailbox_test.wake", lambda *call: woken.append(call))
+    queue = TicketQueueFactory(with_mailbox=True)
+
+    MailboxTest.ask(ACTOR, queue)
+    MailboxTest.ask(ACTOR, queue)
+
+    assert woken == [("tickets.test_mailbox", queue.pk)]
+
+
+def test_a_test_whose_message_was_lost_is_found_by_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[Any] = []
+    monkeypatch.setattr(tasks, "wake", lambda *call: woken.append(call))
+    queue = TicketQueueFactory()
+    MailboxTest.ask(ACTOR, queue)
+
+    tasks.poll_mailboxes()
+
+    assert woken == [("tickets.test_mailbox", queue.pk)]

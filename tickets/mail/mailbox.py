@@ -1,0 +1,183 @@
+"""Connections to the mailboxes of ticket queues: to permitted addresses only, and encrypted unless the queue says no.
+
+The address that was checked is the address that is connected to. A failure before the log-in says little: the person
+who tests a mailbox chooses the host and must not learn from us what else listens in our network. The log has it all.
+"""
+
+import imaplib
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from django.conf import settings
+from django.utils.translation import gettext_noop as _
+from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxLoginError
+from imap_tools.mailbox import BaseMailBox
+
+from tickets.models import TicketQueue
+from webhooks.transport import Failure, TargetError, are_allowed, are_within, open_socket, parse_server, tls_text
+
+logger = logging.getLogger(__name__)
+
+# For each answer of the server.
+TIMEOUT_SECONDS = 30
+LONGEST_ANSWER = 300
+
+# Reasons, in English: `tickets.reasons` translates the part before the colon.
+ELSEWHERE = _("the name of the server is unknown, or its network is not one of MAILBOX_ALLOWED_NETWORKS")
+UNENCRYPTED = _("a log-in without encryption is permitted only within MAILBOX_ALLOWED_NETWORKS")
+UNREACHABLE = _("the server cannot be reached")
+NO_TLS = _("no encrypted connection")
+NO_STARTTLS = _("the server offers no encryption (STARTTLS)")
+NO_IMAP = _("the server does not answer as an IMAP server does")
+WRONG_PASSWORD = _("the server refuses user and password")
+WRONG_FOLDER = _("the server does not open the folder")
+
+
+class Refused(Exception):
+    """The mailbox cannot be opened. The text is one of the reasons above, with a detail after a colon."""
+
+
+@contextmanager
+def opened(queue: TicketQueue, seconds: float) -> Iterator[BaseMailBox]:
+    """Log in to the queue's mailbox and open its folder; cut the connection after `seconds`, whatever the server does.
+
+    Raises Refused where the mailbox cannot be opened.
+    """
+    line = _Line(queue, time.monotonic() + seconds)
+    timer = threading.Timer(seconds, line.cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        mailbox = _connect(line)
+        try:
+            _log_in(mailbox, queue)
+            _open_folder(mailbox, queue.imap_folder)
+            yield mailbox
+        finally:
+            # A connection that is broken needs no farewell.
+            with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
+                mailbox.client.logout()
+            line.close()
+    finally:
+        timer.cancel()
+
+
+def in_words(problem: Exception) -> str:
+    """Return the reason of a failed poll or test, in one line."""
+    text = " ".join(str(problem).split()).replace("\0", "")
+    if isinstance(problem, Refused):
+        return text
+    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+
+
+class _Line:
+    """The connection of one poll or test: its target, its deadline, and its client once there is one."""
+
+    def __init__(self, queue: TicketQueue, deadline: float) -> None:
+        self.queue, self.deadline = queue, deadline
+        self.client: imaplib.IMAP4 | None = None
+
+    def cut(self) -> None:
+        """Break the connection, from another thread: a pending read ends at once."""
+        # There is no socket before it is connected, and connecting ends by itself at the deadline.
+        with suppress(OSError, AttributeError):
+            self.client.socket().shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+
+    def close(self) -> None:
+        with suppress(OSError, AttributeError):
+            self.client.shutdown()  # type: ignore[union-attr]
+
+
+class _Client(imaplib.IMAP4):
+    """An IMAP client whose connection goes to a permitted address."""
+
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+        self._context = ssl.create_default_context()
+        self._target = parse_server(line.queue.imap_host, line.queue.imap_port)
+        line.client = self
+        # A full name ends in a dot; its certificate is without it.
+        super().__init__(self._target.host.removesuffix("."), self._target.port, timeout=TIMEOUT_SECONDS)
+
+    def _create_socket(self, timeout: float | None) -> socket.socket:
+        networks = settings.MAILBOX_ALLOWED_NETWORKS
+        permits = are_within if self._line.queue.imap_allows_plain else are_allowed
+        is_permitted = partial(permits, networks=networks)
+        sock = open_socket(self._target, self._line.deadline, is_permitted, socket.socket)
+        sock.settimeout(timeout)
+        return self._context.wrap_socket(sock, server_hostname=self.host) if self._line.queue.imap_uses_tls else sock
+
+    def encrypt(self) -> None:
+        """Continue encrypted (STARTTLS)."""
+        if "STARTTLS" not in self.capabilities:
+            raise Refused(NO_STARTTLS)
+        self.starttls(self._context)
+
+
+class _MailBox(BaseMailBox):
+    """The mailbox as imap_tools presents it, on a client of ours."""
+
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+        super().__init__()
+
+    def _get_mailbox_client(self) -> imaplib.IMAP4:
+        client = _Client(self._line)
+        if not (self._line.queue.imap_uses_tls or self._line.queue.imap_allows_plain):
+            client.encrypt()
+        return client
+
+
+def _connect(line: _Line) -> BaseMailBox:
+    try:
+        return _MailBox(line)
+    except Exception as problem:
+        line.close()
+        logger.info("mailbox not opened", extra={"queue": line.queue.pk, "error": repr(problem)})
+        if isinstance(problem, Refused):
+            raise
+        if (reason := _reason(problem, is_plain=line.queue.imap_allows_plain)) is None:
+            raise
+        raise Refused(reason) from problem
+
+
+def _reason(problem: Exception, *, is_plain: bool) -> str | None:
+    """Return what may be said of a connection that failed; None for a mistake of our own."""
+    match problem:
+        case TargetError():
+            return ELSEWHERE
+        case Failure() if str(problem) in ("dns", "forbidden address"):
+            return UNENCRYPTED if is_plain else ELSEWHERE
+        case Failure() | TimeoutError():
+            return UNREACHABLE
+        case ssl.SSLError():
+            return f"{NO_TLS}: {tls_text(problem).removeprefix('tls: ')}"
+        case OSError() | imaplib.IMAP4.error():
+            return NO_IMAP
+    return None
+
+
+def _log_in(mailbox: BaseMailBox, queue: TicketQueue) -> None:
+    is_ascii = (queue.imap_user + queue.imap_password).isascii()
+    login = mailbox.login if is_ascii else mailbox.login_utf8
+    try:
+        login(queue.imap_user, queue.imap_password, initial_folder=None)
+    except imaplib.IMAP4.abort:
+        raise
+    except (MailboxLoginError, imaplib.IMAP4.error) as error:
+        raise Refused(f"{WRONG_PASSWORD}: {str(error)[:LONGEST_ANSWER]}") from error
+
+
+def _open_folder(mailbox: BaseMailBox, name: str) -> None:
+    try:
+        mailbox.folder.set(name)
+    except MailboxFolderSelectError as error:
+        answer = b" ".join(part for part in error.command_result[1] if isinstance(part, bytes))
+        said = answer.decode(errors="replace")[:LONGEST_ANSWER]
+        raise Refused(f"{WRONG_FOLDER}: {name}: {said}") from error
