@@ -53,33 +53,37 @@ def _index(limit: int, **filters: UUID) -> list[Article]:
         return []
     with transaction.atomic():
         waiting = Article.objects.without_word_forms().filter(**filters).order_by("forms_version")
-        articles = list(waiting.select_for_update(skip_locked=True, of=("self",))[:limit])
-        for article in articles:
-            _add_lemmas(article)
+        articles = list(waiting.select_for_update(skip_locked=True, no_key=True)[:limit])
+        found = {article.pk: _lemmas(article) for article in articles}
+        _learn({lemma for words in found.values() for lemmas in words.values() for lemma in lemmas})
+        for article_id, lemmas_by_word in found.items():
+            _add_lemmas(article_id, lemmas_by_word)
     return articles
 
 
-def _add_lemmas(article: Article) -> None:
+def _lemmas(article: Article) -> dict[str, set[str]]:
     words = WORD.findall(f"{article.title} {article.text[:_INDEXED]}")
-    found = polish.lemmas_by_word(words, is_polish=article.language == Language.POLISH)
-    _learn({lemma for lemmas in found.values() for lemma in lemmas})
-    if not found:
-        Article.objects.filter(pk=article.pk).update(forms_version=FORMS_VERSION)
-        return
-    pairs = [(word, lemma) for word, lemmas in found.items() for lemma in lemmas]
+    return polish.lemmas_by_word(words, is_polish=article.language == Language.POLISH)
+
+
+def _learn(lemmas: set[str]) -> None:
+    """Store the forms of lemmas that no article had before.
+
+    They are stored in order: two workers that store the same ones never wait for each other in a circle.
+    """
+    known = Lemma.objects.filter(lemma__in=lemmas).values_list("lemma", flat=True)
+    new = [Lemma(lemma=lemma, forms=sorted(polish.forms_of(lemma))) for lemma in sorted(lemmas.difference(known))]
+    Lemma.objects.bulk_create(new, ignore_conflicts=True)
+
+
+def _add_lemmas(article_id: UUID, lemmas_by_word: dict[str, set[str]]) -> None:
+    pairs = [(word, lemma) for word, lemmas in lemmas_by_word.items() for lemma in sorted(lemmas)]
     values = {
-        "id": article.pk,
+        "id": article_id,
         "version": FORMS_VERSION,
         "words": [word for word, _lemma in pairs],
         "lemmas": [lemma for _word, lemma in pairs],
     }
     with connection.cursor() as cursor:
         cursor.execute(ADD_LEMMAS, values)
-    Term.objects.learn(article.pk)
-
-
-def _learn(lemmas: set[str]) -> None:
-    """Store the forms of lemmas that no article had before; in order, so that two workers do not block each other."""
-    known = Lemma.objects.filter(lemma__in=lemmas).values_list("lemma", flat=True)
-    new = [Lemma(lemma=lemma, forms=sorted(polish.forms_of(lemma))) for lemma in sorted(lemmas.difference(known))]
-    Lemma.objects.bulk_create(new, ignore_conflicts=True)
+    Term.objects.learn(article_id)

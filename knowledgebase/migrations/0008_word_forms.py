@@ -40,23 +40,18 @@ LANGUAGE sql STABLE PARALLEL SAFE STRICT ROWS 2 AS $$
   SELECT l.lemma, l.forms FROM knowledgebase_lemma l WHERE l.forms @> ARRAY[word]::varchar[]
 $$;
 
--- A query in which each word also stands for its other forms.
+-- A query in which each word also stands for its other forms. A quotation mark in a word is doubled in the text of a
+-- query.
 CREATE FUNCTION knowledgebase_in_all_forms(query tsquery) RETURNS tsquery
-LANGUAGE plpgsql STABLE PARALLEL SAFE STRICT AS $$
-DECLARE
-  word text;
-  written text;
-  lemmas text;
-BEGIN
-  FOR written, word IN SELECT DISTINCT part[1], part[2] FROM regexp_matches(query::text, '(''([^'']+)''(?::\*)?)', 'g') AS part
-  LOOP
-    SELECT string_agg(format('''~%s''', lemma), ' | ') INTO lemmas FROM knowledgebase_lemmas(word);
-    IF lemmas IS NOT NULL THEN
-      query := ts_rewrite(query, written::tsquery, concat_ws(' | ', written, lemmas)::tsquery);
-    END IF;
-  END LOOP;
-  RETURN query;
-END $$;
+LANGUAGE sql STABLE PARALLEL SAFE STRICT AS $$
+  SELECT coalesce(
+    string_agg(coalesce('(' || part[1] || ' | ' || lemmas || ')', part[1]), '' ORDER BY place)::tsquery, query)
+  FROM regexp_matches(query::text, '''(?:[^'']|'''')*''(?::\*)?|[^'']+', 'g') WITH ORDINALITY AS parts(part, place),
+  LATERAL (
+    SELECT string_agg(format('''~%s''', lemma), ' | ' ORDER BY lemma) AS lemmas
+    FROM knowledgebase_lemmas(substring(part[1], '''(.*)'''))
+  ) AS known
+$$;
 
 -- What to look for: first the query that articles have to match, then one or two to rank them by.
 -- Without a stemmer: the words in all forms that are known. They count once more where the text has them as they are
