@@ -19,6 +19,6 @@ def clean_texts(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tickets", "0009_tags_found_and_outgoing_messages")]
+    dependencies = [("tickets", "0011_deleted_mail")]
 
     operations = [migrations.RunPython(clean_texts, migrations.RunPython.noop)]
