@@ -57,7 +57,10 @@ def _index(limit: int, **filters: UUID) -> list[Article]:
         found = {article.pk: _lemmas(article) for article in articles}
         _learn({lemma for words in found.values() for lemmas in words.values() for lemma in lemmas})
         for article_id, lemmas_by_word in found.items():
-            _add_lemmas(article_id, lemmas_by_word)
+            if lemmas_by_word:
+                _add_lemmas(article_id, lemmas_by_word)
+        others = [article_id for article_id, lemmas_by_word in found.items() if not lemmas_by_word]
+        Article.objects.filter(pk__in=others).update(forms_version=FORMS_VERSION)
     return articles
 
 
