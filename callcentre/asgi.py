@@ -3,6 +3,7 @@
 import gc
 import os
 
+from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
@@ -10,7 +11,25 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
 # else: after so many seconds it is told to try again (409).
 os.environ.setdefault("DATABASE_LOCK_TIMEOUT", "3")
 
+
+class Utf8Request(WSGIRequest):
+    """A request whose text is UTF-8, whatever charset its Content-Type names.
+
+    Django decodes the query with that charset before any middleware runs: with one such as `hex` the request fails, and
+    with `utf-7` plain ASCII becomes half a surrogate pair.
+    """
+
+    @property
+    def encoding(self) -> str:
+        return "utf-8"
+
+    @encoding.setter
+    def encoding(self, charset: str | None) -> None:
+        """Ignore it."""
+
+
 _django = get_wsgi_application()
+_django.request_class = Utf8Request
 
 # Not before Django is set up.
 from django.conf import settings  # noqa: E402

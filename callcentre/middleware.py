@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its log line, its metrics; and no HTML out of /api."""
+"""The middleware of every request: id, log line, metrics, JSON under /api, content security policy, no NUL."""
 
 import logging
 import os
@@ -7,8 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from csp.constants import HEADER
+from csp.middleware import CSPMiddleware
+from csp.utils import build_policy
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.functional import cached_property
 
 from callcentre import metrics, refusals
 from callcentre.api.authentication import ADMISSION, PRINCIPAL
@@ -17,6 +23,7 @@ from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.bodies import is_of_api
 from callcentre.errors import ErrorCode, Fault
 from callcentre.network import client_address, is_in_networks
+from callcentre.refusals import misread
 
 logger = logging.getLogger("callcentre.requests")
 
@@ -107,3 +114,43 @@ class CrossSiteMiddleware:
             return refusals.refuse_cross_site(request)
         # What customers do by a link has no session that another site could misuse.
         return self.get_response(request)
+
+
+class NulMiddleware:
+    """Answers 400 to an address or a cookie with NUL, on which PostgreSQL fails: no text in the database has it.
+
+    The API looks for NUL in its own addresses, and names the field.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return misread(request, BadRequest()) if _has_nul(request) else self.get_response(request)
+
+
+def _has_nul(request: HttpRequest) -> bool:
+    query = request.META.get("QUERY_STRING", "")
+    is_in_address = "\0" in request.path_info or "\0" in query or "%00" in query
+    is_in_cookie = any("\0" in value for value in request.COOKIES.values())
+    return is_in_cookie or (is_in_address and not request.path_info.startswith("/api/"))
+
+
+class PolicyMiddleware(CSPMiddleware):
+    """The content security policy of every answer: that of the settings, unless the view has another one.
+
+    No page needs a nonce, so the policy of the settings is built once: django-csp builds two for each answer.
+    """
+
+    @cached_property
+    def usual(self) -> str:
+        return build_policy()
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Make no nonce."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if settings.DEBUG or HEADER in response or any(name.startswith("_csp") for name in vars(response)):
+            return super().process_response(request, response)
+        response[HEADER] = self.usual
+        return response

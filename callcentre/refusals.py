@@ -18,6 +18,13 @@ from callcentre.api.exceptions import request_id
 
 # Pages of customers, who are not shown the way into the admin.
 PUBLIC = ("/ratings/", "/knowledge-base/")
+# A page that loads nothing and runs nothing.
+BARE = {
+    "Content-Security-Policy": (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none';"
+        " base-uri 'none'"
+    )
+}
 
 
 @requires_csrf_token
@@ -128,4 +135,4 @@ def _bare_page(request: HttpRequest, status: int, **values: Any) -> HttpResponse
     """Whatever is broken: it asks neither the session nor the database, and has no static files."""
     link = "" if request.path_info.startswith(PUBLIC) else "/admin/"
     context = {"language": get_language() or "en", "link": link, "label": _now("Overview"), **values}
-    return HttpResponse(render_to_string("bare.html", context), status=status)
+    return HttpResponse(render_to_string("bare.html", context), status=status, headers=BARE)

@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from callcentre import health
+from callcentre.admin.autocomplete import Autocomplete
 from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
@@ -32,6 +33,7 @@ urlpatterns = [
     path("admin/login/", login),
     path("admin/password_change/", admin.site.admin_view(OwnPasswordView.as_view())),
     path("admin/language", set_language, name="language"),
+    path("admin/autocomplete/", admin.site.admin_view(Autocomplete.as_view(admin_site=admin.site))),
     path("admin/", admin.site.urls),
     path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),
     path("ratings/<str:token>", rate_reply, name="rating"),

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import redis
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections, transaction
-from django.test import Client, TransactionTestCase
+from django.test import Client, TransactionTestCase, override_settings
 from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
@@ -165,6 +166,22 @@ def plain_http(settings: Any) -> None:
         setattr(settings, f"{kind}_COOKIE_SECURE", False)
         name = getattr(settings, f"{kind}_COOKIE_NAME")
         setattr(settings, f"{kind}_COOKIE_NAME", name.removeprefix("__Host-"))
+
+
+@pytest.fixture(scope="session")
+def static_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which the static files are collected, as for production, once for the tests of a process."""
+    folder = tmp_path_factory.mktemp("static")
+    # Compressed copies take longer than all the rest.
+    with override_settings(STATIC_ROOT=folder, WHITENOISE_SKIP_COMPRESS_EXTENSIONS=("css", "js", "map", "svg", "txt")):
+        call_command("collectstatic", interactive=False, verbosity=0)
+    return folder
+
+
+@pytest.fixture
+def collected_static(settings: Any, static_folder: Path) -> None:
+    """Static files by their names in the manifest: a page that names one which is not there cannot be made."""
+    settings.STATIC_ROOT = static_folder
 
 
 # Stores that may be killed, for tests with processes of their own

@@ -1,19 +1,29 @@
-"""Pages that every model of the admin has."""
+"""Every page of the admin, made with static files as production collects them."""
 
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import pytest
 from django.contrib import admin
-from django.test import RequestFactory
+from django.contrib.auth import get_user
+from django.contrib.staticfiles import finders
+from django.test import RequestFactory, override_settings
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from callcentre.crypto import EncryptedTextField
-from callcentre.models import User
+from tests.admin_pages import addresses, list_of, row_of_each_model
 from tests.backoffice import page_of, staff, superuser
+from tests.conftest import kept_for_all
+from tests.processes import ROOT
 from tests.tickets.factories import MarketplaceFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = pytest.mark.django_db
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 # A row of each model that keeps something encrypted.
@@ -22,13 +32,103 @@ ENCRYPTED: dict[str, Any] = {
     "Marketplace": MarketplaceFactory,
     "TicketQueue": TicketQueueFactory,
 }
+LISTS = {list_of(model) for model in MODELS}
+
+
+class Page(HTMLParser):
+    """What a page links to, and the scripts that are written into it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.inline_scripts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        if tag == "a":
+            self.links.add(given.get("href") or "")
+        is_code = given.get("type") in (None, "text/javascript", "module")
+        if tag == "script" and "src" not in given and is_code:
+            self.inline_scripts.append("<script>")
+        self.inline_scripts += [f"<{tag} {name}>" for name in given if name.startswith("on")]
+        self.inline_scripts += [
+            f"<{tag} {name}={value}>" for name, value in given.items() if (value or "").startswith("javascript:")
+        ]
+
+
+@pytest.fixture(scope="module")
+def answers(static_folder: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Any]]:
+    """Address -> answer, of each page of the admin."""
+    found: dict[str, Any] = {}
+
+    def visit() -> None:
+        paths = addresses(row_of_each_model())
+        client = superuser()
+        client.raise_request_exception = False
+        found.update((path, client.get(path)) for path in paths)
+
+    with override_settings(STATIC_ROOT=static_folder), kept_for_all(django_db_blocker, visit):
+        yield found
+
+
+@pytest.fixture
+def pages(answers: dict[str, Any]) -> dict[str, Page]:
+    """Address -> page, where the answer is one."""
+    return {
+        path: Page(answer.content.decode())
+        for path, answer in answers.items()
+        if not answer.streaming and answer.get("Content-Type", "").startswith("text/html")
+    }
+
+
+def test_no_page_fails(answers: dict[str, Any]) -> None:
+    assert {path: answer.status_code for path, answer in answers.items() if answer.status_code >= 500} == {}
+
+
+def test_the_list_and_the_row_of_every_model_are_shown(answers: dict[str, Any]) -> None:
+    status = {path: answer.status_code for path, answer in answers.items()}
+    of_rows = [status[path] for path in status if path.endswith("/change/")]
+
+    assert {status[path] for path in LISTS} == {200}
+    # An import leads to its next step.
+    assert sorted(of_rows) == [200] * (len(MODELS) - 1) + [302]
+
+
+def test_every_link_to_a_list_asks_for_filters_that_the_list_has(
+    answers: dict[str, Any], pages: dict[str, Page], collected_static: None
+) -> None:
+    asked = {}
+    for path, page in pages.items():
+        for link in (urlsplit(urljoin(path, link)) for link in page.links):
+            if link.path in LISTS and link.query:
+                names = frozenset(name for name, _value in parse_qsl(link.query, keep_blank_values=True))
+                asked[link.path, names] = f"{link.path}?{link.query}"
+    client = superuser()
+
+    assert len(asked) > 20
+    assert {path: status for path in asked.values() if (status := client.get(path).status_code) != 200} == {}
+
+
+def test_no_page_has_a_script_written_into_it(pages: dict[str, Page]) -> None:
+    assert {path: page.inline_scripts for path, page in pages.items() if page.inline_scripts} == {}
+
+
+def test_every_static_file_that_a_template_of_ours_names_is_there() -> None:
+    """Also in the templates of pages that are shown only now and then."""
+    named = re.compile(r"""{% static ["']([^"']+)["']""")
+    paths = list(ROOT.glob("*/templates/**/*.html"))
+    names = {name for path in paths for name in named.findall(path.read_text())}
+
+    assert len(names) > 5
+    assert {name for name in names if finders.find(name) is None} == set()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_the_page_for_a_new_one_opens_where_there_is_one(model):
+def test_the_page_for_a_new_one_opens_where_there_is_one(model, plain_static):
     client = superuser()
     request = RequestFactory().get("/")
-    request.user = User.objects.get(is_superuser=True)
+    request.user = get_user(client)
     path = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
 
     status = client.get(path).status_code
@@ -38,7 +138,7 @@ def test_the_page_for_a_new_one_opens_where_there_is_one(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_what_is_not_there_is_no_failure(model):
+def test_what_is_not_there_is_no_failure(model, plain_static):
     client = superuser()
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
     ids = ("nonsense", "9" * 30, "00000000-0000-0000-0000-000000000000")

@@ -4,8 +4,6 @@ from callcentre.admin.base import (
     Admin,
     Inline,
     ReadOnlyAdmin,
-    UncountedChangeList,
-    UncountedMixin,
     actor_of,
     cut,
     display,
@@ -15,6 +13,7 @@ from callcentre.admin.base import (
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.deletions import DeletableMixin
 from callcentre.admin.history import ChangeMixin, HistoryMixin
+from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.remembering import AskingAgain
 
@@ -24,6 +23,7 @@ from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
 __all__ = [
     "Admin",
     "AskingAgain",
+    "ChangeList",
     "ChangeMixin",
     "DatesFilter",
     "DeletableMixin",

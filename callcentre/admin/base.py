@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar, cast
 
+from csp.decorators import csp_update
 from django import forms
 from django.apps import apps
 from django.contrib import messages
 from django.contrib.admin import ShowFacets, helpers
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ValidationError
 from django.db import IntegrityError, models
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse
@@ -23,9 +25,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from unfold import decorators as theme
 from unfold.admin import ModelAdmin, TabularInline
-from unfold.views import ChangeList
 
 from callcentre.actor import Actor
+from callcentre.admin.lists import ChangeList
 from callcentre.admin.remembering import RememberingField
 from callcentre.admin.secrets import PasswordAgain
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
@@ -36,6 +38,9 @@ logger = logging.getLogger(__name__)
 REFUSALS = (ValidationError, Conflict, IntegrityError)
 # More rows than this no action takes at once: nobody looks through what he has selected.
 MAX_SELECTED = 1000
+
+# For the views of pages that show what people have written: it may have images of other sites.
+with_images_from_elsewhere = csp_update({"img-src": ["https:", "http:"]})
 
 Refusal = tuple[str, str]  # field or "", sentence
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -109,6 +114,29 @@ class Admin(ModelAdmin):
     # Sentences in the words of the admin, where a fault's own speaks of the wire.
     sentences: Mapping[ErrorCode, Any] = {}
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ChangeList
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list. Say so if its address makes no sense, and all rows are shown instead."""
+        try:
+            return super().get_changelist_instance(request)
+        except IncorrectLookupParameters as error:
+            if ERROR_FLAG in request.GET:  # Django would blame the database
+                raise BadRequest from error
+            sentence = _("The list has no such filter or page. It is shown from its beginning, unfiltered.")
+            self.message_user(request, sentence, messages.WARNING)
+            raise
+
+    def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any], *rest: Any, **options: Any) -> Any:
+        """Apply an action to the selected rows. Refuse what cannot be the id of a row."""
+        for selected in request.POST.getlist(helpers.ACTION_CHECKBOX_NAME):
+            try:
+                self.opts.pk.clean(selected, None)
+            except ValidationError as error:
+                raise BadRequest from error
+        return super().response_action(request, queryset, *rest, **options)
+
     def get_actions(self, request: HttpRequest) -> Any:
         """Without Django's deletion of whatever is selected: what may be deleted at all is deleted one by one."""
         actions = super().get_actions(request)
@@ -116,13 +144,13 @@ class Admin(ModelAdmin):
         return actions
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Without what can be nobody's id: a field that is found by typing would fail on it."""
+        """Return what the address says of a new row, without the values that its fields cannot hold."""
         initial: dict[str, Any] = super().get_changeform_initial_data(request)
-        for field in self.opts.fields:
-            if field.is_relation and field.name in initial:
+        for field in (*self.opts.fields, *self.opts.many_to_many):
+            if field.name in initial:
                 try:
-                    field.target_field.to_python(initial[field.name])
-                except ValidationError:
+                    initial[field.name] = _value_of(field, initial[field.name])
+                except (ValidationError, TypeError, ValueError):
                     del initial[field.name]
         return initial
 
@@ -249,6 +277,13 @@ class Admin(ModelAdmin):
         )
 
 
+def _value_of(field: Any, given: Any) -> Any:
+    """Return what a field makes of the text, or the texts, of an address; raise an error if it makes nothing of it."""
+    if field.many_to_many:
+        return [field.target_field.to_python(pk) for pk in given]
+    return (field.target_field if field.is_relation else field).to_python(given)
+
+
 def sentence_of_constraint(error: IntegrityError) -> str:
     """What the model says of the constraint that was broken: two people did at once what each alone may do."""
     diagnostics = getattr(error.__cause__, "diag", None)
@@ -299,42 +334,3 @@ class ReadOnlyAdmin(Admin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
-
-
-class UncountedChangeList(ChangeList):
-    """A list too long to be counted: it knows whether there is a next page, and says no more than it knows."""
-
-    # Beyond this page, rows are found by searching: to skip rows takes as long as to read them.
-    last_page = 200
-
-    def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
-        """Newest first, by the primary key's own index: any other order would sort the whole table."""
-        return ["-pk"]
-
-    def get_results(self, request: HttpRequest) -> None:
-        per_page = self.list_per_page
-        if not 1 <= self.page_num <= self.last_page:
-            raise IncorrectLookupParameters
-        start = (self.page_num - 1) * per_page
-        rows = list(self.queryset[start : start + per_page + 1])
-        self.has_more = len(rows) > per_page
-        self.is_cut_off = self.has_more and self.page_num == self.last_page
-        self.result_list = rows[:per_page]
-        self.first_row, self.last_row = start + 1, start + len(self.result_list)
-        self.result_count = self.last_row
-        self.full_result_count = self.last_row  # nothing is said of a total
-        self.can_show_all = False
-        self.multi_page = True
-        self.paginator = self.model_admin.get_paginator(request, self.result_list, per_page)
-        self.paginator.template_name = "admin/uncounted_pagination.html"
-
-
-class UncountedMixin:
-    """For admins of tables with millions of rows."""
-
-    list_disable_select_all = True
-    show_full_result_count = False
-    sortable_by: Sequence[str] = ()
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return UncountedChangeList

@@ -17,7 +17,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin.base import REFUSALS, ReadOnlyAdmin, UncountedMixin, actor_of, display
+from callcentre.admin.base import REFUSALS, ReadOnlyAdmin, actor_of, display
+from callcentre.admin.lists import UncountedMixin
 from callcentre.deletions import (
     LONGEST_REASON,
     RIGHT,

@@ -3,10 +3,13 @@
 from functools import lru_cache
 from typing import Any
 
+from csp.constants import SELF
+from csp.decorators import csp_replace
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import translation
+from django.utils.decorators import method_decorator
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from rest_framework.request import Request
@@ -54,6 +57,7 @@ class DocsView(_Document):
             return redirect(f"/admin/login/?next={request.path}")
         return super().dispatch(request, *args, **kwargs)
 
+    @method_decorator(csp_replace({"script-src": [SELF]}))
     def get(self, request: Request) -> HttpResponse:
         title = settings.SPECTACULAR_SETTINGS["TITLE"]
         return render(request._request, "callcentre/api_docs.html", {"title": title})

@@ -23,6 +23,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from callcentre.admin import Admin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.errors import ErrorCode
+from callcentre.integers import integer_of
 from campaigns.admin.inlines import FieldInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
@@ -220,7 +221,7 @@ class CampaignAdmin(Admin):
         campaign: Campaign = form.instance
         if "agents" in form.changed_data:
             shown = request.POST.getlist(form.add_initial_prefix("agents"))
-            before = set(Agent.objects.filter(pk__in=[pk for pk in shown if pk.isdecimal()]))
+            before = set(Agent.objects.filter(pk__in=[pk for pk in map(integer_of, shown) if pk]))
             wanted = set(form.cleaned_data["agents"])
             campaign.add_agents(actor_of(request), [agent.login for agent in wanted - before])
             campaign.remove_agents(actor_of(request), [agent.login for agent in before - wanted])

@@ -15,6 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilte
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.errors import Fault, Invalid
+from callcentre.integers import integer_of
 from campaigns.admin import record_form, record_search
 from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
@@ -56,8 +57,8 @@ class SystemStatusFilter(DropdownFilter):
         queryset = queryset.filter(system_status=status)
         if any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
             return queryset  # few enough, or in the order of an index
-        page = request.GET.get("p", "1")
-        rows = (int(page) if page.isdecimal() else 1) * self.model_admin.list_per_page + 1
+        page = integer_of(request.GET.get("p")) or 1
+        rows = page * self.model_admin.list_per_page + 1
         return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001)))
 
 
@@ -96,8 +97,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     ) -> tuple[QuerySet[Record], bool]:
         if not search_term.strip():
             return queryset, False
-        campaign = request.GET.get(CAMPAIGN, "")
-        ids = record_search.ids_of(search_term, int(campaign) if campaign.isdecimal() else None)
+        ids = record_search.ids_of(search_term, integer_of(request.GET.get(CAMPAIGN)))
         return queryset.filter(pk__in=ids), False
 
     @display(description=_("status"), label={status.value: colour for status, colour in STATUS_COLOURS.items()})
@@ -215,7 +215,8 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         if not chosen:
             filters = parse_qs(request.GET.get("_changelist_filters", ""))
             chosen = filters.get(CAMPAIGN, [""])[0]
-        return Campaign.objects.filter(pk=chosen).first() if chosen.isdecimal() else None
+        pk = integer_of(chosen)
+        return None if pk is None else Campaign.objects.filter(pk=pk).first()
 
     def _ask_for_campaign(self, request: HttpRequest) -> HttpResponse:
         form = CampaignChoice(request.POST or None)

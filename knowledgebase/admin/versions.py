@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.integers import integer_of
 from knowledgebase.comparing import compare
 from knowledgebase.models import ArticleVersion
 
@@ -90,8 +91,8 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
             raise PermissionDenied
         versions = version.article.versions.select_related("article").defer("content").order_by("-number")
         numbers = [one.number for one in versions]
-        asked = request.GET.get("with", "")
-        chosen = int(asked) if asked.isdecimal() and len(asked) < 10 else _compared_by_default(version, numbers)
+        asked = integer_of(request.GET.get("with"))
+        chosen = _compared_by_default(version, numbers) if asked is None else asked
         other = version.article.versions.filter(number=chosen).first() or version
         older, newer = sorted((version, other), key=lambda one: one.number)
         context = {

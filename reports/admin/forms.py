@@ -18,6 +18,7 @@ from unfold.widgets import (
 
 from callcentre.api.filters import query_list
 from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.integers import integer_of
 from reports.admin.naming import GROUPS, QUEUES
 from reports.asking import USUAL_AGGREGATION, USUAL_WITHIN
 from reports.columns import COLUMNS, REASONS, USUAL
@@ -69,7 +70,7 @@ class AskingForm(forms.Form):
         agents = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
         self._offer("agent_logins", agents)
         for name, kind in (("agent_group_ids", GROUPS), ("queues_ids", QUEUES)):
-            chosen = [int(value) for value in self.data.get(name, ()) if value.isdecimal() and len(value) < 19]
+            chosen = [value for value in map(integer_of, self.data.get(name, ())) if value is not None]
             self._offer(name, kind.choices(chosen))
 
     def _offer(self, name: str, choices: list[tuple[Any, str]]) -> None:

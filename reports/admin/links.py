@@ -159,7 +159,5 @@ class Links:
         query: list[tuple[str, Any]] = [("agent__id__exact", line.agent_id)] if rows.is_mine else []
         query += rows.narrowing
         if rows.has_queue and (queues := self._table.question.queues) is not None:
-            query.append(
-                ("queue__id__exact", queues[0]) if len(queues) == 1 else ("queue__id__in", ",".join(map(str, queues)))
-            )
+            query += [("queue__id__exact", queue) for queue in queues]
         return [*query, (PARAMETER, value_of(way, stretches))]

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import actor_of
 from callcentre.errors import Invalid
+from callcentre.integers import integer_of
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links
@@ -78,8 +79,8 @@ class ReportPage:
         return redirect(self.url_of("change", export.pk))  # type: ignore[attr-defined]
 
     def _answer(self, request: HttpRequest, table: Table) -> dict[str, Any]:
-        text = request.GET.get("p", "")
-        number = int(text) if text.isdecimal() and 0 < int(text) < 100_000 else 1
+        asked = integer_of(request.GET.get("p")) or 1
+        number = asked if asked < 100_000 else 1
         # One more tells whether there is a next page.
         lines = table.page(PER_PAGE + 1, (number - 1) * PER_PAGE)
         shown = lines[:PER_PAGE]

@@ -3,7 +3,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,7 +15,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, actor_of, display, page_action
+from callcentre.admin import Admin, ChangeList, actor_of, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from telephony.admin.board import board_now
 from telephony.admin.states import COLOURS, LABELS, label_of, length, moment

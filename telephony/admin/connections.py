@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.periods import Spans, near, touching, within
@@ -200,7 +200,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         DirectionFilter,
         DispositionFilter,
         ("agent", AutocompleteSelectFilter),
-        ("queue", AutocompleteSelectFilter),
+        ("queue", AutocompleteSelectMultipleFilter),
         Counted,
     )
     list_select_related = ("agent", "queue")

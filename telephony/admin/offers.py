@@ -9,7 +9,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
+from unfold.contrib.filters.admin import (
+    AutocompleteSelectFilter,
+    AutocompleteSelectMultipleFilter,
+    ChoicesDropdownFilter,
+)
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.periods import Spans, near, touching, within
@@ -89,7 +93,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     list_display_links = ("offered",)
     list_filter = (
         ("agent", AutocompleteSelectFilter),
-        ("queue", AutocompleteSelectFilter),
+        ("queue", AutocompleteSelectMultipleFilter),
         ("outcome", ChoicesDropdownFilter),
         Dates,
         Counted,

@@ -17,6 +17,10 @@ CHROMIUM = shutil.which("chromium") or ""
 PATIENCE = 60_000
 SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
 
+STOPPED = "stopped by the policy: "
+_REPORT = f"""document.addEventListener("securitypolicyviolation", (event) =>
+    console.error("{STOPPED}" + event.effectiveDirective + " " + event.blockedURI + " " + event.sourceFile));"""
+
 
 class Visit:
     """A page of a superuser's browser, and what went wrong on it."""
@@ -26,6 +30,7 @@ class Visit:
         context = browser.new_context(timezone_id="Europe/Warsaw", **options)
         context.add_cookies([{"name": "sessionid", "value": session_id, "url": address}])
         context.set_default_timeout(PATIENCE)
+        context.add_init_script(_REPORT)
         self.page: Page = context.new_page()
         self.trouble: list[str] = []
         self.page.on("request", self._look_at)
@@ -35,6 +40,11 @@ class Visit:
     def _look_at(self, request: Any) -> None:
         if not request.url.startswith((self.address, "data:", "blob:")):
             self.trouble.append(f"loads {request.url}")
+
+    @property
+    def violations(self) -> list[str]:
+        """What the policy has stopped on the pages, and not inside the frames of mails, which have one of their own."""
+        return [said for said in self.trouble if said.startswith(STOPPED)]
 
     def open(self, path: str) -> Page:
         self.page.goto(f"{self.address}{path}")
@@ -77,3 +87,4 @@ def visit(browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
     yield visit
     visit.page.goto("about:blank")  # it asks for no more
+    assert visit.violations == []

@@ -27,7 +27,7 @@ ATTEMPTS = reverse("admin:webhooks_attempt_changelist")
 # Address, query, statements: session, user, rows, what they belong to, and what a filter or a search asks before.
 LISTS = [
     (EVENTS, {}, 3),
-    (EVENTS, {"action": "TICKET_CREATED"}, 3),
+    (EVENTS, {"action__exact": "TICKET_CREATED"}, 3),
     (EVENTS, {"q": "ticket:1"}, 3),
     (EVENTS, {"date_from": "2026-01-01"}, 5),
     (DELIVERIES, {}, 5),

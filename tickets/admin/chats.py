@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from callcentre.admin import (
@@ -91,7 +91,12 @@ class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
     deletion_kind = "chat"
     list_display = ("started", "client_name", "client_email", "queue", "login", "state")
     list_display_links = ("started", "client_name")
-    list_filter = (StateFilter, ("queue", AutocompleteSelectFilter), ("agent", AutocompleteSelectFilter), Counted)
+    list_filter = (
+        StateFilter,
+        ("queue", AutocompleteSelectMultipleFilter),
+        ("agent", AutocompleteSelectFilter),
+        Counted,
+    )
     list_select_related = ("queue", "agent")
     search_fields = ("client_email",)
     search_help_text = _("The client's e-mail, or the id of a chat")

@@ -3,14 +3,15 @@
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.urls import reverse
 
+from callcentre.admin.autocomplete import Autocomplete
+from callcentre.integers import integer_of
 from tickets.models import Customer, Ticket
 
 
-class CustomerChoices(AutocompleteJsonView):
+class CustomerChoices(Autocomplete):
     """What the field offers: found as in the list of customers, by whoever may see that."""
 
     def serialize_result(self, obj: Any, to_field_name: str) -> dict[str, Any]:
@@ -27,7 +28,7 @@ class CustomerSelect(AutocompleteSelect):
 
     def optgroups(self, name: str, value: Any, attr: Any = None) -> Any:
         """What an address or a form brings here may be no id: then nobody is chosen."""
-        return super().optgroups(name, [one for one in value if str(one).isdecimal()], attr)
+        return super().optgroups(name, [one for one in value if integer_of(str(one)) is not None], attr)
 
 
 def told_apart(customer: Customer) -> str:

@@ -2,6 +2,7 @@
 
 from django.db import connection
 
+from callcentre.integers import integer_of
 from callcentre.phone import PhoneError, normalise
 
 # More than this, and people say more.
@@ -31,8 +32,7 @@ def ids_found(text: str) -> list[int]:
         number = ""
     patterns = {f"word{n}": _pattern(word) for n, word in enumerate(text.split()[:5])}
     words = " AND ".join(_WORD.format(n=n) for n in range(len(patterns))) or "false"
-    is_id = text.isascii() and text.isdecimal() and len(text) < 19
-    values = {"id": int(text) if is_id else None, "number": number, "text": text, "most": MAX_FOUND, **patterns}
+    values = {"id": integer_of(text), "number": number, "text": text, "most": MAX_FOUND, **patterns}
     with connection.cursor() as cursor:
         cursor.execute(_FIND.format(words=words), values)
         return [pk for (pk,) in cursor.fetchall()]

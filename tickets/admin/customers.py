@@ -17,6 +17,7 @@ from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.integers import integer_of
 from tickets.admin import customer_forms
 from tickets.admin.custom_inputs import name_of
 from tickets.admin.customer_choice import CustomerChoices
@@ -162,7 +163,8 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         return customer
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        is_current = str(object_id).isdecimal() and Customer.objects.current().filter(pk=object_id).exists()
+        pk = integer_of(str(object_id))
+        is_current = pk is not None and Customer.objects.current().filter(pk=pk).exists()
         return super().get_actions_detail(request, object_id) if is_current else []
 
     @page_action(description=_("Add a note"), url_path="note", icon="add_notes", permissions=["change"])

@@ -15,6 +15,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.integers import integer_of
 from tickets.models import Dispatch
 
 State = Dispatch.State
@@ -68,8 +69,8 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Dispatch], search_term: str
     ) -> tuple[QuerySet[Dispatch], bool]:
         term = search_term.replace("\0", "").strip(" <>#")
-        if term.isascii() and term.isdecimal() and len(term) < 19:
-            queryset = queryset.filter(message__ticket=int(term))
+        if (ticket_id := integer_of(term)) is not None:
+            queryset = queryset.filter(message__ticket=ticket_id)
         elif term:
             queryset = queryset.filter(header_id=term).exclude(header_id="")
         return queryset, False

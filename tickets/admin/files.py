@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display
+from callcentre.integers import integer_of
 from tickets.models import StoredFile
 
 
@@ -47,8 +48,8 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[StoredFile], search_term: str
     ) -> tuple[QuerySet[StoredFile], bool]:
         term = search_term.replace("\0", "").strip(" #")
-        if term.isascii() and term.isdecimal() and len(term) < 19:
-            queryset = queryset.filter(message__ticket=int(term))
+        if (ticket_id := integer_of(term)) is not None:
+            queryset = queryset.filter(message__ticket=ticket_id)
         elif term:
             queryset = queryset.filter(token=term)
         return queryset, False

@@ -6,12 +6,14 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminURLInputWidget
 
 from callcentre.admin import Admin, display, page_action
+from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.secrets import PasswordAgain, secret_page
 from tickets.admin.password_form import PasswordForm
 from tickets.models import CannedReply, Marketplace
@@ -27,6 +29,7 @@ class CannedReplyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(CannedReply)
+@method_decorator(with_images_from_elsewhere, "changeform_view")
 class CannedReplyAdmin(Admin):
     """What do agents say often?"""
 

@@ -12,11 +12,13 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonRe
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
 from django.utils.translation import ngettext
 
 from callcentre.admin import actor_of
-from callcentre.admin.base import REFUSALS
+from callcentre.admin.base import REFUSALS, with_images_from_elsewhere
+from callcentre.integers import integer_of
 from callcentre.models import User
 from telephony.models import Agent
 from tickets.admin import ticket_page_files as files
@@ -99,8 +101,8 @@ class TicketPage:
         """Whoever may see tickets sees all of them."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
-        is_id = object_id.isascii() and object_id.isdecimal() and len(object_id) < 19
-        ticket = Ticket.objects.select_related(*RELATED).filter(pk=int(object_id)).first() if is_id else None
+        pk = integer_of(object_id)
+        ticket = None if pk is None else Ticket.objects.select_related(*RELATED).filter(pk=pk).first()
         if ticket is None:
             raise Http404
         return ticket
@@ -113,6 +115,7 @@ class TicketPage:
 
     # What is shown
 
+    @method_decorator(with_images_from_elsewhere)
     def page(
         self: Any,
         request: HttpRequest,
@@ -130,9 +133,9 @@ class TicketPage:
         may_change = self.has_change_permission(request, ticket) and ticket.merged_into_id is None
         thread = thread_of(
             ticket,
-            before=_number(request.GET.get("before")),
+            before=integer_of(request.GET.get("before")),
             pictures=self._pictures(request),
-            images_of=_number(request.GET.get("images")),
+            images_of=integer_of(request.GET.get("images")),
         )
         others = others_of_customer(ticket)
         context = {
@@ -312,7 +315,7 @@ class TicketPage:
         return self.back_to(request, ticket)  # type: ignore[no-any-return]
 
     def _send_again(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
-        pk = _number(request.POST.get("dispatch"))
+        pk = integer_of(request.POST.get("dispatch"))
         found = Dispatch.objects.select_related("message").filter(pk=pk or 0, message__ticket=ticket)
         dispatch = found.first()
         if dispatch is None:
@@ -337,7 +340,7 @@ class TicketPage:
         visitors = presence.tell(ticket.pk, user_of(request), is_writing=request.POST.get("writing") == "1")
         news = ""
         if version_of(ticket) != request.POST.get("version"):
-            new = Message.objects.filter(ticket=ticket, pk__gt=_number(request.POST.get("seen")) or 0)
+            new = Message.objects.filter(ticket=ticket, pk__gt=integer_of(request.POST.get("seen")) or 0)
             count = new[:100].count()
             sentence = ngettext(
                 "%(count)s new entry in the conversation.", "%(count)s new entries in the conversation.", count
@@ -369,10 +372,6 @@ def sentence_of(visitor: presence.Visitor) -> str:
     if visitor.is_writing:
         return _now("%(name)s is writing here.") % {"name": visitor.name}
     return _now("%(name)s is looking at this ticket.") % {"name": visitor.name}
-
-
-def _number(text: Any) -> int | None:
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def _said(kind: str) -> str:

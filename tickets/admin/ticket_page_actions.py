@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
+from callcentre.integers import integer_of
 from tickets import html
 from tickets.admin.ticket_page_forms import OtherTicketForm
 from tickets.admin.ticket_page_thread import author_of
@@ -100,23 +101,19 @@ class TicketActions:
 
     def split_view(self: Any, request: HttpRequest, ticket_id: int) -> HttpResponse:
         ticket = self._to_change(request, ticket_id)
-        chosen = [
-            value
-            for value in request.POST.getlist("messages")
-            if value.isascii() and value.isdecimal() and len(value) < 19
-        ]
+        chosen = _ids(request.POST.getlist("messages"))
         subject = request.POST.get("subject", ticket.subject).strip()[:500]
         errors: list[str] = []
         if request.method == "POST":
             try:
-                other = editing.split(actor_of(request), ticket, [int(value) for value in chosen], subject)
+                other = editing.split(actor_of(request), ticket, chosen, subject)
                 sentence = _now("The messages are a ticket of their own now: #%(number)s.") % {"number": other.pk}
                 self.message_user(request, sentence, messages.SUCCESS)
                 return redirect(self.url_of("change", other.pk))
             except REFUSALS as refusal:
                 errors = [sentence for _field, sentence in self.refusals_of(refusal)]
         else:
-            chosen = request.GET.getlist("message")
+            chosen = _ids(request.GET.getlist("message"))
         found = Message.objects.filter(ticket=ticket).select_related("agent").order_by("-created_at", "-id")[:SHOWN]
         rows = [
             {"pk": message.pk, "at": message.created_at, "author": author_of(message), "text": _beginning(message)}
@@ -129,13 +126,17 @@ class TicketActions:
             "opts": self.opts,
             "original": ticket,
             "rows": rows,
-            "chosen": {int(value) for value in chosen if value.isdecimal()},
+            "chosen": chosen,
             "subject": subject,
             "errors": errors,
             "media": self.media,
             "cancel_url": self.url_of("change", ticket.pk),
         }
         return TemplateResponse(request, "admin/tickets/ticket_split.html", context)
+
+
+def _ids(texts: list[str]) -> list[int]:
+    return [pk for pk in map(integer_of, texts) if pk is not None]
 
 
 def _beginning(message: Message) -> str:

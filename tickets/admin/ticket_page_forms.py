@@ -18,6 +18,7 @@ from unfold.widgets import (
 )
 
 from callcentre.admin import AskingAgain
+from callcentre.integers import integer_of
 from telephony.models import Agent
 from tickets.admin.custom_inputs import input_of, name_of
 from tickets.admin.customer_choice import CustomerSelect
@@ -218,9 +219,9 @@ class OtherTicketForm(PeopleForm):
 
     def clean_number(self) -> str:
         number: str = self.cleaned_data["number"].strip().lstrip("#")
-        if not (number.isascii() and number.isdecimal() and len(number) < 19):
+        if (pk := integer_of(number)) is None:
             raise ValidationError(_now("A ticket's number has digits only."))
-        self.other = Ticket.objects.select_related("customer", "status").filter(pk=int(number)).first()
+        self.other = Ticket.objects.select_related("customer", "status").filter(pk=pk).first()
         if self.other is None:
             raise ValidationError(_now("There is no ticket with this number."))
         if self.other.pk == self.ticket.pk:

@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -18,6 +19,7 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, Inline, actor_of, display, page_action
+from callcentre.admin.base import with_images_from_elsewhere
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
@@ -63,6 +65,7 @@ class HoursInline(Inline):
 
 
 @admin.register(TicketQueue)
+@method_decorator(with_images_from_elsewhere, "changeform_view")
 class TicketQueueAdmin(Admin):
     """Where do tickets come in, are the mailboxes read, and until when are tickets due?"""
 

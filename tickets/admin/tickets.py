@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import (
     AutocompleteSelectFilter,
     ChoicesDropdownFilter,
+    MultipleRelatedDropdownFilter,
     RelatedDropdownFilter,
     TextFilter,
 )
@@ -158,9 +159,10 @@ class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpenin
     list_display_links = ("number", "title")
     # The view last: it looks among what the others leave.
     list_filter = (
-        ("queue", RelatedDropdownFilter),
+        ("queue", MultipleRelatedDropdownFilter),
         ("status", RelatedDropdownFilter),
         ("agent", AutocompleteSelectFilter),
+        ("customer", AutocompleteSelectFilter),
         ("category", RelatedDropdownFilter),
         ("source", ChoicesDropdownFilter),
         TagsFilter,

@@ -20,6 +20,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.integers import integer_of
 from webhooks.admin.spans import MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.models.delivery import FAILED_ATTEMPT
@@ -45,8 +46,8 @@ def events_found(term: str) -> QuerySet[Event]:
         return Event.objects.filter(event_id=UUID(term))
     except ValueError:
         pass
-    if term.isascii() and term.isdecimal() and len(term) < 19:
-        return Event.objects.filter(pk=int(term))
+    if (pk := integer_of(term)) is not None:
+        return Event.objects.filter(pk=pk)
     return Event.objects.filter(subject=term.replace("\0", ""))
 
 
@@ -144,10 +145,10 @@ class StateFilter(DropdownFilter):
         given = request.GET
         if state != Delivery.State.WAITING or any(given.get(name) for name in ("q", "date_from", "date_to")):
             return queryset.filter(state=state)
-        page, webhook = given.get("p", "1"), given.get(WEBHOOK, "")
+        page = given.get("p", "1")
         rows = (int(page) if page.isdecimal() and len(page) < 4 else 1) * self.per_page + 1
         with connection.cursor() as cursor:
-            cursor.execute(_NEWEST_WAITING, [int(webhook) if webhook.isdecimal() else None, rows])
+            cursor.execute(_NEWEST_WAITING, [integer_of(given.get(WEBHOOK)), rows])
             ids = [pk for (pk,) in cursor.fetchall()]
         return queryset.filter(pk__in=ids, state=state)
 

@@ -1,7 +1,13 @@
 // The editor of HTML: every textarea with data-editor becomes one. Without scripts it stays a field.
+// What is edited is shown in the page itself: the attributes that the theme evaluates (Alpine, htmx) stay text in it.
 // data-upload: where pictures are sent to; none: it takes none. data-height: its least height in pixels.
 document.addEventListener("DOMContentLoaded", () => {
     for (const field of document.querySelectorAll("textarea[data-editor]")) {
+        const place = document.createElement("div");
+        place.setAttribute("x-ignore", "");
+        place.setAttribute("hx-disable", "");
+        field.replaceWith(place);
+        place.append(field);
         const token = document.querySelector("input[name=csrfmiddlewaretoken]");
         const editor = Jodit.make(field, {
             language: document.documentElement.lang || "en",

@@ -1,0 +1,19 @@
+"""The choices of fields that are found by typing."""
+
+from typing import Any
+
+from django.contrib.admin.views.autocomplete import AutocompleteJsonView
+from django.core.exceptions import PermissionDenied
+from django.db.models import Field
+from django.http import HttpRequest
+
+
+class Autocomplete(AutocompleteJsonView):
+    """Django's view, for fields of models only. It fails on a relation that is read from its other side."""
+
+    def process_request(self, request: HttpRequest) -> Any:
+        asked = super().process_request(request)
+        _term, _admin, source_field, _to_field = asked
+        if not isinstance(source_field, Field):
+            raise PermissionDenied
+        return asked

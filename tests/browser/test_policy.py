@@ -1,0 +1,136 @@
+"""The content security policy in a real Chromium: it stops no page of ours, and each script that was stored."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from playwright.sync_api import Browser
+
+from knowledgebase.models import Article, ArticleVersion
+from tests.admin_pages import addresses, path_of, routes, row_of_each_model
+from tests.backoffice import page_of, superuser
+from tests.browser.conftest import SCREENS, Visit
+from tests.knowledgebase.factories import ArticleFactory
+from tests.tickets.factories import CannedReplyFactory, MessageFactory, TicketFactory, TicketQueueFactory
+from tickets.models import CannedReply, Message, TicketQueue
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+LABELS = sorted({model._meta.app_label for model in admin.site._registry})
+
+
+def pages_of(label: str, client: Client) -> list[str]:
+    """Return the address of each page of an app that is shown; downloads and parts of pages are none."""
+    starts = [f"{path_of(model)}/" for model in admin.site._registry if model._meta.app_label == label]
+    of_label = [route for route in routes() if route.startswith((f"{label}/", *starts))]
+    if label == LABELS[0]:
+        of_label += [route for route in routes() if route.count("/") < 3]
+    found = []
+    for address in addresses(row_of_each_model(), of_label):
+        answer = client.get(address)
+        if answer.status_code == 200 and not answer.streaming and b"<html" in answer.content:
+            found.append(address)
+    return found
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("label", LABELS)
+def test_the_policy_stops_nothing_on_any_page(label: str, browser: Browser, session_id: str, live_server: Any) -> None:
+    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
+
+    for address in pages_of(label, superuser()):
+        visit.page.goto(f"{live_server.url}{address}")
+        visit.page.evaluate("1")
+
+    assert visit.trouble == []
+
+
+# Stored HTML that was never cleaned: what came in before it was, and what gets past the cleaning.
+STORED = """
+<p id="stored">Stored</p>
+<script>top.ran = "script"</script>
+<img src="/nothing.png" onerror="top.ran = 'onerror'">
+<svg onload="top.ran = 'onload'"></svg>
+<details open ontoggle="top.ran = 'ontoggle'"><summary>More</summary></details>
+<iframe srcdoc="<script>top.ran = 'srcdoc'</script>"></iframe>
+<object data="data:text/html,<script>top.ran = 'object'</script>"></object>
+<p x-data x-init="top.ran = 'x-init'"></p>
+<p x-text="top.ran = 'x-text'"></p>
+<p x-bind:title="top.ran = 'x-bind'"></p>
+<p hx-get="/admin/" hx-trigger="load[top.ran = 'hx-trigger']"></p>
+<p hx-get="/admin/" hx-trigger="load" hx-on::before-request="top.ran = 'hx-on'"></p>
+<a id="link" href="javascript:top.ran = 'link'">Click here</a>
+<form id="form" action="javascript:top.ran = 'form'"><button>Send</button></form>
+<base href="https://elsewhere.example/">
+"""
+
+# Follows what is stored as a link and sends what is stored as a form, also inside frames.
+FOLLOW = """() => {
+    const inside = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument);
+    for (const place of [document, ...inside].filter(Boolean)) {
+        for (const link of place.querySelectorAll("#link")) link.click();
+        for (const form of place.querySelectorAll("#form")) form.requestSubmit();
+    }
+}"""
+
+
+@pytest.fixture
+def stored(committed_db: None) -> dict[str, str]:
+    """Name -> address of a page that shows the stored HTML."""
+    reply, queue, article = CannedReplyFactory(), TicketQueueFactory(), ArticleFactory()
+    message = MessageFactory(ticket=TicketFactory(queue=queue), body_type="HTML")
+    CannedReply.objects.update(body=STORED)
+    TicketQueue.objects.filter(pk=queue.pk).update(signature=STORED, acknowledgement=STORED)
+    Message.objects.update(body=STORED, quoted=STORED)
+    Article.objects.update(content=STORED)
+    ArticleVersion.objects.update(content=STORED)
+    return {
+        "canned reply": page_of(reply),
+        "ticket queue": page_of(queue),
+        "ticket": page_of(message.ticket),
+        "article": page_of(article),
+        "preview": page_of(article, "preview"),
+        "version": page_of(article.versions.get()),
+        "comparison": page_of(article.versions.get(), "compare"),
+    }
+
+
+PLACES = ["canned reply", "ticket queue", "ticket", "article", "preview", "version", "comparison"]
+
+
+@pytest.fixture
+def visitor(browser: Browser, session_id: str, live_server: Any) -> Visit:
+    """A visit on which the policy has something to stop."""
+    return Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_script_that_was_stored_runs(place: str, stored: dict[str, str], visitor: Visit) -> None:
+    page = visitor.page
+    page.goto(f"{visitor.address}{stored[place]}")
+    page.evaluate(FOLLOW)
+    # So long a script has to run that would.
+    page.wait_for_timeout(500)
+
+    assert page.evaluate("top.ran") is None
+    assert page.url == f"{visitor.address}{stored[place]}"
+
+
+def test_a_visit_tells_what_the_policy_has_stopped(stored: dict[str, str], visitor: Visit) -> None:
+    visitor.page.goto(f"{visitor.address}{stored['canned reply']}")
+
+    assert any("script-src-attr" in said for said in visitor.violations)
+
+
+def test_what_was_stored_would_run_without_the_policy(stored: dict[str, str], visitor: Visit) -> None:
+    def loosen(route: Any) -> None:
+        answer = route.fetch()
+        policy = "script-src 'self' 'unsafe-inline' 'unsafe-eval'"
+        route.fulfill(response=answer, headers={**answer.headers, "content-security-policy": policy})
+
+    visitor.page.route(f"**{stored['canned reply']}", loosen)
+
+    visitor.page.goto(f"{visitor.address}{stored['canned reply']}")
+
+    assert visitor.page.evaluate("top.ran") is not None

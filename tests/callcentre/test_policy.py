@@ -1,0 +1,94 @@
+"""The content security policy of whatever a browser shows."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from callcentre.downloads import file_response
+from tests.backoffice import page_of, staff, superuser
+from tests.conftest import ApiClient
+from tests.tickets.factories import CannedReplyFactory, TicketFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+INDEX, LOGIN = reverse("admin:index"), reverse("admin:login")
+
+
+def policy_of(answer: Any) -> dict[str, set[str]]:
+    """Directive -> its sources."""
+    directives = (part.split() for part in answer["Content-Security-Policy"].split(";"))
+    return {name: set(sources) for name, *sources in directives}
+
+
+def sources_of(answer: Any, directive: str) -> set[str]:
+    policy = policy_of(answer)
+    return policy.get(directive, policy["default-src"])
+
+
+def broken(client: Client) -> Any:
+    client.raise_request_exception = False
+    with connection.execute_wrapper(lambda *asked: 1 / 0):
+        return client.get(INDEX)
+
+
+ANSWERS: dict[str, tuple[int, Callable[[], Any]]] = {
+    "log-in": (200, lambda: Client().get(LOGIN)),
+    "overview": (200, lambda: superuser().get(INDEX)),
+    "a row": (200, lambda: superuser().get(page_of(TicketFactory()))),
+    "documents of the API": (200, lambda: superuser().get("/api/docs")),
+    "no right": (403, lambda: staff().get(reverse("admin:callcentre_user_changelist"))),
+    "nothing there, of staff": (404, lambda: superuser().get("/nothing")),
+    "nothing there, of anybody": (404, lambda: Client().get("/nothing")),
+    "a form from elsewhere": (403, lambda: Client(enforce_csrf_checks=True).post(LOGIN)),
+    "a log-in with a wrong password": (200, lambda: Client().post(LOGIN, {"username": "a", "password": "b"})),
+    "not understood": (400, lambda: Client().get("/admin/%00")),
+    "a host that is not ours": (400, lambda: Client().get("/", headers={"host": "elsewhere.example"})),
+    "broken": (500, lambda: broken(superuser())),
+    "a rating": (404, lambda: Client().get("/ratings/nothing")),
+    "a redirection": (302, lambda: Client().get("/")),
+    "an answer of the API": (401, lambda: ApiClient().get("/api/outbounds")),
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_no_answer_lets_written_scripts_run_nor_is_shown_in_a_frame(kind: str) -> None:
+    status, ask = ANSWERS[kind]
+
+    answer = ask()
+
+    assert answer.status_code == status
+    assert "'unsafe-inline'" not in sources_of(answer, "script-src")
+    assert "*" not in {*sources_of(answer, "script-src"), *sources_of(answer, "connect-src")}
+    assert sources_of(answer, "object-src") == {"'none'"}
+    assert policy_of(answer)["frame-ancestors"] == {"'none'"}
+    assert policy_of(answer)["base-uri"] <= {"'self'", "'none'"}
+    assert policy_of(answer)["form-action"] <= {"'self'", "'none'"}
+
+
+@pytest.mark.parametrize("kind", ["documents of the API", "not understood", "broken", "a rating"])
+def test_what_does_not_need_the_theme_evaluates_nothing(kind: str) -> None:
+    _status, ask = ANSWERS[kind]
+
+    assert "'unsafe-eval'" not in sources_of(ask(), "script-src")
+
+
+def test_images_from_elsewhere_are_shown_only_beside_what_people_write() -> None:
+    client = superuser()
+
+    shown = {row: sources_of(client.get(page_of(row)), "img-src") for row in (CannedReplyFactory(), TicketFactory())}
+
+    assert all("https:" in sources for sources in shown.values())
+    assert sources_of(client.get(INDEX), "img-src") == {"'self'", "data:", "blob:"}
+
+
+@pytest.mark.parametrize("kind", ["text/javascript", "application/ecmascript", "text/JScript; charset=x"])
+def test_no_file_that_was_sent_in_is_a_script_of_ours(kind: str) -> None:
+    answer = file_response(lambda: io.BytesIO(b"alert(1)"), "a.js", kind)
+
+    assert answer["Content-Type"] == "application/octet-stream"
+    assert answer["X-Content-Type-Options"] == "nosniff"

@@ -1,0 +1,105 @@
+"""The look-ups that an address may ask a list of the admin for: those of its filters, and no others."""
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.db import models
+from django.test import RequestFactory
+from django.urls import reverse
+
+from callcentre.admin import ChangeList
+from callcentre.models import User
+from tests.admin_pages import list_of
+from tests.backoffice import messages_of, page_of, shown, staff, superuser
+from tests.callcentre.factories import ApiUserFactory, UserFactory
+from tests.telephony.factories import OfferFactory
+from tests.webhooks.factories import WebhookFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
+USERS = reverse("admin:callcentre_user_changelist")
+
+
+def unlisted(model: type[models.Model]) -> list[str]:
+    """Return look-ups of all kinds that no list has a filter for."""
+    texts = [field.name for field in model._meta.fields if isinstance(field, models.CharField | models.TextField)]
+    related = [field.name for field in model._meta.get_fields() if field.is_relation and field.related_model]
+    return [
+        "pk__in",
+        "id__gt",
+        *(f"{name}__regex" for name in texts),
+        *(f"{name}__pk__gt" for name in related),
+    ]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+def test_a_list_refuses_each_look_up_that_is_no_filter_of_it(model: type[models.Model]) -> None:
+    client = superuser()
+    request = RequestFactory().get("/")
+    request.user = User.objects.get(is_superuser=True)
+
+    answers = {name: client.get(list_of(model), {name: "1"}) for name in unlisted(model)}
+
+    assert issubclass(admin.site._registry[model].get_changelist(request), ChangeList)
+    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(answers, 400)
+
+
+@pytest.mark.parametrize(
+    ("right", "query"),
+    [
+        ("view_user", "password__startswith=pbkdf2"),
+        ("view_user", "password__regex=^pbkdf2"),
+        ("view_user", "password=pbkdf2"),
+        ("view_user", "groups__user__password__startswith=pbkdf2"),
+        ("view_user", "_to_field=password"),
+        ("view_user", "_popup=1&_to_field=password"),
+        ("view_group", "user__password__startswith=pbkdf2"),
+        ("view_apiuser", "secret_hash__startswith=pbkdf2"),
+        ("view_apiuser", "previous_secret_hash__regex=."),
+        ("view_apiuserchange", "api_user__secret_hash__startswith=pbkdf2"),
+        ("view_delivery", "webhook__secret__regex=."),
+    ],
+)
+def test_staff_who_may_only_look_read_no_secret_by_filtering(right: str, query: str) -> None:
+    ApiUserFactory()
+    WebhookFactory()
+    model = next(model for model in MODELS if model._meta.model_name == right.removeprefix("view_"))
+
+    assert staff(right).get(f"{list_of(model)}?{query}").status_code == 400
+
+
+def test_a_list_is_not_ordered_by_what_it_does_not_show() -> None:
+    UserFactory(username="anna", password="b")
+    UserFactory(username="zoe", password="a")
+    client = superuser()
+
+    pages = [client.page(USERS, o=order) for order in ("password", "-password", "99", "1.password")]
+
+    assert all(page.index("anna") < page.index("zoe") for page in pages)
+
+
+def test_a_value_that_a_filter_cannot_take_leads_to_the_whole_list_and_the_person_is_told() -> None:
+    Group.objects.create(name="Supervisors")
+    client = superuser()
+
+    answer = client.get(USERS, {"groups__id__exact": "x"}, follow=True)
+
+    assert answer.redirect_chain == [(f"{USERS}?e=1", 302)]
+    assert messages_of(answer) == ["The list has no such filter or page. It is shown from its beginning, unfiltered."]
+
+
+def test_a_value_that_a_filter_cannot_take_is_400_where_the_list_is_unfiltered_already() -> None:
+    Group.objects.create(name="Supervisors")
+
+    assert superuser().get(USERS, {"groups__id__exact": "x", "e": "1"}).status_code == 400
+
+
+def test_a_list_shows_the_rows_of_several_chosen_queues() -> None:
+    first, second, other = OfferFactory.create_batch(3)
+    chosen = [first.queue_id, second.queue_id]
+
+    page = superuser().page(list_of(type(first)), queue__id__exact=chosen)
+
+    assert set(shown(page, first, second, other)) == {first, second}
+    assert page_of(other) not in page
