@@ -18,7 +18,8 @@ from knowledgebase.search.query import WORD
 _INDEXED = 100_000
 _BATCH = 50
 ADD_LEMMAS = """
-UPDATE knowledgebase_article SET search = made.vector, peaks = knowledgebase_peaks(made.vector), forms_version = %(version)s
+UPDATE knowledgebase_article
+SET search = made.vector, peaks = knowledgebase_peaks(made.vector), forms_version = %(version)s
 FROM (
   SELECT knowledgebase_with_lemmas(
     knowledgebase_vector(language, title, text), %(words)s::text[], %(lemmas)s::text[]) AS vector

@@ -18,7 +18,7 @@ try:
 except ImportError:  # Linux on ARM has no wheel.
     morfeusz2 = None
 
-# A text is Polish if the dictionary has this share of its words: 0.4 of the words of other languages are Polish by chance.
+# A text is Polish if the dictionary has this share of its words. Of the words of other languages it has up to 0.4.
 POLISH_SHARE = 0.6
 LONGEST_WORD = 40
 # The dictionary reads a word without accents in so many ways, and so many such words of one text.

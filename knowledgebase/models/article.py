@@ -80,8 +80,9 @@ class Article(TimestampedModel):
     published_number = models.PositiveIntegerField(null=True, editable=False)
     positive_count = models.PositiveIntegerField(_("helpful"), default=0, editable=False)
     negative_count = models.PositiveIntegerField(_("not helpful"), default=0, editable=False)
-    # `search` and `peaks` are filled by the database only: a trigger makes them of title and text (migrations/0008), and
-    # the worker adds the lemmas of Polish words (knowledgebase/indexing.py). `forms_version` is 0 until it has.
+    # The database fills `search` and `peaks`: a trigger makes them of title and text (migrations/0008), and the worker
+    # adds the lemmas of Polish words (knowledgebase/indexing.py). `forms_version` is 0 until the worker has done so.
+    # They are generated fields here, so that Django never writes them.
     forms_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     search = models.GeneratedField(
         expression=Func("language", "title", "text", function="knowledgebase_vector"),

@@ -14,7 +14,8 @@ from callcentre.wake import wake
 class Language(models.TextChoices):
     """Languages whose word forms a search knows: Polish by a dictionary, the others by PostgreSQL's stemmers.
 
-    `simple` is any other language: words as they are written. Articles that look Polish have their word forms there too.
+    `simple` is any other language: words as they are written. Articles that look Polish have their word forms there
+    too.
     """
 
     SIMPLE = "simple", _("any (Polish is recognised, other words as they are written)")

@@ -190,7 +190,7 @@ def _beginnings(words: set[str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for word in words:
         groups.setdefault(word[:3], []).append(word)
-    return [commonprefix(group) for group in groups.values()]
+    return [commonprefix(group) for group in groups.values()]  # noqa: RUF071  (they are words, not paths)
 
 
 def _begun(word: str, letter: Callable[[str], str]) -> str:
