@@ -166,7 +166,7 @@ def test_texts_that_were_saved_before_are_cleaned_by_a_migration() -> None:
             [BAD, f"deep{nested(100_000)}", queue.pk],
         )
 
-    import_module("tickets.migrations.0010_clean_texts").clean_texts(apps, None)
+    import_module("tickets.migrations.0012_clean_texts").clean_texts(apps, None)
 
     assert (saved(canned, "body"), saved(untouched, "body")) == (GOOD, STYLED)
     assert (saved(queue, "signature"), saved(queue, "acknowledgement")) == (GOOD, "deepdeep")
