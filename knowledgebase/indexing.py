@@ -4,6 +4,7 @@ Any search finds a new text at once by the words as they are written. Its other 
 here, and while it indexes older articles again (FORMS_VERSION), they stay found by what the index had before.
 """
 
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -82,7 +83,7 @@ def _learn(lemmas: set[str]) -> None:
 
 def _add_lemmas(article_id: UUID, lemmas_by_word: dict[str, set[str]]) -> None:
     pairs = [(word, lemma) for word, lemmas in lemmas_by_word.items() for lemma in sorted(lemmas)]
-    values = {
+    values: dict[str, Any] = {
         "id": article_id,
         "version": FORMS_VERSION,
         "words": [word for word, _lemma in pairs],
