@@ -3,6 +3,7 @@ PYTHON = .venv/bin/python
 # A launcher ends when this make does; make is the parent of the shell that becomes the launcher.
 LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
 STORES = $(LAUNCH) -m callcentre.embedded exec
+COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
 # A service, and a run of the tests, are dozens of processes: none of them compiles again what the first one has compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
 
-test: .venv/installed
+test: .venv/developing
 	$(LAUNCH) -m pytest -n 2
 
-check: .venv/installed
+check: .venv/developing
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
@@ -24,14 +25,21 @@ check: .venv/installed
 bench: .venv/installed
 	$(STORES) --durable -- $(PYTHON) -m benchmarks
 
-messages: .venv/installed
+messages: .venv/developing
 	$(PYTHON) .ci/messages.py
 
-lock: .venv/installed
-	$(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --group dev pyproject.toml -o requirements.lock
+# The packages that the service runs with, and beside them, in the same versions where both need one, the developers'.
+lock: .venv/developing
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) --group dev --constraint requirements.lock -o requirements-dev.lock
 
 # Made again when the lock changes, and when its Python is gone or belongs to another machine.
 .venv/installed: requirements.lock $(shell $(PYTHON) -c '' 2>/dev/null || echo unusable)
-	@sh .ci/install
+	@sh .ci/install requirements.lock
+	@touch $@
+
+.venv/developing: requirements-dev.lock .venv/installed
+	@sh .ci/install requirements-dev.lock
+	@touch $@
 
 unusable: ;

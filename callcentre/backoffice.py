@@ -48,6 +48,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Customers"), "person_search", "tickets", "customer"),
             (_("Companies"), "apartment", "tickets", "company"),
             (_("Changes of customers"), "history", "tickets", "customerchange"),
+            (_("Settings of customers"), "tune", "tickets", "customersettings"),
         ],
     ),
     (

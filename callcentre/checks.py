@@ -303,10 +303,10 @@ def check_time_zone() -> Iterator[CheckMessage]:
         is_known = False
     else:
         is_known = True
-    if not (is_known and settings.USE_TZ and settings.CELERY_TIMEZONE == settings.TIME_ZONE):
+    if not (is_known and settings.USE_TZ and settings.CELERY_TIMEZONE == "UTC"):
         yield Error(
-            "TIME_ZONE is unknown, or not the zone of all parts of the service.",
-            hint="Name one zone of the IANA database, for example Europe/Warsaw, and leave USE_TZ on.",
+            "TIME_ZONE is unknown, or USE_TZ is off, or CELERY_TIMEZONE is not UTC.",
+            hint="Name one zone of the IANA database, for example Europe/Warsaw, and leave the other two as they are.",
             id="callcentre.E012",
         )
 

@@ -255,7 +255,7 @@ class Deletion(models.Model):
         if time.monotonic() > self._ends_at:
             raise _TurnOver
         with transaction.atomic():
-            if self._ours().select_for_update().first() is None:
+            if self._ours().select_for_update(no_key=True).first() is None:
                 raise NotOurs
             deleted: Counter[str] = Counter()
             yield deleted

@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -22,7 +22,7 @@ from typing import Any, NoReturn, Self
 
 from callcentre.guardian import Guardian, follow_parent
 from callcentre.postgres import Postgres, programs_for
-from callcentre.servers import Server, StoreError, make_folder, write_private
+from callcentre.servers import Server, StoreError, make_folder, short_pause, write_private
 from callcentre.valkey import Valkey
 
 # What a launcher's guardian needs at most to end what the launcher left.
@@ -125,9 +125,9 @@ class Stores:
     ) -> None:
         self._stop()
 
-    def revive(self) -> list[str]:
-        """Start again what has ended by itself; the names of those."""
-        revived = [server.name for server in self._servers.values() if server.revive()]
+    def revive(self, wait: Callable[[], None] = short_pause) -> list[str]:
+        """Start again what has ended by itself, and return the names of those. `wait` is called until they answer."""
+        revived = [server.name for server in self._servers.values() if server.revive(wait)]
         if revived:
             self._write()
         return revived

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import OperationalError
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class ErrorCode(enum.Enum):
     TOO_MANY_REQUESTS = 100109, _("Too many requests; try again in %(seconds)s seconds.")
     TOO_MANY_FAILURES = 100110, _("Too many failed log-ins; try again in %(seconds)s seconds.")
     BAD_REQUEST = 100111, _("The request cannot be understood.")
-    KEY_REUSED = 100112, _("This Idempotency-Key was used for another body.")
+    KEY_REUSED = 100112, _("This Idempotency-Key was used for another request.")
     KEY_BUSY = 100113, _("A request with this Idempotency-Key is still being worked on.")
     KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
     CONFLICT = 100115, _("Something else changed at the same time; try again.")
@@ -163,6 +164,7 @@ class ErrorCode(enum.Enum):
     TRANSFER_TARGET = 140306, _("One of queue_id, number and transfer_shortcut_id is wanted.")
     QUEUE_UNKNOWN = 140307, _("There is no active queue with this id.")
     SHORTCUT_UNKNOWN = 140308, _("There is no transfer shortcut with this id.")
+    NO_CONNECTION_TO_PBX = 140309, _("No connection to the PBX.")
 
     # Tickets
     REPLY_UNSUPPORTED = 150001, _('Replies cannot be sent to tickets of the source "%(source)s".')
@@ -241,6 +243,14 @@ class Fault:
 
     def under(self, prefix: str) -> "Fault":
         return Fault(self.code, f"{prefix}.{self.field}" if self.field else prefix, self.params)
+
+
+def is_lock_refusal(error: Exception) -> bool:
+    """Return whether PostgreSQL gave up waiting for another transaction's row: the lock's time was over, or a deadlock.
+
+    A retry may succeed.
+    """
+    return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") in ("55P03", "40P01")
 
 
 def check_lines(**texts: str) -> Iterable[Fault]:

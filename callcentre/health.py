@@ -128,7 +128,7 @@ def _check_broker() -> float:
 _MAIL_FACTS = """
 SELECT CASE WHEN source = 'email' THEN 'mail' ELSE 'marketplace' END,
        count(*) FILTER (WHERE state = 'queued'),
-       COALESCE(EXTRACT(epoch FROM now() - min(queued_at) FILTER (WHERE state = 'queued' AND accepted = '{}')), 0)
+       GREATEST(EXTRACT(epoch FROM now() - min(queued_at) FILTER (WHERE state = 'queued' AND accepted = '{}')), 0)
          ::float8,
        count(*) FILTER (WHERE state = 'failed')
 FROM tickets_dispatch WHERE state IN ('queued', 'failed') GROUP BY 1
@@ -137,7 +137,7 @@ FROM tickets_dispatch WHERE state IN ('queued', 'failed') GROUP BY 1
 
 # Mailboxes that are read: their queue, and for how long they were not, in the terms of tickets.TicketQueue.
 _MAILBOX_FACTS = """
-SELECT id, EXTRACT(epoch FROM now() - COALESCE(read_at, created_at))::float8
+SELECT id, GREATEST(EXTRACT(epoch FROM now() - COALESCE(read_at, created_at)), 0)::float8
 FROM tickets_ticketqueue WHERE is_active AND imap_host <> ''
 """
 _RECEIVED_FACTS = """
@@ -270,15 +270,20 @@ _DATABASE_FACTS = """
 SELECT pg_database_size(current_database()),
        count(*) FILTER (WHERE state = 'active'),
        count(*),
-       COALESCE(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
+       GREATEST(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
 _CALL_FACTS = """
-SELECT state, count(*), EXTRACT(epoch FROM now() - min(created_at))::float8 FROM telephony_connection
-WHERE state <> 'ended' GROUP BY state
+SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at) FILTER (
+  -- A call that waits for its agent's phone is not late.
+  WHERE state <> 'queued' OR NOT EXISTS (
+    SELECT FROM telephony_leg l WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL
+  )
+)), 0)::float8
+FROM telephony_connection WHERE state <> 'ended' GROUP BY state
 """
 _WAITING_FACTS = """
-SELECT q.name, count(c.id), COALESCE(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
+SELECT q.name, count(c.id), GREATEST(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
 FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'
 WHERE q.is_active OR c.id IS NOT NULL GROUP BY q.id
 """

@@ -12,6 +12,7 @@ from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
 from django.conf import settings
 from django.core.exceptions import BadRequest
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
@@ -21,7 +22,7 @@ from callcentre.api.authentication import ADMISSION, PRINCIPAL
 from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.bodies import is_of_api
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, is_lock_refusal
 from callcentre.network import client_address, is_in_networks
 from callcentre.refusals import misread
 
@@ -39,6 +40,8 @@ class RequestMiddleware:
         request_id = os.urandom(7).hex()[:13]
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
+        # Of the API, authentication notices a connection that has died. Other pages look at theirs before they use it.
+        connection.health_check_enabled = not is_of_api(request.path_info)  # type: ignore[attr-defined]
         queries = request.META.pop(metrics.QUERIES, None) or metrics.QueryCount()
         metrics.count_queries(queries)
         if not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):
@@ -134,6 +137,25 @@ def _has_nul(request: HttpRequest) -> bool:
     is_in_address = "\0" in request.path_info or "\0" in query or "%00" in query
     is_in_cookie = any("\0" in value for value in request.COOKIES.values())
     return is_in_cookie or (is_in_address and not request.path_info.startswith("/api/"))
+
+
+class BusyMiddleware:
+    """Answers 409 where a page, or what it does, waited too long for a row that another transaction holds.
+
+    It is for pages that do not say so themselves; the API has an answer of its own.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not is_lock_refusal(error):
+            return None
+        logger.warning("a row was locked for too long", exc_info=error)
+        return refusals.refuse_busy(request)
 
 
 class PolicyMiddleware(CSPMiddleware):

@@ -49,6 +49,11 @@ class TimestampedModel(models.Model):
     class Meta:
         abstract = True
 
+    @property
+    def version(self) -> str:
+        """The state of the row that a page was made from: another one after each change."""
+        return self.updated_at.isoformat()
+
 
 class Change(models.Model):
     """One entry of a history: who did what, when. Written by the verb in its own transaction, never changed after."""
@@ -202,7 +207,7 @@ class ApiUser(TimestampedModel):
     def edit(self, actor: Actor, **values: Any) -> None:
         """Change rights, networks, expiry, description, rate limit or the active flag. Raises ValidationError."""
         with transaction.atomic():
-            locked = ApiUser.objects.select_for_update().get(pk=self.pk)
+            locked = ApiUser.objects.select_for_update(no_key=True).get(pk=self.pk)
             changes = differences(locked, values)
             for name, value in values.items():
                 setattr(self, name, value)
@@ -211,11 +216,17 @@ class ApiUser(TimestampedModel):
                 self.save(update_fields=[*changes, "updated_at"])
                 self._log(actor, "edit", changes)
 
-    def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24)) -> str:
-        """A new secret, returned this once. The old one works until the overlap is over; a password ends at once."""
+    def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24), version: str = "") -> str:
+        """Return a new secret, this once. The old one works until the overlap is over; a password ends at once.
+
+        Raises Conflict where the user is not at this version any more: two rotations at once would leave one of the
+        two new secrets dead.
+        """
         secret = secrets.token_urlsafe(32)
         with transaction.atomic():
-            locked = ApiUser.objects.select_for_update().get(pk=self.pk)
+            locked = ApiUser.objects.select_for_update(no_key=True).get(pk=self.pk)
+            if version and version != locked.version:
+                raise Conflict(ErrorCode.CONFLICT)
             self.previous_secret_hash = locked.secret_hash
             self.previous_secret_expires_at = timezone.now() + overlap if locked.secret_hash else None
             self.secret_hash = hash_secret(secret)
@@ -277,6 +288,7 @@ class IdempotencyRecord(models.Model):
     api_user = models.ForeignKey(ApiUser, models.CASCADE, db_index=False)
     # SHA-256 of method, path and key: a path is too long for an index.
     fingerprint = models.CharField(max_length=64)
+    # Of the body; of query and body where the request has a query.
     body_hash = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(null=True)
     # Encrypted: an answer can hold a secret.

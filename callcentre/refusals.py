@@ -111,6 +111,18 @@ def refuse_cross_site(request: HttpRequest) -> HttpResponse:
     return _bare_page(request, 403, title=_now("This came from another site"), text=text)
 
 
+def refuse_busy(request: HttpRequest) -> HttpResponse:
+    """Answer 409 to a request that waited for a row which another transaction holds. Nothing of it was done."""
+    return _page(
+        request,
+        409,
+        title=_now("Another user is changing this"),
+        text=_now("Nothing was saved. Go back and try again in a moment."),
+        link=_within(request, request.headers.get("Referer")),
+        label=_now("Back"),
+    )
+
+
 def fail(request: HttpRequest) -> HttpResponse:
     text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
     number = _now("Number of this request: %(number)s") % {"number": request_id()}

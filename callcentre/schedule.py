@@ -1,11 +1,26 @@
-"""The timetable of beat: what is done again and again, and how often. One entry a task, each with a word on what for.
+"""The timetable of beat: the tasks that repeat, how often, and a word on what each is for.
 
 A sweep whose turn has passed before a worker took it is dropped: the next one does the same.
+Beat counts intervals and hours in UTC (CELERY_TIMEZONE), so that no clock change stops or doubles them.
 """
 
+from datetime import datetime
 from typing import Any
 
 from celery.schedules import crontab
+from django.utils import timezone
+
+
+class LocalTime(crontab):
+    """A time of day by the service's own clock (TIME_ZONE).
+
+    It comes once a day on the days of a clock change too: an hour later where its own hour is left out, and the first
+    time where its hour comes twice.
+    """
+
+    def maybe_make_aware(self, dt: datetime, naive_as_utc: bool = True) -> datetime:
+        return timezone.localtime(super().maybe_make_aware(dt, naive_as_utc), timezone.get_default_timezone())
+
 
 SCHEDULE: dict[str, Any] = {
     # every second: place calls whose message was lost or that had to wait, should the listener not have
@@ -19,13 +34,13 @@ SCHEDULE: dict[str, Any] = {
         "options": {"expires": 5},
     },
     # at 3:41 every night: remove recordings that were kept for long enough
-    "telephony.prune_recordings": {"task": "telephony.prune_recordings", "schedule": crontab(hour="3", minute="41")},
+    "telephony.prune_recordings": {"task": "telephony.prune_recordings", "schedule": LocalTime(hour="3", minute="41")},
     # every second: deliver what is due again, and what no message was sent for
     "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
     # every 10 seconds: go on with resends whose message or worker was lost
     "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
     # at 2:41 every night: forget events that are 90 days old, and what is left of removed webhooks
-    "webhooks.prune": {"task": "webhooks.prune", "schedule": crontab(hour="2", minute="41")},
+    "webhooks.prune": {"task": "webhooks.prune", "schedule": LocalTime(hour="2", minute="41")},
     # every 5 seconds: send what is due again, and what no message was sent for
     "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
     # once a minute: read the mailboxes of ticket queues
@@ -43,7 +58,7 @@ SCHEDULE: dict[str, Any] = {
     # every 10 seconds: mail exports that are due again, and those that no message was sent for
     "reports.sweep_mails": {"task": "reports.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
     # at 3:17 every night: remove files of exports, 30 days old
-    "reports.prune_exports": {"task": "reports.prune_exports", "schedule": crontab(hour="3", minute="17")},
+    "reports.prune_exports": {"task": "reports.prune_exports", "schedule": LocalTime(hour="3", minute="17")},
     # once an hour: count the words of catalogs whose articles have changed, for searches
     "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
     # every 10 seconds: add Polish word forms to articles whose message or worker was lost, and after an upgrade to all
@@ -53,13 +68,13 @@ SCHEDULE: dict[str, Any] = {
         "options": {"expires": 10},
     },
     # at 3:41 every night: forget searches that nobody asks any more, and images that no article took
-    "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": crontab(hour="3", minute="41")},
+    "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": LocalTime(hour="3", minute="41")},
     # once an hour: forget answers kept for retried writes, 24 hours old
     "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
     # at 3:29 every night: delete sessions of the back office that are over
-    "callcentre.prune_sessions": {"task": "callcentre.prune_sessions", "schedule": crontab(hour="3", minute="29")},
+    "callcentre.prune_sessions": {"task": "callcentre.prune_sessions", "schedule": LocalTime(hour="3", minute="29")},
     # at 3:17 every night: remove uploaded import files and their error files, 30 days old
-    "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": crontab(hour="3", minute="17")},
+    "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": LocalTime(hour="3", minute="17")},
     # every 10 seconds: resume deletions whose message or worker was lost, and remove files that they left
     "callcentre.sweep_deletions": {"task": "callcentre.sweep_deletions", "schedule": 10.0, "options": {"expires": 10}},
 }

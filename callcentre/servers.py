@@ -172,6 +172,10 @@ def _succeeds(*command: str) -> bool:
     return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0  # noqa: S603  our own
 
 
+def short_pause() -> None:
+    time.sleep(0.02)
+
+
 class Server:
     """What the two stores have in common: a folder, a password, a port, a log and a process."""
 
@@ -194,8 +198,8 @@ class Server:
     def url(self) -> str:
         raise NotImplementedError
 
-    def start(self) -> None:
-        """Start and wait until it answers; a port somebody else has taken is chosen anew."""
+    def start(self, wait: Callable[[], None] = short_pause) -> None:
+        """Start and `wait` again and again until it answers. A port that another program has taken is chosen anew."""
         self._prepare()
         for _ in range(5):
             self.port = self._ports.choose(self.key)
@@ -204,7 +208,7 @@ class Server:
                 log_start = log.tell()
                 self.process = self._launch(log.fileno())
             try:
-                self._await_ready(self.process, log_start)
+                self._await_ready(self.process, log_start, wait)
             except _PortTakenError:
                 continue
             return
@@ -215,14 +219,14 @@ class Server:
             self._guardian.stop(self.process, *self.ending, patience_seconds=30)
             self.process = None
 
-    def revive(self) -> bool:
-        """Start again when it has ended by itself; whether it had."""
+    def revive(self, wait: Callable[[], None] = short_pause) -> bool:
+        """Start again when it has ended by itself; return whether it had."""
         if self.process:
             if self.process.poll() is None:
                 return False
             self._guardian.bury(self.process)
             self.process = None
-        self.start()
+        self.start(wait)
         return True
 
     def _prepare(self) -> None:
@@ -234,7 +238,7 @@ class Server:
     def _answers(self) -> bool:
         raise NotImplementedError
 
-    def _await_ready(self, process: subprocess.Popen[bytes], log_start: int) -> None:
+    def _await_ready(self, process: subprocess.Popen[bytes], log_start: int, wait: Callable[[], None]) -> None:
         deadline = time.monotonic() + READY_WITHIN_SECONDS
         while time.monotonic() < deadline:
             if process.poll() is not None:
@@ -245,7 +249,7 @@ class Server:
                 raise StoreError(self._failure(self._logged_since(log_start)))
             if self._answers():
                 return
-            time.sleep(0.02)
+            wait()
         raise StoreError(f"{self.name} does not answer; its log is {self.log}.")
 
     def _failure(self, output: str) -> str:

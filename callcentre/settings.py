@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "callcentre.middleware.BusyMiddleware",
 ]
 
 TEMPLATES = [
@@ -244,6 +245,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Call centre API",
     "VERSION": "1.0.0",
     "SCHEMA_PATH_PREFIX": "/api",
+    "SERVERS": [{"url": "/"}],
     "PREPROCESSING_HOOKS": ["callcentre.api.schema.prepare_endpoints"],
     "POSTPROCESSING_HOOKS": ["callcentre.api.schema.complete_document"],
 }
@@ -409,7 +411,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # Publishing happens in requests too: one try, and the sweep finds what was not published.
 CELERY_TASK_PUBLISH_RETRY = False
-CELERY_TIMEZONE = TIME_ZONE
+# Arithmetic in a zone with clock changes loses an hour of intervals each autumn (schedule.LocalTime keeps local time).
+CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Longer than the longest task, or its message would be given out again while it still runs.
     "visibility_timeout": 2 * CELERY_TASK_TIME_LIMIT,

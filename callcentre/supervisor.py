@@ -34,6 +34,7 @@ RESTART_DELAYS_SECONDS = (1, 2, 5, 10, 30)
 # A process that has run this long has recovered; its next crash counts as the first.
 WELL_AFTER_SECONDS = 60.0
 TICK_SECONDS = 0.25
+WHILE_A_STORE_STARTS_SECONDS = 0.02
 # Longer than CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT, after which a worker gives its tasks back.
 PATIENCE_SECONDS = 12.0
 
@@ -82,6 +83,10 @@ class Child:
     start_at: float = 0.0
     crashes: int = 0
     unfinished_line: bytes = b""
+
+
+class _StoppedError(Exception):
+    """A request to stop, while a store starts."""
 
 
 @dataclass
@@ -135,8 +140,8 @@ class Supervisor:
                 )
                 self._selector.register(_pipe(child.process), selectors.EVENT_READ, child)
 
-    def _read_output(self) -> None:
-        for key, _ in self._selector.select(TICK_SECONDS):
+    def _read_output(self, seconds: float = TICK_SECONDS) -> None:
+        for key, _ in self._selector.select(seconds):
             if key.data is None:
                 self._wake_reader.recv(512)
             else:
@@ -170,12 +175,24 @@ class Supervisor:
 
     def _revive_stores(self) -> None:
         try:
-            revived = self.stores.revive()
+            revived = self.stores.revive(self._attend)
+        except _StoppedError:
+            return
         except StoreError as error:
             self._print("stores", f"{error} Trying again.")
             return
         for name in revived:
             self._print("stores", f"{name} had ended and was started again")
+
+    def _attend(self) -> None:
+        """Go on while a store starts. A child whose output is not read stops at its next log line, the web server too.
+
+        A child that has ended meanwhile is started once the stores are there.
+        """
+        if self.stop_requests:
+            raise _StoppedError
+        self._read_output(WHILE_A_STORE_STARTS_SECONDS)
+        self._notice_ends()
 
     def _announce(self) -> None:
         """Say where the service is, once the web server answers."""

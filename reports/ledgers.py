@@ -84,17 +84,22 @@ span AS (
       (y.answered_at IS NOT NULL)::int + 2 * (y.transferred_at IS NOT NULL)::int AS outcome
     FROM ({_CALLS.format(table="telephony_offer", start="offered_at")}) y
     JOIN telephony_connection c ON c.id = y.connection_id AND c.direction = 'INBOUND'
+    WHERE y.outcome <> 'failed'
   ) offer CROSS JOIN LATERAL (
     VALUES ('offer', offered_at, COALESCE(answered_at, ended_at)), ('talk', answered_at, ended_at)
   ) part(kind, since, until)
   UNION ALL
-  SELECT 'call', agent_id, queue_id, length, a, b, part.since, part.until, part.counts
+  SELECT 'call', agent_id, queue_id, GREATEST(COALESCE(extract(epoch FROM ended_at - started_at), 0), 0)::bigint, a, b,
+    part.since, part.until, part.counts
   FROM stretch CROSS JOIN LATERAL (
-    SELECT y.queue_id, y.created_at, y.answered_at, y.ended_at,
-      COALESCE(extract(epoch FROM y.ended_at - y.answered_at), 0)::bigint AS length
-    FROM ({_CALLS.format(table="telephony_connection", start="created_at")}) y WHERE y.direction = 'OUTBOUND'
+    SELECT y.queue_id, y.created_at AS counted_at, y.answered_at AS started_at, y.ended_at
+    FROM ({_CALLS.format(table="telephony_connection", start="created_at")}) y
+    WHERE y.direction = 'OUTBOUND' AND NOT y.has_talks
+    UNION ALL
+    SELECT y.queue_id, y.counted_at, y.started_at, y.ended_at
+    FROM ({_CALLS.format(table="telephony_talk", start="counted_at")}) y
   ) call CROSS JOIN LATERAL (
-    VALUES (created_at, created_at, true), (answered_at, ended_at, false)
+    VALUES (counted_at, counted_at, true), (started_at, ended_at, false)
   ) part(since, until, counts)
   UNION ALL
   SELECT 'chats_closed', stretch.agent_id, x.queue_id, 0, a, b, x.closed_at, x.closed_at, true

@@ -24,8 +24,14 @@ WHERE o.ended_at IS NULL AND o.agent_id = ANY(%(agents)s) AND o.offered_at < %(e
   AND (%(queues)s::bigint[] IS NULL OR o.queue_id = ANY(%(queues)s::bigint[]))
 UNION ALL
 SELECT agent_id, 'call', 0, created_at, answered_at
-FROM telephony_connection WHERE state <> 'ended' AND direction = 'OUTBOUND' AND agent_id = ANY(%(agents)s)
-  AND created_at < %(end)s AND (%(queues)s::bigint[] IS NULL OR queue_id = ANY(%(queues)s::bigint[]))
+FROM telephony_connection WHERE state <> 'ended' AND direction = 'OUTBOUND' AND NOT has_talks
+  AND agent_id = ANY(%(agents)s) AND created_at < %(end)s
+  AND (%(queues)s::bigint[] IS NULL OR queue_id = ANY(%(queues)s::bigint[]))
+UNION ALL
+SELECT t.agent_id, 'call', 0, t.counted_at, t.started_at
+FROM telephony_talk t JOIN telephony_connection c ON c.id = t.connection_id AND c.state <> 'ended'
+WHERE t.ended_at IS NULL AND t.agent_id = ANY(%(agents)s) AND t.counted_at < %(end)s
+  AND (%(queues)s::bigint[] IS NULL OR t.queue_id = ANY(%(queues)s::bigint[]))
 """
 
 

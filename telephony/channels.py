@@ -20,11 +20,17 @@ def bridge_id(connection_id: int) -> str:
 
 
 def connection_of(channel_id: str) -> int | None:
-    """The connection that a channel was asked for; None for one that we did not ask for, as a caller's."""
-    ours = _pattern(settings.ARI_APP).fullmatch(channel_id)
+    """Return the connection that a channel was asked for; None for one that we did not ask for, as a caller's."""
+    ours = _pattern(settings.ARI_APP, r"-\d+").fullmatch(channel_id)
+    return int(ours[1]) if ours else None
+
+
+def connection_of_bridge(bridge_id: str) -> int | None:
+    """Return the connection that a bridge was made for; None for a bridge that is not ours."""
+    ours = _pattern(settings.ARI_APP, "").fullmatch(bridge_id)
     return int(ours[1]) if ours else None
 
 
 @cache
-def _pattern(app: str) -> re.Pattern[str]:
-    return re.compile(rf"{re.escape(app)}-(\d{{1,18}})-\d+", re.ASCII)
+def _pattern(app: str, rest: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(app)}-(\d{{1,18}}){rest}", re.ASCII)

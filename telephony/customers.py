@@ -21,7 +21,11 @@ CustomerQuery = str
 # Ids of customers -> each of them that there is, and the address of its page in the back office. One query.
 CustomerPages = Callable[[Collection[int]], Mapping[int, tuple[Customer, str]]]
 
+# A caller's number, as it was sent and in its normal form -> the customer, perhaps a new one. Called in a transaction.
+CustomerOfCaller = Callable[[str, str], Customer | None]
+
 _lookups: list[CustomerLookup] = []
+_callers: list[CustomerOfCaller] = []
 _queries: list[CustomerQuery] = []
 _pages: list[CustomerPages] = []
 
@@ -34,6 +38,17 @@ def register_customer_lookup(lookup: CustomerLookup) -> None:
 def customers_of(numbers: Collection[str]) -> Mapping[str, Customer]:
     """Number -> customer; empty where nobody has registered."""
     return _lookups[0](numbers) if _lookups and numbers else {}
+
+
+def register_customer_of_caller(find: CustomerOfCaller) -> None:
+    """Register who finds the customer of a caller, and creates one; the last one registered counts."""
+    _callers[:] = [find]
+
+
+def customer_of_caller(caller: str, number: str) -> Customer | None:
+    """Return the customer of a caller; a new one where customers of unknown callers are created."""
+    known = customers_of([number]).get(number)
+    return _callers[0](caller, number) if known is None and _callers else known
 
 
 def register_customer_query(query: CustomerQuery) -> None:

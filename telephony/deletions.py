@@ -51,7 +51,7 @@ def remove_recordings(which: Q, connection_ids: Sequence[int]) -> Counter[str]:
     Of a recording it stays known that there was one, as when its time is over. The caller has locked the calls.
     """
     recordings = Recording.objects.filter(_REMOVABLE, which, connection__in=connection_ids)
-    rows = list(recordings.select_for_update(of=("self",)))
+    rows = list(recordings.select_for_update(no_key=True, of=("self",)))
     FileRemoval.add(sorted({path for row in rows for path in (row.path, row.file.name or "")}))
     # A worker that is fetching one now may still write its file.
     FileRemoval.add([row.path for row in rows if row.state == Recording.State.FETCHING], after=2 * LEASE)

@@ -13,6 +13,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
+from telephony import causes
 from telephony.models import (
     Agent,
     AgentSession,
@@ -274,11 +275,14 @@ class Month:
 
     @transaction.atomic
     def save(self) -> None:
+        for call in self.connections:
+            call.cause_text = causes.text_of(call.cause)
         self.connections.sort(key=lambda call: call.created_at)
         Connection.objects.bulk_create(self.connections, batch_size=1000)
         self.legs.sort(key=lambda leg: (leg.connection.pk, leg.asked_at))
         for number, leg in enumerate(self.legs):
             leg.channel_id = f"demo-{leg.connection.pk}-{number}"
+            leg.cause_text = causes.text_of(leg.cause)
         Leg.objects.bulk_create(self.legs, batch_size=1000)
         Offer.objects.bulk_create(sorted(self.offers, key=lambda offer: offer.offered_at), batch_size=1000)
         Transfer.objects.bulk_create(self.transfers)

@@ -53,6 +53,8 @@ def connection_ended(connection: "Connection") -> None:
         duration=connection.duration,
         billsec=connection.billsec,
         disposition=connection.disposition,
+        cause=connection.cause,
+        cause_text=connection.cause_text,
     )
 
 

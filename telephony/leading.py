@@ -4,6 +4,7 @@ Everybody may ask: who is about to place a call that nobody would hear of, a boa
 """
 
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -25,6 +26,12 @@ SELECT key, EXTRACT(epoch FROM clock_timestamp() - state_change)::float8
 FROM ({_HELD}) AS held JOIN pg_stat_activity USING (pid)
 """  # noqa: S608
 
+# The one row of telephony.models.SwitchContact.
+_KEEP_CONTACT = """
+INSERT INTO telephony_switchcontact (id, heard_at) VALUES (1, %s)
+ON CONFLICT (id) DO UPDATE SET heard_at = EXCLUDED.heard_at
+"""
+_LAST_CONTACT = "SELECT heard_at FROM telephony_switchcontact WHERE id = 1"
 # A machine that vanishes without a word loses its locks after 10 + 3 * 5 s, not after the system's two hours.
 _KEEPALIVES = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 
@@ -68,6 +75,16 @@ class Leadership:
                 self._take(HEARS)
             else:
                 self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, HEARS])
+
+    def last_contact(self) -> datetime | None:
+        """Return when the switch was heard last, by this listener or another one. None if it never was."""
+        row = self._own.execute(_LAST_CONTACT).fetchone()
+        return row[0] if row else None
+
+    def keep_contact(self, heard_at: datetime) -> None:
+        """Store when the switch was heard last, so that it is known whatever is killed."""
+        with suppress(psycopg.Error):
+            self._own.execute(_KEEP_CONTACT, [heard_at])
 
     def _take(self, key: int) -> bool:
         row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_SPACE, key]).fetchone()

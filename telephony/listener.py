@@ -15,16 +15,17 @@ from typing import Any
 
 import psycopg
 from django.utils import timezone
-from prometheus_client import Counter
 
 from callcentre.nudge import subscribe
-from telephony.calls import commands, distributing, handling, inbound, placing, resync
-from telephony.channels import connection_of
+from telephony import clocks
+from telephony.calls import commands, distributing, inbound, orders, placing, resync
+from telephony.contact import Contact
 from telephony.crew import Crew
+from telephony.dispatch import Dispatcher
 from telephony.leading import Leadership
 from telephony.models import Agent
 from telephony.switch import current_switch
-from telephony.switch.base import Event, Offline, Online, RecordingFinished, Replaced, Switch, SwitchError
+from telephony.switch.base import Event, Heard, Offline, Online, Replaced, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
@@ -32,12 +33,12 @@ THREADS = 4
 TICK_SECONDS = 0.5
 # Between two looks at the switch's channels: when all is well, and when something is in doubt.
 CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
+# Between two notes of when the switch was heard.
+CONTACT_SECONDS = 1.0
 # After another listener has taken the switch's events from us.
 PAUSE_SECONDS = 5.0
 # What is under way when we are asked to end may take so long.
 PATIENCE_SECONDS = 8.0
-
-handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
 
 class Listener:
@@ -49,17 +50,25 @@ class Listener:
         self._over = threading.Event()
         self._wake = threading.Event()
         self._crew = Crew(THREADS)
+        self._dispatcher = Dispatcher(self._crew)
         self._comparison = resync.Comparison()
         self._switch: Switch = current_switch()
         self._is_heard = False
         self._last_look = float("-inf")
+        self._contact = Contact()
+        # When the last contact was stored, and how often we have looked since the stream began.
+        self._stored_at = float("-inf")
+        self._looks = 0
         self._given: set[int] = set()
 
     def run(self) -> None:
         subscribe("calls", self._wake.set, self._over)
         while not self.is_stopping:
             with suppress(psycopg.Error), Leadership() as leadership:
-                if leadership.is_won():
+                # A standby keeps its connection: it asks again and again, and leads as soon as the leader's is gone.
+                while not self.is_stopping and not leadership.is_won():
+                    time.sleep(TICK_SECONDS)
+                if not self.is_stopping:
                     self._lead(leadership)
             time.sleep(TICK_SECONDS)
         self._over.set()
@@ -68,6 +77,7 @@ class Listener:
     def _lead(self, leadership: Leadership) -> None:
         """Until we are asked to end, or another one leads, or hears the switch in our place."""
         logger.info("leading")
+        self._contact = Contact(leadership.last_contact())
         reader = threading.Thread(target=self._read, name="events", daemon=True)
         reader.start()
         was_heard = False
@@ -87,6 +97,7 @@ class Listener:
                         # Kept until somebody hears what becomes of them; some were hung up meanwhile.
                         self._crew.attempt(self._give_commands)
                         self._crew.attempt(lambda: self._give_all(placing.queued(), placing.place))
+                self._keep_contact(leadership)
                 self._tick()
         except _Lost:
             logger.warning("another listener leads")
@@ -96,6 +107,13 @@ class Listener:
             leadership.__exit__()
         if not self.is_stopping:
             time.sleep(PAUSE_SECONDS)
+
+    def _keep_contact(self, leadership: Leadership) -> None:
+        clock = time.monotonic()
+        heard_at = self._contact.to_store
+        if self._is_heard and heard_at and clock - self._stored_at >= CONTACT_SECONDS:
+            self._stored_at = clock
+            leadership.keep_contact(heard_at)
 
     def _regained(self, leadership: Leadership) -> Leadership:
         """The stream goes on meanwhile, and what it tells waits for the database. Raises _Lost."""
@@ -125,6 +143,8 @@ class Listener:
         match event:
             case Online():
                 logger.info("the switch is heard")
+                self._contact.begin()
+                self._looks = 0
                 self._crew.is_in_trouble = self._is_heard = True
                 self._last_look = float("-inf")
                 self._wake.set()
@@ -134,13 +154,18 @@ class Listener:
                 self._wake.set()
             case Replaced():
                 logger.warning("another listener hears the switch in our place")
+            case Heard(at):
+                self._contact.hear(at)
+                return
             case _:
-                self._crew.give(_key(event), partial(_handle, event))
+                self._dispatcher.receive(event)
+        if not isinstance(event, Offline | Replaced):
+            self._contact.hear(clocks.now())
 
     # What is due
 
     def _tick(self) -> None:
-        now = timezone.now()
+        now = clocks.now()
         due: list[Callable[[], Any]] = [
             lambda: Agent.objects.end_wrap_ups(now),
             lambda: self._give_all(placing.overdue(now), placing.place),
@@ -148,7 +173,7 @@ class Listener:
         if self._is_heard:
             due += [
                 self._give_commands,
-                lambda: inbound.overflow_overdue(now),
+                lambda: self._give_all(distributing.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distributing.distribute(now),
                 self._look,
             ]
@@ -171,7 +196,7 @@ class Listener:
     def _look(self) -> None:
         """Compare rows and channels, where there is a reason to, or nobody has for a while."""
         now, clock = timezone.now(), time.monotonic()
-        is_behind = self._crew.is_in_trouble
+        is_behind = self._crew.is_in_trouble or orders.untold.is_set()
         since = clock - self._last_look
         if since < DOUBT_SECONDS:
             return
@@ -179,29 +204,25 @@ class Listener:
             return
         self._last_look = clock
         self._crew.is_in_trouble = False
+        orders.untold.clear()
         try:
-            findings = self._comparison.look(self._switch)
+            seen = self._comparison.look(self._switch, self._contact.silent_since)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._crew.is_in_trouble |= is_behind
             return
-        for finding in findings:
+        for caller in seen.callers:
+            self._dispatcher.receive(caller)
+        for finding in seen.findings:
             self._crew.give(finding.connection_id, finding.act)
         self._give_all(resync.legless(now), resync.end_legless)
+        # What the first look misses is lost when the second one misses it too.
+        self._looks += 1
+        if self._looks > 1 or not self._comparison.is_in_doubt:
+            self._contact.settle()
         if is_behind:
             self._give_all(resync.established(), resync.restore)
 
 
 class _Lost(Exception):
     """Another listener leads."""
-
-
-def _handle(event: Any) -> None:
-    handling.handle(event)
-    handled.labels(type(event).__name__).inc()
-
-
-def _key(event: Any) -> int:
-    """The same for all channels that we asked for in one call."""
-    name = event.name if isinstance(event, RecordingFinished) else event.channel_id
-    return connection_of(name) or hash(name)

@@ -13,9 +13,11 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
+from django.db import transaction
 from django.utils import timezone
 
 from callcentre.wake import wake
+from telephony.calls import unseen
 from telephony.models import Recording, Transcription
 from telephony.models.transcription import is_configured
 from telephony.switch import current_switch
@@ -62,7 +64,7 @@ def _attempt(recording: Recording) -> None:
     except SwitchUnreachable as error:
         recording.put_off(str(error))
     except SwitchError as error:
-        recording.put_off(str(error), is_refused=True)
+        recording.put_off(str(error), is_refused=True, is_absent=True)
     except (wave.Error, EOFError) as error:
         recording.put_off(f"no WAV: {error or 'it ends early'}", is_refused=True)
     except OSError as error:
@@ -70,7 +72,10 @@ def _attempt(recording: Recording) -> None:
     except _NotOurs:
         logger.warning("recording was taken over", extra={"recording": recording.name})
     else:
-        if not recording.store(size=size, seconds=seconds):
+        with transaction.atomic():
+            if is_stored := recording.store(size=size, seconds=seconds):
+                unseen.correct(recording.connection_id)
+        if not is_stored:
             _discard_if_deleted(recording)
         else:
             if not settings.RECORDINGS_FOLDER:

@@ -31,7 +31,7 @@ CROSS JOIN LATERAL (
   WHERE m.queue_id = q.id
 ) a
 CROSS JOIN LATERAL (
-  SELECT avg(extract(epoch FROM c.ended_at - c.answered_at)) AS seconds FROM (
+  SELECT avg(GREATEST(extract(epoch FROM c.ended_at - c.answered_at), 0)) AS seconds FROM (
     SELECT answered_at, ended_at FROM telephony_connection
     WHERE queue_id = q.id ORDER BY created_at DESC, id DESC LIMIT 100
   ) c WHERE c.answered_at IS NOT NULL AND c.ended_at IS NOT NULL

@@ -23,6 +23,7 @@ from callcentre.actor import SYSTEM, Actor
 from callcentre.embedded import Stores, temporary_stores
 from callcentre.environment import database
 from callcentre.models import ApiUser
+from telephony.leading import Leadership
 from tests.pristine import Pristine
 from tests.serving import WebServer, web_servers
 
@@ -126,6 +127,15 @@ def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[
 
 
 @pytest.fixture
+def switch_that_answers(settings: Any) -> Iterator[None]:
+    """A switch that somebody hears, as what is asked of a call needs one."""
+    settings.SWITCH_BACKEND = "tests.telephony.doubles.RecordingSwitch"
+    with Leadership() as leadership:
+        leadership.tell(is_heard=True)
+        yield
+
+
+@pytest.fixture
 def committed_db(transactional_db: None) -> None:
     """A database whose transactions are real ones, as threads and other processes need."""
 
@@ -162,10 +172,10 @@ def quick_hashes(settings: Any) -> None:
 @pytest.fixture
 def plain_http(settings: Any) -> None:
     """Cookies as with SECURE_COOKIES=0, which a browser takes without HTTPS."""
-    for kind in ("SESSION", "CSRF", "LANGUAGE"):
-        setattr(settings, f"{kind}_COOKIE_SECURE", False)
-        name = getattr(settings, f"{kind}_COOKIE_NAME")
-        setattr(settings, f"{kind}_COOKIE_NAME", name.removeprefix("__Host-"))
+    settings.CSRF_COOKIE_SECURE = settings.SESSION_COOKIE_SECURE = settings.LANGUAGE_COOKIE_SECURE = False
+    settings.CSRF_COOKIE_NAME = settings.CSRF_COOKIE_NAME.removeprefix("__Host-")
+    settings.SESSION_COOKIE_NAME = settings.SESSION_COOKIE_NAME.removeprefix("__Host-")
+    settings.LANGUAGE_COOKIE_NAME = settings.LANGUAGE_COOKIE_NAME.removeprefix("__Host-")
 
 
 @pytest.fixture(scope="session")

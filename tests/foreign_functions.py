@@ -28,9 +28,13 @@ from tickets.addresses import is_address
 from tickets.admin.ticket_page_thread import with_links
 from tickets.filling import check_places, fill
 from tickets.mail import composing, tnef
+from tickets.mail.charsets import decoded, decoded_as_named
+from tickets.mail.flowed import reflowed
 from tickets.mail.folding import fold
 from tickets.mail.headers import without_words
+from tickets.mail.notices import says_no_failure
 from tickets.mail.parsing import Unreadable, parse
+from tickets.mail.uuencoded import parted
 from tickets.mail_ids import ids_in
 from webhooks.transport import TargetError, check_target
 
@@ -67,6 +71,10 @@ def texts() -> Iterator[tuple[str, str]]:
     yield "many marks", "a" + "\u0315" * (LENGTH // 2) + "\u0300" * (LENGTH // 2)
 
 
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
 def _mail(headers: str = "", body: str = "", kind: str = "text/plain") -> bytes:
     head = f"From: a@b.example\nSubject: x\nContent-Type: {kind}; charset=utf-8\n{headers}\n"
     return f"{head}\n{body}".encode("utf-8", "replace")
@@ -77,7 +85,18 @@ def _parse(raw: bytes) -> None:
         parse(raw)
 
 
-HEADERS = ("Subject", "From", "To", "Reply-To", "References", "Message-ID", "X-Failed-Recipients", "Auto-Submitted")
+HEADERS = (
+    "Subject",
+    "From",
+    "To",
+    "Reply-To",
+    "References",
+    "Message-ID",
+    "Delivered-To",
+    "Precedence",
+    "X-Failed-Recipients",
+    "Auto-Submitted",
+)
 PART = "--b\nContent-Type: {kind}\nContent-Disposition: attachment; filename={name}\n\n{text}\n--b--\n"
 
 
@@ -89,6 +108,9 @@ def mails(text: str) -> Iterator[tuple[str, bytes]]:
         yield f"{name} of a machine", _mail(f"Precedence: bulk\n{name}: {line}")
     yield "Content-Type", _mail(f"MIME-Version: 1.0\nContent-Type: multipart/mixed; {line}")
     yield "headers", _mail(text)
+    yield "headers that go on", _mail(f"{text}\nX-Last: x")
+    yield "flowed text", _mail(body=text, kind="text/plain; format=flowed; delsp=yes")
+    yield "text of a mail server", _mail("From: mailer-daemon@x.example", text)
     yield "plain text", _mail(body=text)
     yield "HTML", _mail(body=text, kind="text/html")
     yield "text of a machine", _mail("Auto-Submitted: auto-replied", text)
@@ -137,11 +159,24 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     "fill": (lambda text: fill(text, {"x": "y"}), ()),
     "places": (lambda text: check_places(body=(text, ())), (ValidationError,)),
     "link addresses": (composing._with_addresses, ()),
-    "tag of a subject": (composing.ticket_of_subject, ()),
+    "tag of a subject": (composing.tickets_of_subject, ()),
     "answers": (lambda text: composing._ANSWER.sub("", text), ()),
     "encoded words": (without_words, ()),
     "ids": (ids_in, ()),
     "target": (check_target, (TargetError,)),
+    "one subject": (lambda text: composing.are_of_one_subject(text, f"Re: {text}"), ()),
+    "bytes of a header": (lambda text: decoded_as_named(_bytes(text), ["iso-2022-jp", "gb2312", "koi8-r"]), ()),
+    "Japanese": (lambda text: decoded(b"\x1b$B-!" + _bytes(text), "iso-2022-jp"), ()),
+    "escapes of Japanese": (lambda text: decoded(b"\x1b$B-!" + _bytes(text.replace("a", "\x1b$B!!")), "cp50220"), ()),
+    "uuencoded": (
+        lambda text: [parted(text), parted("begin 644 a\n" + text), parted(text.replace("a", "begin 644 a\n"))],
+        (),
+    ),
+    "flowed": (
+        lambda text: [reflowed(text, deletes_space=True), reflowed(text.replace("a", " \n"), deletes_space=False)],
+        (),
+    ),
+    "notice": (lambda text: says_no_failure(text, text), ()),
     "winmail.dat": (lambda text: tnef.files(b"\x78\x9f\x3e\x22\0\0" + text.encode("utf-8", "replace")), ()),
 }
 

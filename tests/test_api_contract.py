@@ -24,7 +24,7 @@ from callcentre.models import ApiUser
 from tests.conftest import ApiClient, kept_for_all
 from tests.contract import JSON, Operation, has_shape, ours
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("switch_that_answers")]
 
 # In the order in which they fill the world: events before anything else is recorded, as what a transaction has
 # recorded is out of the feed until it ends; agents before what they work on.

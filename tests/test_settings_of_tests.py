@@ -10,12 +10,17 @@ READERS = {"env", "env_bool", "env_int", "env_list"}
 # What settings.py makes of variables or fixes, and why a test may set it all the same.
 REASONS = {
     "CELERY_BROKER_URL": "is REDIS_URL",
+    "CSRF_COOKIE_NAME": "has a prefix where SECURE_COOKIES is on",
     "CSRF_COOKIE_SECURE": "is SECURE_COOKIES",
     "EMAIL_BACKEND": "follows EMAIL_HOST",
     "EMAIL_FILE_PATH": "lies in CALLCENTRE_VAR",
     "IDEMPOTENCY_WAIT_SECONDS": "a test that waits for it need not wait ten seconds",
+    "LANGUAGE_COOKIE_NAME": "has a prefix where SECURE_COOKIES is on",
+    "LANGUAGE_COOKIE_SECURE": "is SECURE_COOKIES",
     "PASSWORD_HASHERS": "a third of a second a password; tests of the hash itself leave it",
+    "SESSION_COOKIE_NAME": "has a prefix where SECURE_COOKIES is on",
     "SESSION_COOKIE_SECURE": "is SECURE_COOKIES",
+    "STATIC_ROOT": "lies in CALLCENTRE_VAR; a run of the tests collects into a folder of its own",
     "STORAGES": "lie in CALLCENTRE_VAR; pages are made without collectstatic",
 }
 

@@ -18,6 +18,7 @@ class TicketsConfig(AppConfig):
         from tickets import deletions, lookup  # noqa: PLC0415  (models are not there before)
 
         customers.register_customer_lookup(lookup.customers_of)
+        customers.register_customer_of_caller(lookup.customer_of_caller)
         customers.register_customer_query(lookup.CUSTOMER_OF)
         customers.register_customer_pages(lookup.pages_of_customers)
         deletions.register_kinds()

@@ -80,6 +80,12 @@ def chat_assigned(conversation_id: str, agent_login: str, queue_id: int) -> None
     outbox.record(EventType.CHAT_AGENT_ASSIGNED, f"chat:{conversation_id}", payload)
 
 
+def chat_message_added(conversation_id: str, message_id: int, agent_login: str) -> None:
+    """`agent_login` is empty where the client wrote."""
+    payload = {"conversation_id": conversation_id, "message_id": message_id, "agent_login": agent_login or None}
+    outbox.record(EventType.CHAT_MESSAGE_ADDED, f"chat:{conversation_id}", payload)
+
+
 def chat_closed(conversation_id: str, queue_id: int) -> None:
     payload = {"conversation_id": conversation_id, "chat_queue_id": queue_id}
     outbox.record(EventType.CHAT_CONVERSATION_CLOSED, f"chat:{conversation_id}", payload)

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 
 from django.urls import reverse
 
+from callcentre.actor import SYSTEM
 from telephony.customers import Customer as KnownCustomer
-from tickets.models import Customer, CustomerNumber
+from tickets.models import Customer, CustomerNumber, unknown
 
 CUSTOMER_OF = "SELECT customer_id FROM tickets_customernumber WHERE number = {} ORDER BY customer_id LIMIT 1"
 
@@ -19,6 +20,12 @@ def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
             "number", "customer_id", "customer__name", "customer__surname"
         )
     }
+
+
+def customer_of_caller(caller: str, number: str) -> KnownCustomer | None:
+    """Return the customer of a call that comes in; a new one where the settings say so."""
+    customer = unknown.customer_of_caller(SYSTEM, caller, number)
+    return KnownCustomer(customer.pk, str(customer)) if customer else None
 
 
 def pages_of_customers(ids: Collection[int]) -> Mapping[int, tuple[KnownCustomer, str]]:

@@ -10,6 +10,7 @@ class EventType(models.TextChoices):
 
     CHAT_CONVERSATION_CREATED = "CHAT_CONVERSATION_CREATED"
     CHAT_AGENT_ASSIGNED = "CHAT_AGENT_ASSIGNED"
+    CHAT_MESSAGE_ADDED = "CHAT_MESSAGE_ADDED"
     CHAT_CONVERSATION_CLOSED = "CHAT_CONVERSATION_CLOSED"
     CHAT_CONVERSATION_DELETED = "CHAT_CONVERSATION_DELETED"
     CUSTOMER_CREATED = "CUSTOMER_CREATED"
@@ -81,6 +82,11 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
         "client_email": "jan.kowal@client.example",
     },
     EventType.CHAT_AGENT_ASSIGNED: {**_CHAT, "agent_login": "agent1"},
+    EventType.CHAT_MESSAGE_ADDED: {
+        "conversation_id": _CHAT["conversation_id"],
+        "message_id": 7120,
+        "agent_login": "agent1",
+    },
     EventType.CHAT_CONVERSATION_CLOSED: _CHAT,
     EventType.CHAT_CONVERSATION_DELETED: _CHAT,
     EventType.CUSTOMER_CREATED: {"customer_id": 77, "company_id": None},
@@ -96,7 +102,14 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.AGENT_RINGING: _CALL,
     EventType.CONNECTION_STARTED: _CALL,
     EventType.CONNECTION_ANSWERED: _CALL,
-    EventType.CONNECTION_ENDED: {**_CALL, "duration": 65, "billsec": 58, "disposition": "ANSWERED"},
+    EventType.CONNECTION_ENDED: {
+        **_CALL,
+        "duration": 65,
+        "billsec": 58,
+        "disposition": "ANSWERED",
+        "cause": 16,
+        "cause_text": "Normal clearing",
+    },
     EventType.RECORDING_READY: {"connection_id": "1416225570.341", "filename": "1416225570.341.wav"},
     EventType.TRANSCRIPTION_READY: {"connection_id": "1416225570.341", "status": "SUCCESS"},
     EventType.AGENT_LOGGED_IN: {"agent_login": "agent1"},

@@ -20,6 +20,7 @@ from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, disp
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
 from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
+from callcentre.errors import Conflict
 from callcentre.granting import givable_rights, is_stronger
 from callcentre.models import ApiUser, ApiUserChange, User
 
@@ -240,14 +241,14 @@ class ApiUserAdmin(HistoryMixin, Admin):
     @page_action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
     def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user = self._user(request, object_id)
-        version = user.updated_at.isoformat()
-        form = RotateForm.of(request)(request.POST or None, initial={"version": version, "overlap_hours": 24})
+        form = RotateForm.of(request)(request.POST or None, initial={"version": user.version, "overlap_hours": 24})
         if request.method == "POST" and form.is_valid():
-            if form.cleaned_data["version"] != version:
+            overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
+            try:
+                secret = user.rotate_secret(actor_of(request), overlap, form.cleaned_data["version"])
+            except Conflict:
                 form.add_error(None, _("The API user was changed meanwhile, or this page was sent before."))
             else:
-                overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
-                secret = user.rotate_secret(actor_of(request), overlap)
                 self.log_change(request, user, [{"changed": {"fields": [_now("secret")]}}])
                 return self._secret_page(request, user, secret)
         return self.action_page(

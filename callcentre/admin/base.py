@@ -14,7 +14,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ValidationError
-from django.db import IntegrityError, models
+from django.db import IntegrityError, OperationalError, models
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -30,12 +30,13 @@ from callcentre.actor import Actor
 from callcentre.admin.lists import ChangeList
 from callcentre.admin.remembering import RememberingField
 from callcentre.admin.secrets import PasswordAgain
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 
 logger = logging.getLogger(__name__)
 
 # What a verb raises, or the database behind it, where input breaks a rule or comes too late.
-REFUSALS = (ValidationError, Conflict, IntegrityError)
+# Of operational errors `refusals_of` takes refused locks only, and raises the others again.
+REFUSALS = (ValidationError, Conflict, IntegrityError, OperationalError)
 # More rows than this no action takes at once: nobody looks through what he has selected.
 MAX_SELECTED = 1000
 
@@ -217,6 +218,8 @@ class Admin(ModelAdmin):
                 return [("", self.sentence(Fault(error.code)))]
             case ProtectedError():
                 return [("", _("It is still in use: %(what)s.") % {"what": _some_of(error.protected_objects)})]
+            case OperationalError() if is_lock_refusal(error):
+                return [("", _("Another user is changing this. Try again."))]
             case IntegrityError():
                 if sentence := sentence_of_constraint(error):
                     return [("", sentence)]

@@ -21,12 +21,12 @@ PARAMETER = "counted"
 # No call lasts that long.
 LONGEST = timedelta(days=31)
 _VALUE = re.compile(
-    r"\A(?P<way>[a-z_]+)(:(?P<argument>[0-9]{1,18}))?@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
+    r"\A(?P<way>[a-z_]+)(?P<arguments>(:[0-9]{1,18})*)@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
 )
 
 
 def value_of(way: str, spans: Spans) -> str:
-    """The parameter's value that means rows of these spans of time, counted this way (`name`, or `name:number`)."""
+    """Build the parameter's value for rows of these spans, counted this way (`name`, `name:1`, `name:1:2`, …)."""
     return f"{way}@" + ",".join(f"{a.timestamp():.0f}-{b.timestamp():.0f}" for a, b in spans)
 
 
@@ -56,15 +56,15 @@ class PeriodFilter(DropdownFilter):
     # Way of counting -> what it is called.
     ways: ClassVar[Mapping[str, Any]] = {}
 
-    def of(self, way: str, argument: int, spans: Spans) -> Q:
-        """Rows that are counted this way in these spans."""
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        """Build the condition for rows that are counted this way in these spans. There is at least one argument."""
         raise NotImplementedError
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
         value = self.value() or ""
         if (read := self._read()) is None:
             return []
-        way, _argument, spans = read
+        way, _arguments, spans = read
         first, last = timezone.localtime(spans[0][0]), timezone.localtime(spans[-1][1])
         label = f"{self.ways[way]}, {first:%Y-%m-%d %H:%M} – {last:%Y-%m-%d %H:%M}"
         if len(spans) > 1:
@@ -75,7 +75,7 @@ class PeriodFilter(DropdownFilter):
         read = self._read()
         return queryset if read is None else queryset.filter(self.of(*read))
 
-    def _read(self) -> tuple[str, int, Spans] | None:
+    def _read(self) -> tuple[str, list[int], Spans] | None:
         found = _VALUE.fullmatch(self.value() or "")
         if found is None or found["way"] not in self.ways:
             return None
@@ -83,4 +83,5 @@ class PeriodFilter(DropdownFilter):
             tuple(datetime.fromtimestamp(int(end), UTC) for end in span.split("-"))
             for span in found["spans"].split(",")
         ]
-        return found["way"], int(found["argument"] or 0), spans  # type: ignore[return-value]
+        arguments = [int(argument) for argument in found["arguments"].split(":")[1:]]
+        return found["way"], arguments or [0], spans  # type: ignore[return-value]

@@ -18,13 +18,21 @@ from rest_framework.views import APIView
 from callcentre.api.authentication import ApiUserAuthentication, BackOfficeAuthentication
 from callcentre.api.permissions import IsAuthenticated
 
+# The media types of the document, and whether each is JSON. A client that prefers none of them gets the first.
+MEDIA_TYPES = {
+    "application/yaml": False,
+    "application/vnd.oai.openapi": False,
+    "application/json": True,
+    "application/vnd.oai.openapi+json": True,
+}
 
-@lru_cache(maxsize=2)
-def rendered_document(*, is_json: bool) -> bytes:
-    """The document, the same for everybody and always in English; made once in each process."""
+
+@lru_cache(maxsize=8)
+def rendered_document(server: str, *, is_json: bool) -> bytes:
+    """Return the document, always in English, with this address as the server's; kept in the process."""
     with translation.override("en"):
         generator: Any = SchemaGenerator
-        document = generator().get_schema(request=None, public=True)
+        document = generator().get_schema(request=None, public=True) | {"servers": [{"url": server}]}
     renderer: Any = OpenApiJsonRenderer() if is_json else OpenApiYamlRenderer()
     return bytes(renderer.render(document, renderer_context={}))
 
@@ -40,12 +48,15 @@ class _Document(APIView):
 
 class SchemaView(_Document):
     def get(self, request: Request) -> HttpResponse:
-        is_json = request.query_params.get("format") == "json"
-        kind = "json" if is_json else "yaml"
+        kind = request.query_params.get("format")
+        if kind not in ("json", "yaml"):
+            preferred = request._request.get_preferred_type(list(MEDIA_TYPES))
+            kind = "json" if preferred and MEDIA_TYPES[preferred] else "yaml"
+        is_json = kind == "json"
         return HttpResponse(
-            rendered_document(is_json=is_json),
+            rendered_document(f"{request.scheme}://{request.get_host()}", is_json=is_json),
             content_type="application/json; charset=utf-8" if is_json else "application/yaml; charset=utf-8",
-            headers={"Content-Disposition": f'inline; filename="callcentre-openapi.{kind}"'},
+            headers={"Content-Disposition": f'inline; filename="callcentre-openapi.{kind}"', "Vary": "Accept"},
         )
 
 

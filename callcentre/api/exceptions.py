@@ -19,7 +19,7 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -176,7 +176,7 @@ def _code_of(slug: str | None) -> ErrorCode:
 
 # Unique constraint -> the fault that a client is told; apps add theirs.
 CONSTRAINTS: dict[str, Fault] = {}
-_FOREIGN_KEY, _UNIQUE, _DEADLOCK, _LOCKED = "23503", "23505", "40P01", "55P03"
+_FOREIGN_KEY, _UNIQUE = "23503", "23505"
 
 
 def _answer_of_constraint(error: IntegrityError | OperationalError, wire_names: Mapping[str, str]) -> Response | None:
@@ -187,6 +187,6 @@ def _answer_of_constraint(error: IntegrityError | OperationalError, wire_names: 
     fault = CONSTRAINTS.get(getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or "")
     if fault is not None:
         return Response(error_body([renamed(fault, wire_names)]), status=400)
-    if getattr(error.__cause__, "sqlstate", "") in (_FOREIGN_KEY, _UNIQUE, _DEADLOCK, _LOCKED):
+    if is_lock_refusal(error) or getattr(error.__cause__, "sqlstate", "") in (_FOREIGN_KEY, _UNIQUE):
         return Response(error_body([Fault(ErrorCode.CONFLICT)]), status=409)
     return None

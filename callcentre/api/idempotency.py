@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 from django.conf import settings
@@ -28,7 +29,7 @@ class _NotKept(Exception):
 def run_once(
     request: Request, body_hash: str, handler: Callable[[], Response], on_error: Callable[[Exception], Response]
 ) -> Response:
-    """Run the handler and keep its answer under the request's key, in one transaction; or replay what was kept.
+    """Run the handler and keep its answer under the request's key, in one transaction; or replay the kept answer.
 
     The key's row is written first: a second request waits on its unique index until the first has committed. When
     the process dies in between, neither the work nor the key exists.
@@ -39,11 +40,12 @@ def run_once(
     user_id = request.user.pk
     assert user_id is not None
     fingerprint = sha256(f"{request.method} {request.path.rstrip('/')}\n{key}".encode()).hexdigest()
+    request_hash = _with_query(request, body_hash)
     try:
         with transaction.atomic():
-            record_id = _reserve(user_id, fingerprint, body_hash)
+            record_id = _reserve(user_id, fingerprint, request_hash)
             if record_id is None:
-                return _replay(user_id, fingerprint, body_hash)
+                return _replay(user_id, fingerprint, request_hash)
             response = _run(handler, on_error)
             IdempotencyRecord.objects.filter(pk=record_id).update(
                 status=response.status_code,
@@ -52,6 +54,15 @@ def run_once(
             return response
     except _NotKept as refusal:
         return refusal.response
+
+
+def _with_query(request: Request, body_hash: str) -> str:
+    """Return the hash of the query and the body. The order of the parameters does not matter, the order of values does.
+
+    Without a query it is the hash of the body: rows of earlier versions hold that one.
+    """
+    query = urlencode(sorted(request.query_params.lists()), doseq=True)
+    return sha256(f"{query}\n{body_hash}".encode()).hexdigest() if query else body_hash
 
 
 def _run(handler: Callable[[], Response], on_error: Callable[[Exception], Response]) -> Response:
@@ -66,7 +77,7 @@ def _run(handler: Callable[[], Response], on_error: Callable[[Exception], Respon
         raise _NotKept(response) from error
 
 
-def _reserve(user_id: int, fingerprint: str, body_hash: str) -> int | None:
+def _reserve(user_id: int, fingerprint: str, request_hash: str) -> int | None:
     """The new row, or None where another request has the key and has committed. Raises Conflict while it runs."""
     with connection.cursor() as cursor:
         try:
@@ -74,7 +85,7 @@ def _reserve(user_id: int, fingerprint: str, body_hash: str) -> int | None:
             cursor.execute(
                 "INSERT INTO callcentre_idempotencyrecord (api_user_id, fingerprint, body_hash, answer)"
                 " VALUES (%s, %s, %s, '') ON CONFLICT DO NOTHING RETURNING id",
-                [user_id, fingerprint, body_hash],
+                [user_id, fingerprint, request_hash],
             )
             row = cursor.fetchone()
             cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
@@ -85,9 +96,9 @@ def _reserve(user_id: int, fingerprint: str, body_hash: str) -> int | None:
     return row[0] if row else None
 
 
-def _replay(user_id: int, fingerprint: str, body_hash: str) -> Response:
+def _replay(user_id: int, fingerprint: str, request_hash: str) -> Response:
     kept = IdempotencyRecord.objects.get(api_user_id=user_id, fingerprint=fingerprint)
-    if kept.body_hash != body_hash:
+    if kept.body_hash != request_hash:
         raise Conflict(ErrorCode.KEY_REUSED)
     data: Any = orjson.loads(decrypt(bytes(kept.answer))) if kept.answer else None
     if kept.status in KEPT_FAILURES:

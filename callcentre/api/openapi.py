@@ -284,7 +284,7 @@ class Operation:
     # None: an empty answer.
     answer: Schema | None = None
     answer_description: str = ""
-    answer_type: str = JSON
+    answer_types: tuple[str, ...] = (JSON,)
     status: int = 0
     answer_example: Any = None
     filter_set: type[filters.FilterSet] | None = None

@@ -1,3 +1,4 @@
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -10,7 +11,10 @@ from callcentre.errors import ErrorCode, Fault, Invalid
 
 
 class JSONParser(BaseParser):
-    """UTF-8 JSON; refuses a body that is too large by its Content-Length, before it is read."""
+    """UTF-8 JSON, with or without a byte order mark.
+
+    A body that is too large is refused by its Content-Length, before it is read.
+    """
 
     media_type = "application/json"
 
@@ -20,7 +24,7 @@ class JSONParser(BaseParser):
         request = (parser_context or {})["request"]
         if int(request.META.get("CONTENT_LENGTH") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             raise TooLarge
-        body = stream.read()
+        body = stream.read().removeprefix(BOM_UTF8)
         try:
             return orjson.loads(body) if body.strip() else {}
         except orjson.JSONDecodeError as error:

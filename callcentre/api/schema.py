@@ -33,7 +33,7 @@ PROBLEMS = {
     401: "No credential, a wrong one, or one that is disabled, expired or not allowed from this address.",
     403: "The API user lacks the right.",
     404: "Nothing is at this address: one of the ids in the path is unknown.",
-    409: "Something is busy, or the `Idempotency-Key` was used for another body.",
+    409: "Something is busy, or the `Idempotency-Key` was used for another request.",
     413: "The body is too large.",
     415: "The body is of a type that is not read here.",
     429: "Too many requests, or too many failed log-ins; `Retry-After` says when to come back.",
@@ -71,7 +71,7 @@ class OperationSchema(AutoSchema):
             return None
         right = needed_right(view, method)
         parameters = [
-            parameter.as_dict("path") for parameter in PATHS[type(view)].values() if f"{{{parameter.name}}}" in path
+            parameter.as_dict("path") for name, parameter in PATHS[type(view)].items() if f"(?P<{name}>" in path_regex
         ]
         has_ids = bool(parameters)
         parameters += [parameter.as_dict("query") for parameter in operation.parameters()]
@@ -154,7 +154,9 @@ def _success(operation: Operation, method: str) -> Schema:
     }
     if operation.answer:
         example = operation.answer_example or example_of(operation.answer)
-        response["content"] = {operation.answer_type: {"schema": operation.answer, "example": example}}
+        response["content"] = {
+            kind: {"schema": operation.answer, "example": example} for kind in operation.answer_types
+        }
     return response
 
 
@@ -256,8 +258,8 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "name": "Idempotency-Key",
     "description": (
-        "A name that the client gives to this request, kept for 24 hours. The same key and body again returns the"
-        " first answer, with `Idempotent-Replayed: true`; the same key with another body is 409."
+        "A name that the client gives to this request, kept for 24 hours. The same key, query and body again return"
+        " the first answer, with `Idempotent-Replayed: true`; the same key with another query or body is 409."
     ),
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "example": "8f14e45f-ceea-467f-a9f1-0c1d2b3a4c5d"},
 }

@@ -1,3 +1,4 @@
+from codecs import BOM_UTF8
 from hashlib import sha256
 from typing import Any, ClassVar, cast
 
@@ -13,7 +14,7 @@ from callcentre.api.authentication import Principal
 from callcentre.api.exceptions import WrongMediaType
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.serializers import Input
-from callcentre.errors import ErrorCode, Fault
+from callcentre.errors import ErrorCode, Fault, Invalid
 
 
 class ApiViewSet(ViewSet):
@@ -63,7 +64,7 @@ class ApiViewSet(ViewSet):
         return {}
 
     def body_digest(self, request: Request) -> str:
-        """SHA-256 of the body, in hex: the same key with another body is refused."""
+        """Return the SHA-256 of the body, in hex: an Idempotency-Key is refused with another body."""
         return sha256(request._request.body).hexdigest()
 
     @property
@@ -76,8 +77,10 @@ class ApiViewSet(ViewSet):
         return self.principal.actor
 
     def read(self, reader: type[Input], *, is_partial: bool = False) -> tuple[dict[str, Any], list[Fault]]:
-        """The body's values and faults, both by the model's names."""
+        """Return the body's values and faults, both by the model's names. A PUT has a body, if only `{}`."""
         self.wire_names = reader.wire_names()
+        if self.request.method == "PUT" and not self.request._request.body.removeprefix(BOM_UTF8).strip():
+            raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
         return reader.read(self.request.data, is_partial=is_partial)
 
 

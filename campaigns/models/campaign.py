@@ -207,7 +207,7 @@ class Campaign(TimestampedModel):
     def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
         """Change settings or parameters; `code` is not among them. Raises Invalid."""
         with transaction.atomic():
-            locked = Campaign.objects.select_for_update().get(pk=self.pk)
+            locked = Campaign.objects.select_for_update(no_key=True).get(pk=self.pk)
             empty = [name for name, value in values.items() if value is None and not self._meta.get_field(name).null]
             for name in values.keys() - set(empty):
                 setattr(locked, name, values[name])

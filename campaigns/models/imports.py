@@ -120,10 +120,10 @@ class RecordImport(models.Model):
 
     @property
     def seconds(self) -> int | None:
-        """How long it took, or has been taking."""
+        """The seconds that it took, or has been taking."""
         if self.started_at is None:
             return None
-        return round(((self.finished_at or timezone.now()) - self.started_at).total_seconds())
+        return max(round(((self.finished_at or timezone.now()) - self.started_at).total_seconds()), 0)
 
     @classmethod
     def upload(cls, actor: Actor, campaign: Campaign, file: "File[bytes]", **values: Any) -> "RecordImport":
@@ -159,7 +159,11 @@ class RecordImport(models.Model):
     def resume(self) -> None:
         """Start again what lost its message or its worker; one that cannot be, or ends every worker, has failed."""
         with transaction.atomic():
-            ours = RecordImport.objects.due().select_for_update(skip_locked=True, of=("self",)).filter(pk=self.pk)
+            ours = (
+                RecordImport.objects.due()
+                .select_for_update(skip_locked=True, no_key=True, of=("self",))
+                .filter(pk=self.pk)
+            )
             if not ours.exists():
                 return
             if not self.file:
@@ -197,5 +201,5 @@ class RecordImport(models.Model):
         self.save(update_fields=["file", "error_file"])
 
     def _lock(self, *states: str) -> None:
-        if RecordImport.objects.select_for_update().get(pk=self.pk).state not in states:
+        if RecordImport.objects.select_for_update(no_key=True).get(pk=self.pk).state not in states:
             raise Conflict(ErrorCode.CONFLICT)

@@ -128,7 +128,7 @@ class Record(models.Model):
     def lease(self, actor: Actor, call: str, until: datetime) -> None:
         """Give the record to a call: nobody edits it until the call ends or the lease does. Raises Conflict."""
         with transaction.atomic():
-            record = Record.objects.select_for_update().get(pk=self.pk)
+            record = Record.objects.select_for_update(no_key=True).get(pk=self.pk)
             if record.is_leased:
                 raise Conflict(ErrorCode.RECORD_BUSY)
             status = self.campaign.statuses.filter(system_status=SystemStatus.IN_PROGRESS).first()
@@ -137,7 +137,7 @@ class Record(models.Model):
     def release(self, actor: Actor, status: RecordStatus, **values: Any) -> None:
         """Take the record back from its call, with the status and what else the call's result says."""
         with transaction.atomic():
-            Record.objects.select_for_update().get(pk=self.pk)
+            Record.objects.select_for_update(no_key=True).get(pk=self.pk)
             self._move(actor, "call", status, status.system_status, leased_by="", leased_until=None, **values)
 
     @property
@@ -152,7 +152,7 @@ class Record(models.Model):
                 raise Conflict(ErrorCode.RECORD_BUSY)
             others = Record.objects.filter(campaign_id=self.campaign_id, number=record.number, is_primary=False)
             record.delete()
-            if record.is_primary and (heir := others.select_for_update().order_by("id").first()):
+            if record.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
                 heir.is_primary = True
                 heir.save(update_fields=["is_primary"])
 

@@ -273,7 +273,7 @@ class Article(TimestampedModel):
                 transaction.on_commit(partial(file.delete, save=False))
 
     def _locked(self) -> "Article":
-        found: Article = Article.objects.select_for_update(of=("self",)).get(pk=self.pk)
+        found: Article = Article.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.pk)
         return found
 
     def _kept_newest(self) -> "ArticleVersion":

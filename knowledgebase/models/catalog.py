@@ -78,7 +78,7 @@ class Catalog(TimestampedModel):
         Polish word forms follow when the worker has added them.
         """
         with transaction.atomic():
-            locked = Catalog.objects.select_for_update().get(pk=self.pk)
+            locked = Catalog.objects.select_for_update(no_key=True).get(pk=self.pk)
             for name, value in values.items():
                 setattr(locked, name, value)
             locked.save(update_fields=[*values, "updated_at"])

@@ -33,7 +33,7 @@ class ArticleVote(TimestampedModel):
         with transaction.atomic():
             # The article's row is the lock: two votes of one voter are counted one after the other.
             counts = Article.objects.only("positive_count", "negative_count")
-            locked: Article = counts.select_for_update(of=("self",)).get(pk=article.pk)
+            locked: Article = counts.select_for_update(no_key=True, of=("self",)).get(pk=article.pk)
             vote = cls.objects.filter(article=locked, api_user_id=api_user_id, user_key=user_key).first()
             if vote is not None and vote.is_positive == is_positive:
                 return locked

@@ -35,8 +35,9 @@ def _offers(way: str) -> Rows:
     return Rows("telephony", "offer", way)
 
 
-def _calls(way: str) -> Rows:
-    return Rows("telephony", "connection", way, argument="threshold")
+def _calls(way: str, argument: str = "threshold") -> Rows:
+    """Build the rows of outbound calls, whose filter takes the agent and the queues: those of a talk may be others."""
+    return Rows("telephony", "connection", way, argument=argument, has_queue=False, is_mine=False)
 
 
 def _states(way: str, *narrowing: tuple[str, str]) -> Rows:
@@ -72,7 +73,7 @@ _ROWS = {
     "wrap_up": _states("lasted", ("kind", "wrap_up")),
     # Of what others are made
     "in_time": Rows("telephony", "offer", "in_time", argument="within"),
-    "talked_outbound": Rows("telephony", "connection", "above:0"),
+    "talked_outbound": _calls("above", "talked"),
 }
 _TALK = ("inbound.sum", "outbound_above_threshold.sum", "outbound_below_threshold.sum")
 # Figures that no one list holds: a sum over several of them, or one thing by another.
@@ -148,16 +149,17 @@ class Links:
         return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
 
     def _query(self, rows: Rows, line: Line, stretches: Sequence[tuple[datetime, datetime]]) -> list[tuple[str, Any]]:
-        way = rows.way
+        way, queues = rows.way, self._table.question.queues
         match rows.argument:
-            case "threshold":
-                way += f":{line.threshold}"
+            case "threshold" | "talked":
+                threshold = line.threshold if rows.argument == "threshold" else 0
+                way += ":" + ":".join(map(str, (threshold, line.agent_id, *(queues or ()))))
             case "within":
                 way += f":{self._table.within}"
             case "agent":
                 way += f":{line.agent_id}"
         query: list[tuple[str, Any]] = [("agent__id__exact", line.agent_id)] if rows.is_mine else []
         query += rows.narrowing
-        if rows.has_queue and (queues := self._table.question.queues) is not None:
+        if rows.has_queue and queues is not None:
             query += [("queue__id__exact", queue) for queue in queues]
         return [*query, (PARAMETER, value_of(way, stretches))]

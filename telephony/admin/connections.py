@@ -1,27 +1,27 @@
 """Calls: looked at, never edited. A table of millions: no count of it, no scan, newest first by an index."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
-from django.db.models import F, Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
 
-from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
-from callcentre.admin.periods import Spans, near, touching, within
-from callcentre.api.fields import INT32, second
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.api.fields import second
+from telephony import causes
 from telephony.admin import connection_search
+from telephony.admin.counted_calls import Counted
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
 from telephony.customers import pages_of_customers
-from telephony.models import CallCommand, Connection, Leg, Offer, Transfer
+from telephony.models import CallCommand, Connection, Leg, Offer, Talk, Transfer
 
 COLOURS: dict[str, str] = {
     Connection.Disposition.ANSWERED: "success",
@@ -92,30 +92,6 @@ class DispositionFilter(_ResultFilter):
         return [(GOING_ON, _("goes on")), *Connection.Disposition.choices]
 
 
-class Counted(PeriodFilter):
-    """Outbound calls whose talk was longer than so many seconds, or not: that began, or were talked."""
-
-    ways = {
-        "above": _("longer outbound calls"),
-        "below": _("shorter outbound calls"),
-        "above_talked": _("longer outbound calls, talked"),
-        "below_talked": _("shorter outbound calls, talked"),
-    }
-
-    def of(self, way: str, argument: int, spans: Spans) -> Q:
-        # As long as the report's threshold can be; longer than any call.
-        length, now = timedelta(seconds=min(argument, INT32)), timezone.now()
-        if way.startswith("above"):
-            wanted = Q(ended_at__gt=F("answered_at") + length) | Q(ended_at=None, answered_at__lt=now - length)
-        else:
-            is_short = Q(ended_at__lte=F("answered_at") + length)
-            wanted = Q(answered_at=None) | is_short | Q(ended_at=None, answered_at__gte=now - length)
-        is_talked = way.endswith("talked")
-        talked = touching("answered_at", "ended_at", spans) & near("created_at", spans)
-        when = talked if is_talked else within("created_at", spans)
-        return Q(direction=Connection.Direction.OUTBOUND) & wanted & when
-
-
 class NewestChangeList(UncountedChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         return ["-created_at", "-pk"]
@@ -165,20 +141,37 @@ class OfferInline(_PartInline):
     verbose_name_plural = _("offers to agents")
 
 
+class TalkInline(_PartInline):
+    model = Talk
+    fields = ("agent", "queue", "started", "ended")
+    started, ended = _instant("started_at", _("start")), _instant("ended_at", _("end"))
+    verbose_name_plural = _("talks")
+
+
 class TransferInline(_PartInline):
     model = Transfer
-    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number")
+    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number", "reason")
     moment = _instant("at", _("time"))
+
+    @display(description=_("note"))
+    def reason(self, transfer: Transfer) -> str:
+        """Return what was not reached and why, the reason in the reader's language."""
+        number, colon, reason = transfer.note.partition(": ")
+        return f"{number}{colon}{causes.shown(reason)}" or "–"
 
 
 class LegInline(_PartInline):
     model = Leg
-    fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "tech_cause")
+    fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "reason", "tech_cause")
     asked, up, ended = (
         _instant("asked_at", _("asked for")),
         _instant("up_at", _("up")),
         _instant("ended_at", _("ended")),
     )
+
+    @display(description=_("reason"))
+    def reason(self, leg: Leg) -> str:
+        return causes.shown(leg.cause_text) or "–"
 
 
 class CommandInline(_PartInline):
@@ -209,9 +202,9 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     fieldsets: Any = (
         (None, {"fields": (("uid", "outcome"), ("way", "customer"), ("src", "dst"), ("agent", "queue"))}),
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
-        (_("End of the call"), {"fields": (("hung_up_by", "cause"), "request_of")}),
+        (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
-    inlines = (OfferInline, TransferInline, LegInline, CommandInline)
+    inlines = (OfferInline, TalkInline, TransferInline, LegInline, CommandInline)
     change_form_outer_after_template = "admin/telephony/connection.html"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
@@ -225,7 +218,11 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
         """Of what may happen to a call, that which did."""
-        return [inline for inline in self.inlines if inline.model.objects.filter(connection=obj).exists()]
+        return [
+            inline
+            for inline in self.inlines
+            if (obj and obj.has_talks if inline is TalkInline else inline.model.objects.filter(connection=obj).exists())
+        ]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Connection], search_term: str
@@ -256,11 +253,17 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("result"), label=COLOURS)
     def result(self, call: Connection) -> tuple[str, str]:
+        if call.cause_text == causes.NO_CONNECTION:
+            return call.disposition, causes.shown(call.cause_text)
         return call.disposition, str(call.get_disposition_display() or call.get_state_display())
 
     @display(description=_("result"))
     def outcome(self, call: Connection) -> str:
         return self.result(call)[1]
+
+    @display(description=_("reason"))
+    def reason(self, call: Connection) -> str:
+        return causes.shown(call.cause_text) or "–"
 
     @display(description=_("customer"))
     def customer(self, call: Connection) -> str:

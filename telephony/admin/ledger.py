@@ -1,5 +1,6 @@
 """The ledger as rows: looked at, never edited. States are a table of millions."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -47,7 +48,7 @@ class Dates(DatesFilter):
 class Counted(PeriodFilter):
     ways = {"began": _("began"), "lasted": _("going on"), "there": _("began or going on")}
 
-    def of(self, way: str, argument: int, spans: Spans) -> Q:
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
         began, lasted = within("started_at", spans), touching("started_at", "ended_at", spans)
         return {"began": began, "lasted": lasted, "there": began | lasted}[way]
 

@@ -1,5 +1,6 @@
 """Inbound calls as they were offered to agents: one row each time that a phone rang."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -49,7 +50,7 @@ class Counted(PeriodFilter):
         "waited": _("callers waited"),
     }
 
-    def of(self, way: str, argument: int, spans: Spans) -> Q:
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
         match way:
             case "talked":
                 talked = Q(answered_at__isnull=False) & touching("answered_at", "ended_at", spans)
@@ -64,12 +65,14 @@ class Counted(PeriodFilter):
             case "answered":
                 wanted &= Q(answered_at__isnull=False)
             case "in_time":
-                wanted &= Q(answered_at__lte=F("offered_at") + timedelta(seconds=min(argument, INT32)))
+                wanted &= Q(answered_at__lte=F("offered_at") + timedelta(seconds=min(arguments[0], INT32)))
             case "missed":
                 wanted &= Q(answered_at=None, ended_at__isnull=False)
             case "handed_on":
                 wanted &= Q(transferred_at__isnull=False)
-        return wanted & Q(connection__direction=Connection.Direction.INBOUND)
+        # A phone that could not be reached never rang.
+        rang = ~Q(outcome=Offer.Outcome.FAILED)
+        return wanted & rang & Q(connection__direction=Connection.Direction.INBOUND)
 
 
 def _clock(instant: datetime | None) -> str:

@@ -107,4 +107,6 @@ class QueueAdmin(Admin):
 
 
 def _clock(seconds: int) -> str:
+    """Write minutes and seconds. After the clock was set back, somebody may have come later than now."""
+    seconds = max(seconds, 0)
     return f"{seconds // 60}:{seconds % 60:02}"

@@ -19,8 +19,12 @@ describe(
     transfer_shortcut_id={"description": "Transfer shortcut that names the queue or number.", "example": 2},
 )
 
-_ONCE = "It is carried out at once, but not before the answer. A call that ends meanwhile makes it void."
-_NOT_TALKING = {ErrorCode.CALL_OVER: "", ErrorCode.CALL_NOT_TALKING: ""}
+_ONCE = (
+    "It is carried out at once, but not before the answer, and after what was asked of the call before. A call that"
+    " ends meanwhile makes it void."
+)
+_NO_PBX = {ErrorCode.NO_CONNECTION_TO_PBX: ""}
+_NOT_TALKING = {ErrorCode.CALL_OVER: "", ErrorCode.CALL_NOT_TALKING: "", **_NO_PBX}
 
 document(
     CallViewSet,
@@ -31,7 +35,8 @@ document(
         description=(
             "The agent's phone rings first; when it is picked up the number is called, and then both can talk. What "
             "becomes of it is not known at the time of the answer: see `GET /connections` and the events"
-            " `CONNECTION_…`. A call that cannot be placed within a configured time has failed."
+            " `CONNECTION_…`. While the phone rings or talks the call waits, and is placed afterwards, in the order of"
+            " the requests. A call that cannot be placed within a configured time has failed."
         ),
         body=CallInput,
         request_example={"sip": "101", "phone_number": "+48 22 555 01 07"},
@@ -47,7 +52,7 @@ document(
         summary="Hang up a call",
         description=f"For all who are in it, also while it rings or waits. {_ONCE}",
         is_extension=True,
-        conflicts={ErrorCode.CALL_OVER: ""},
+        conflicts={ErrorCode.CALL_OVER: "", **_NO_PBX},
     ),
     hold=Operation(
         id="hold_call",
@@ -67,8 +72,9 @@ document(
         id="transfer_call",
         summary="Hand a call on",
         description=(
-            "To a queue, in which the customer waits, or to a number, which rings while he hears music. The agent is "
-            f"let go at once. One of the three is given. {_ONCE}"
+            "To a queue, in which the customer waits, or to a number, which rings while the customer hears music. The"
+            " agent is let go at once. One of the three is given. Where the number does not answer, the customer goes"
+            f" back to the agent who handed the call on, else to the queue of the call. {_ONCE}"
         ),
         is_extension=True,
         body=TransferInput,

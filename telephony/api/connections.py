@@ -1,10 +1,11 @@
 from datetime import datetime
 from typing import Any, cast
 
+from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import zone
+from callcentre.api.fields import second, zone
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.errors import Fault
@@ -26,6 +27,16 @@ class ConnectionViewSet(ApiViewSet):
         count, rows = reading.page(cast("ConnectionQuerySet", connections), limit, offset)
         return Response({"count": count, "result": [connection_data(*row) for row in rows]})
 
+    def retrieve(self, request: Request, connection_id: str) -> Response:
+        if (found := reading.one(Connection.objects.with_uid(connection_id))) is None:
+            raise Http404
+        cause, cause_text, row = found
+        talks = [
+            {"agent_login": talk.agent_login, "started_at": second(talk.started_at), "seconds": talk.seconds}
+            for talk in reading.talks(row[0])
+        ]
+        return Response({**connection_data(*row), "cause": cause, "cause_text": cause_text, "talks": talks})
+
 
 def connection_data(pk: int, start: int, answer: int | None, end: int | None, *others: Any) -> dict[str, Any]:
     """Of a row as telephony.reading has it."""
@@ -35,8 +46,8 @@ def connection_data(pk: int, start: int, answer: int | None, end: int | None, *o
         "src": src,
         "dst": dst,
         "disposition": disposition,
-        "duration": end - start if end else 0,
-        "billsec": end - answer if end and answer else 0,
+        "duration": max(end - start, 0) if end else 0,
+        "billsec": max(end - answer, 0) if end and answer else 0,
         "user_login": login or "",
         "connection_id": f"{start}.{pk}",
         "type": direction,

@@ -1,6 +1,6 @@
 """What the documents of the API say of reading connections."""
 
-from callcentre.api.openapi import Operation, document, integer, minute, page, shape, text
+from callcentre.api.openapi import SHAPES, Operation, array, document, integer, minute, page, path, shape, text
 from telephony.api.connections import ConnectionViewSet
 from telephony.api.filters import ConnectionFilterSet
 from telephony.models import Connection
@@ -31,9 +31,30 @@ CONNECTION = shape(
         enum=["", "SUCCESS", "PENDING", "ERROR", "LIMIT_EXCEEDED"],
     ),
 )
+TALK = shape(
+    "Talk",
+    "The time for which one agent talked with the customer.",
+    agent_login=text("The agent's login.", "agent1"),
+    started_at=text("Start: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:07"),
+    seconds=integer("Whole seconds, time on hold included; 0 while it goes on.", 58, minimum=0),
+)
+CONNECTION_DETAILS = shape(
+    "ConnectionDetails",
+    "A call, in or out, with the cause of its end and the talk of each agent.",
+    optional=(),
+    **SHAPES["Connection"]["properties"],
+    cause=integer(
+        "ITU-T Q.850 cause of the end, as the switch told it; null while the call goes on and where it is unknown.",
+        16,
+        nullable=True,
+    ),
+    cause_text=text("Why the call ended, in words; an empty string while it goes on.", "Normal clearing"),
+    talks=array(TALK, "In the order of their starts. A call that comes back to an agent is a further talk."),
+)
 
 document(
     ConnectionViewSet,
+    {"connection_id": path("id", "Id of the connection.", "1416225570.341")},
     list=Operation(
         id="list_connections",
         summary="List the connections",
@@ -45,5 +66,15 @@ document(
         filter_set=ConnectionFilterSet,
         is_paged=True,
         answer=page(CONNECTION),
+    ),
+    retrieve=Operation(
+        id="read_connection",
+        summary="Read a connection",
+        description=(
+            "The row of the list, the cause of the end of the call, and how long each agent talked. A call that was"
+            " transferred has a talk for each agent."
+        ),
+        is_extension=True,
+        answer=CONNECTION_DETAILS,
     ),
 )

@@ -20,6 +20,7 @@ urlpatterns = [
     route("connections", ConnectionViewSet, get="list"),
     route("connections/call", CallViewSet, post="call"),
     route("connections/topic", TopicViewSet, post="set_topic"),
+    route("connections/:connection_id", ConnectionViewSet, get="retrieve"),
     route("connections/:connection_id/topic", TopicViewSet, get="of_connection"),
     route("connections/:connection_id/transcription", TranscriptionViewSet, get="retrieve"),
     route("connections/:connection_id/hangup", CallViewSet, post="hang_up"),

@@ -1,12 +1,13 @@
 """What somebody asks of a call that goes on: to hang up, hold, resume or hand it on.
 
 A request checks what can be checked and leaves a row; the listener carries it out, in order and once, and checks
-again, for meanwhile the call may be over.
+again, for meanwhile the call may be over. What was asked before and is not done yet counts as done: a call that is
+about to be on hold can be resumed.
 """
 
 import logging
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -17,28 +18,62 @@ from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import actor_columns
 from callcentre.nudge import nudge
 from callcentre.phone import PhoneError, normalise
-from telephony.calls import inbound, legs, offers, orders, transferring
-from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
+from telephony import clocks
+from telephony.calls import inbound, legs, offers, orders, talks, transferring
+from telephony.leading import is_heard
+from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut, writing
 
 logger = logging.getLogger(__name__)
 
 Kind, State = CallCommand.Kind, Connection.State
 TARGETS = ("queue_id", "number", "transfer_shortcut_id")
+# What was asked longer ago, before the switch was lost, is not done out of the blue; a call is hung up all the same.
+KEPT = timedelta(seconds=10)
 
 
 def ask(actor: Actor, connection: Connection, kind: str, arguments: Mapping[str, Any] | None = None) -> CallCommand:
-    """Leave a command for the listener. Raises Conflict where the call is in no state for it."""
-    if (obstacle := _obstacle(connection, kind)) is not None:
-        raise Conflict(obstacle)
-    command = CallCommand.objects.create(
-        connection=connection,
-        kind=kind,
-        arguments=dict(arguments or {}),
-        created_at=timezone.now(),
-        **actor_columns(actor),
-    )
-    nudge("calls")
+    """Leave a command for the listener.
+
+    Raises Conflict where the call is in no state for it, or where nobody could tell the switch.
+    """
+    _check(connection, kind)
+    if connection.state != State.QUEUED and not _is_switch_there():
+        raise Conflict(ErrorCode.NO_CONNECTION_TO_PBX)
+    with transaction.atomic():
+        # What others ask at the same time waits here, and counts.
+        _check(legs.lock(connection.pk), kind)
+        command = CallCommand.objects.create(
+            connection=connection,
+            kind=kind,
+            arguments=dict(arguments or {}),
+            created_at=timezone.now(),
+            **actor_columns(actor),
+        )
+        nudge("calls")
     return command
+
+
+def _check(connection: Connection | None, kind: str) -> None:
+    """Raise Conflict where the call will be in no state for this once all that was asked of it before is done."""
+    if connection is None:
+        raise Conflict(ErrorCode.CALL_OVER)
+    state, is_on_hold = connection.state, connection.is_on_hold
+    waiting = CallCommand.objects.filter(connection_id=connection.pk, done_at=None).order_by("id")
+    for asked in waiting.values_list("kind", flat=True):
+        match asked:
+            case Kind.HANG_UP:
+                state = State.ENDED
+            case Kind.TRANSFER:
+                state = State.WAITING
+            case Kind.HOLD | Kind.RESUME:
+                is_on_hold = asked == Kind.HOLD
+    if (obstacle := _obstacle(state, kind, is_on_hold=is_on_hold)) is not None:
+        raise Conflict(obstacle)
+
+
+def _is_switch_there() -> bool:
+    """Whether somebody hears the switch, and it answers."""
+    return is_heard() and orders.is_answered()
 
 
 def ask_transfer(actor: Actor, connection: Connection, faults: list[Fault], **target: Any) -> CallCommand:
@@ -79,17 +114,17 @@ _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 
 
-def _obstacle(connection: Connection, kind: str) -> ErrorCode | None:
-    """Why the call cannot be treated so now."""
-    if connection.state == State.ENDED:
+def _obstacle(state: str, kind: str, *, is_on_hold: bool) -> ErrorCode | None:
+    """Return why a call in this state cannot be treated so."""
+    if state == State.ENDED:
         return ErrorCode.CALL_OVER
     if kind == Kind.HANG_UP:
         return None
-    if connection.state != State.TALKING:
+    if state != State.TALKING:
         return ErrorCode.CALL_NOT_TALKING
-    if kind == Kind.HOLD and connection.is_on_hold:
+    if kind == Kind.HOLD and is_on_hold:
         return ErrorCode.CALL_ON_HOLD
-    if kind == Kind.RESUME and not connection.is_on_hold:
+    if kind == Kind.RESUME and not is_on_hold:
         return ErrorCode.CALL_NOT_ON_HOLD
     return None
 
@@ -100,10 +135,17 @@ def outstanding() -> list[tuple[int, int]]:
 
 
 def carry_out(pk: int, connection_id: int) -> None:
-    """Do what was asked, unless it was done, or can no longer be done. Whatever happens, it is not left open: only a
-    database that is away makes it wait, and raises."""
+    """Do what was asked, unless it was done, or can no longer be done.
+
+    Whatever happens, it is not left open, and what the switch did not answer is not called done. Only a database that
+    is away makes it wait, and raises.
+    """
     try:
-        _carry_out(pk, connection_id)
+        is_answered = orders.is_answered()
+        with orders.watched() as unanswered:
+            _carry_out(pk, connection_id, is_answered=is_answered)
+        if unanswered:
+            CallCommand.objects.filter(pk=pk, error="").update(error=unanswered[0])
     except (OperationalError, InterfaceError):
         raise
     except Exception as error:
@@ -113,15 +155,19 @@ def carry_out(pk: int, connection_id: int) -> None:
 
 
 @transaction.atomic
-def _carry_out(pk: int, connection_id: int) -> None:
+def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
     connection = legs.lock(connection_id)
-    command = CallCommand.objects.select_for_update().filter(pk=pk, done_at=None).first()
+    command = CallCommand.objects.select_for_update(no_key=True).filter(pk=pk, done_at=None).first()
     if connection is None or command is None:
         return
     now = timezone.now()
-    obstacle = _obstacle(connection, command.kind)
+    obstacle = _obstacle(connection.state, command.kind, is_on_hold=connection.is_on_hold)
+    is_late = command.kind != Kind.HANG_UP and command.created_at < now - KEPT
+    if obstacle is None and connection.state != State.QUEUED and (is_late or not is_answered):
+        obstacle = ErrorCode.NO_CONNECTION_TO_PBX
+        logger.warning("a command was not carried out: no connection to the PBX", extra={"command": command.kind})
     if obstacle is None:
-        _VERBS[command.kind](connection, command, legs.instant(connection, now))
+        _VERBS[command.kind](connection, command, legs.instant(connection, clocks.now()))
     command.done_at, command.error = now, str(obstacle.text) if obstacle else ""
     command.save(update_fields=["done_at", "error"])
 
@@ -172,10 +218,13 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     )
     if offer := offers.current(connection):
         offers.close(offer, at, is_transferred=True)
+    talks.transfer(connection, at)
     for leg in connection.open_legs:
         if leg.role != Leg.Role.CUSTOMER:
             legs.hang_up(leg, at)
     if connection.agent:
+        if number and (target := transferring.agent_of(number)):
+            writing.lock_in_order([connection.agent.pk, target.pk])
         connection.agent.leave_call(connection, at, connection.wrap_up_seconds)
     if queue:
         inbound.enter_queue(connection, queue, at)

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from django.db import connection as database
 from django.db import transaction
-from django.utils import timezone
 
-from telephony.calls import inbound, legs, orders, outbound, transferring
+from telephony import clocks
+from telephony.calls import inbound, legs, orders, outbound, returning, transferring
+from telephony.channels import connection_of
 from telephony.models import Connection, Leg, Recording
 from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Ringing, Up
 
@@ -37,6 +38,8 @@ def handle(event: Event) -> None:
 
 
 def ringing(channel_id: str, at: datetime) -> None:
+    connection_id = connection_of(channel_id)
+    at = clocks.on_call(connection_id, at) if connection_id else at
     with database.cursor() as cursor:
         cursor.execute(_RINGING, [at, channel_id])
         row = cursor.fetchone()
@@ -72,19 +75,19 @@ def up(channel_id: str, at: datetime) -> None:
 
 
 @transaction.atomic
-def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "") -> None:
-    """A channel is gone. Without a cause the switch has refused it, or it was lost."""
+def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
+    """End the leg of a channel that is gone. Without a cause the switch has refused it, or it was lost."""
     if (found := legs.lock_by_channel(channel_id)) is None:
         return
     connection, leg = found
     if leg.ended_at:
         return
     at = legs.instant(connection, at)
-    legs.mark_ended(leg, at, cause, tech_cause)
+    legs.mark_ended(leg, at, cause, tech_cause, cause_text)
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         return
     if leg.role == Role.TARGET:
-        transferring.target_ended(connection, leg, at, cause)
+        returning.target_ended(connection, leg, at, cause)
     elif leg.role == Role.CUSTOMER and _is_of_queue(connection):
         inbound.customer_ended(connection, leg, at, cause)
     elif leg.role == Role.CUSTOMER:
@@ -95,9 +98,9 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
         outbound.agent_ended(connection, leg, at, cause)
 
 
-def leg_refused(channel_id: str, cause: int | None) -> None:
-    """The switch will not call this number."""
-    ended(channel_id, timezone.now(), cause)
+def leg_refused(channel_id: str, cause: int | None, reason: str) -> None:
+    """End a leg that the switch will not call, for the reason that it gave."""
+    ended(channel_id, clocks.now(), cause, cause_text=reason)
 
 
 def _is_of_queue(connection: Connection) -> bool:

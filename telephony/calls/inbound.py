@@ -1,5 +1,6 @@
 """Calls that come in for a queue: they wait, ring one agent after another, and are answered, given up or sent on."""
 
+import logging
 from datetime import datetime
 
 from django.db import transaction
@@ -7,15 +8,14 @@ from django.db import transaction
 from callcentre.actor import SYSTEM
 from callcentre.models import actor_columns
 from callcentre.nudge import nudge
-from telephony import events
-from telephony.calls import distributing, legs, offers, orders, transferring
-from telephony.calls.distributing import distribute
-from telephony.customers import customers_of
+from telephony import causes, clocks, events
+from telephony.calls import distributing, legs, offers, orders, talks, transferring
+from telephony.customers import customer_of_caller
 from telephony.models import Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
-from telephony.switch.base import Arrived
+from telephony.switch.base import Arrived, Missed
 
-__all__ = ["agent_ended", "agent_up", "arrived", "customer_ended", "distribute", "enter_queue", "overflow_overdue"]
+logger = logging.getLogger(__name__)
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
 
@@ -27,40 +27,71 @@ OVERFLOW = "overflow"
 LONGEST = 100
 
 
-def arrived(event: Arrived) -> None:
-    """Somebody calls: he enters the queue with the number that he dialled. Told twice, he calls once."""
-    queue = _queue_of(event.dialled)
-    if queue is None:
-        orders.hang_up_channel(event.channel_id, UNALLOCATED)
+@transaction.atomic
+def arrived(event: Arrived, pk: int | None = None) -> None:
+    """Let a caller into the queue whose number was dialled. A caller who is told of twice has called once.
+
+    `pk` is the id that the connection gets. A number that no queue has is hung up, and leaves a row all the same.
+    """
+    if Leg.objects.filter(channel_id=event.channel_id).exists():
         return
-    with transaction.atomic():
-        if Leg.objects.filter(channel_id=event.channel_id).exists():
-            return
-        number = comparable(event.caller)
-        customer = customers_of([number]).get(number)
-        connection = Connection(
-            direction=Connection.Direction.INBOUND,
-            state=State.WAITING,
-            src=event.caller[:LONGEST],
-            dst=event.dialled[:LONGEST],
-            src_number=number,
-            dst_number=comparable(event.dialled),
-            queue=queue,
-            customer_id=customer.id if customer else None,
-            created_at=event.at.replace(microsecond=0),
-        )
-        at = connection.created_at = connection.waiting_since = legs.instant(connection, event.at)
-        connection.save(force_insert=True)
-        leg = legs.add_leg(
-            connection, Leg.Role.CUSTOMER, connection.src, at, channel_id=event.channel_id, state=Leg.State.UP
-        )
-        events.connection_started(connection)
-        place = _open_place(queue, at)
-        if place is None:
-            legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, hung_up_by=Party.SYSTEM)
-            return
+    connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk)
+    orders.follow(leg)
+    queue, at = connection.queue, connection.created_at
+    place = _open_place(queue, at) if queue else None
+    if queue is None:
+        logger.warning("a number that no queue has was called", extra={"dialled": connection.dst})
+        legs.end(connection, at, Disposition.NO_ANSWER, cause=UNALLOCATED, hung_up_by=Party.SYSTEM)
+    elif place is None:
+        reason = causes.QUEUE_CLOSED
+        legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, cause_text=reason, hung_up_by=Party.SYSTEM)
+    else:
         orders.answer(leg)
         _send_to(connection, place, at, is_overflow=place != queue)
+
+
+@transaction.atomic
+def missed(caller: Missed, pk: int | None = None) -> None:
+    """Store the call of somebody who came and went while nobody heard the switch; told twice, it is stored once.
+
+    `pk` is the id that the connection gets.
+    """
+    orders.forget_missed(caller.key)
+    if Leg.objects.filter(channel_id=caller.channel_id).exists():
+        return
+    connection, leg = _begin(caller.channel_id, caller.caller, caller.dialled, caller.began_at, pk)
+    ended_at = legs.instant(connection, caller.ended_at)
+    reason = causes.NO_CONNECTION
+    legs.mark_ended(leg, ended_at, None, cause_text=reason)
+    legs.end(connection, ended_at, Disposition.NO_ANSWER, cause=None, cause_text=reason, hung_up_by=Party.CUSTOMER)
+    logger.warning("a caller was missed", extra={"caller": connection.src, "dialled": connection.dst})
+
+
+def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | None) -> tuple[Connection, Leg]:
+    """Store the connection of a caller who waits, with its leg, and record that it has begun."""
+    number = comparable(caller)
+    customer = customer_of_caller(caller, number)
+    connection = Connection(
+        pk=pk,
+        direction=Connection.Direction.INBOUND,
+        state=State.WAITING,
+        src=caller[:LONGEST],
+        dst=dialled[:LONGEST],
+        src_number=number,
+        dst_number=comparable(dialled),
+        queue=_queue_of(dialled),
+        customer_id=customer.id if customer else None,
+        created_at=at.replace(microsecond=0),
+    )
+    began_at = connection.created_at = connection.waiting_since = legs.instant(connection, at)
+    connection.save(force_insert=True)
+    clocks.on_call(connection.pk, at)
+    legs.name_in_logs(connection)
+    leg = legs.add_leg(
+        connection, Leg.Role.CUSTOMER, connection.src, began_at, channel_id=channel_id, state=Leg.State.UP
+    )
+    events.connection_started(connection)
+    return connection, leg
 
 
 def _queue_of(dialled: str) -> Queue | None:
@@ -130,6 +161,7 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.join_count += 1
     connection.save(update_fields=["state", "agent", "answered_at", "wait_seconds", "join_count"])
     offers.answer(offer, at)
+    talks.begin(connection, offer.agent, at)
     offer.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)
@@ -145,6 +177,7 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | Non
             at,
             Disposition.ANSWERED,
             cause=cause,
+            cause_text=leg.cause_text,
             hung_up_by=Party.AGENT,
             wrap_up_seconds=connection.wrap_up_seconds,
         )
@@ -163,18 +196,18 @@ def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | 
         at,
         Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
         cause=cause,
+        cause_text=leg.cause_text,
         hung_up_by=Party.CUSTOMER,
         wrap_up_seconds=connection.wrap_up_seconds,
     )
 
 
-def overflow_overdue(now: datetime) -> None:
-    """Send on who has waited too long in his queue, or let him go. While a phone rings for him, he waits for that."""
-    for pk in distributing.overdue(now):
-        with transaction.atomic():
-            connection = legs.lock(pk)
-            if connection is not None and distributing.is_overdue(connection, now):
-                _overflow(connection, legs.instant(connection, now))
+@transaction.atomic
+def overflow(pk: int, now: datetime) -> None:
+    """Send on a caller who has waited too long in the queue, or let the caller go; not while a phone rings."""
+    connection = legs.lock(pk)
+    if connection is not None and distributing.is_overdue(connection, now):
+        _overflow(connection, legs.instant(connection, now))
 
 
 def _overflow(connection: Connection, at: datetime) -> None:
@@ -182,8 +215,9 @@ def _overflow(connection: Connection, at: datetime) -> None:
     place: Queue | str | None = connection.queue.overflow_number
     if target := connection.queue.overflow_queue:
         place = _open_place(target, at)
-    if isinstance(place, Queue) and connection.transfers.filter(action=OVERFLOW, queue=place).exists():
-        place = None  # he has come round
+    was_there = {"queue": place} if isinstance(place, Queue) else {"number": place}
+    if place and connection.transfers.filter(action=OVERFLOW, **was_there).exists():
+        place = None  # the caller has come round
     if place:
         _send_to(connection, place, at, is_overflow=True)
         return

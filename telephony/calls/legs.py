@@ -9,12 +9,11 @@ import structlog
 from django.db import connection as database
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.utils import timezone
 from prometheus_client import Counter
 
-from telephony import channels, events
-from telephony.calls import offers, orders
-from telephony.models import Agent, Connection, Leg, Queue, change_log
+from telephony import causes, channels, clocks, events
+from telephony.calls import offers, orders, talks
+from telephony.models import Agent, Connection, Leg, Queue, change_log, writing
 
 NORMAL = 16
 
@@ -103,8 +102,9 @@ def _locked() -> QuerySet[Connection]:
 
 
 def instant(connection: Connection, at: datetime) -> datetime:
-    """The whole second of what the switch tells, by our clock: never before the call began, never after now."""
-    return max(min(at, timezone.now()).replace(microsecond=0), connection.created_at)
+    """Return the whole second of something that happens to a call, which is not before what happened to it already."""
+    second = clocks.on_call(connection.pk, at).replace(microsecond=0)
+    return max(second, *filter(None, (connection.created_at, connection.waiting_since, connection.answered_at)))
 
 
 def add_leg(
@@ -138,9 +138,12 @@ def mark_up(leg: Leg, at: datetime) -> None:
     leg.save(update_fields=["state", "up_at"])
 
 
-def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "") -> None:
+def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
+    """Write down that a leg is over and why; without a cause and a text the reason noted before stays."""
+    noted = leg.cause_text if cause is None else ""
+    leg.cause_text = (cause_text or noted or causes.text_of(cause))[: causes.LONGEST]
     leg.state, leg.ended_at, leg.cause, leg.tech_cause = Leg.State.ENDED, at, cause, tech_cause[:10]
-    leg.save(update_fields=["state", "ended_at", "cause", "tech_cause"])
+    leg.save(update_fields=["state", "ended_at", "cause", "cause_text", "tech_cause"])
 
 
 def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
@@ -158,6 +161,7 @@ def end(
     disposition: str,
     *,
     cause: int | None,
+    cause_text: str = "",
     hung_up_by: str,
     wrap_up_seconds: int = 0,
 ) -> None:
@@ -172,20 +176,26 @@ def end(
         offers.end_with_call(connection, at)
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
     connection.disposition, connection.cause, connection.hung_up_by = disposition, cause, hung_up_by
+    connection.cause_text = cause_text or causes.text_of(cause)
     connection.save(
         update_fields=[
-            *("state", "ended_at", "is_on_hold", "disposition", "cause", "hung_up_by"),
+            *("state", "ended_at", "is_on_hold", "disposition", "cause", "cause_text", "hung_up_by"),
             *("ring_seconds", "wait_seconds"),
         ]
     )
-    if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
+    if connection.has_talks:
+        talks.end(connection, at)
+    elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
         change_log.note(connection.agent_id, connection.created_at, at)
     told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
+    # A target that rings an agent, though the call is another agent's still.
+    rung = [leg.agent for leg in connection.open_legs if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at]
+    if rung and connection.agent:
+        writing.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
     for leg in connection.open_legs:
         hang_up(leg, at, told)
-        if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at:
-            # It rings him, though the call is another's still.
-            leg.agent.leave_call(connection, at)
+    for agent in rung:
+        agent.leave_call(connection, at)
     if connection.join_count:
         orders.part(connection)
     if connection.agent:

@@ -26,10 +26,15 @@ INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, off
 
 
 def outcome_of(leg: Leg, cause: int | None) -> str:
-    """What a phone that was not picked up says of its agent (Q.850). Where nobody has heard why, it rang in vain."""
+    """Return what a phone that was not picked up says of its agent (Q.850).
+
+    A phone that rang and of which nobody heard why it stopped was not answered. One that never rang could not be
+    reached: that is no fault of the agent's.
+    """
     if cause is None and leg.ringing_at:
         return Outcome.NOT_ANSWERED
-    return _OUTCOMES.get(cause or 0, Outcome.FAILED)
+    outcome = _OUTCOMES.get(cause or 0, Outcome.FAILED)
+    return Outcome.FAILED if outcome == Outcome.NOT_ANSWERED and leg.ringing_at is None else outcome
 
 
 def current(connection: Connection) -> Offer | None:

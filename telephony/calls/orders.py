@@ -5,16 +5,45 @@ what a crash kept from being said, is found by comparing rows with channels (tel
 """
 
 import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
+from telephony import clocks
+from telephony.causes import NO_CONNECTION
 from telephony.models import Connection, Leg, Recording
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
 
 logger = logging.getLogger(__name__)
+
+# Set when the switch did not answer an order: who should hear each other, or music, is to be told so once more.
+untold = threading.Event()
+_of_thread = threading.local()
+
+
+def is_answered() -> bool:
+    """Whether the switch answers now."""
+    try:
+        current_switch().ping()
+    except SwitchError:
+        return False
+    return True
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """Collect why orders of this thread were not answered, as far as they are given within."""
+    reasons: list[str] = []
+    _of_thread.reasons = reasons
+    try:
+        yield reasons
+    finally:
+        del _of_thread.reasons
 
 
 def call_agent(leg: Leg, presented: str, ring_seconds: int) -> None:
@@ -27,6 +56,15 @@ def call_number(leg: Leg, presented: str, ring_seconds: int) -> None:
     _order_call("call_number", leg, presented, ring_seconds)
 
 
+def follow(leg: Leg) -> None:
+    """Have a caller's end told; the leg of one who has hung up already ends."""
+
+    def gone(error: SwitchError) -> None:
+        _handling().ended(leg.channel_id, clocks.now(), 0)
+
+    _order("follow", leg.channel_id, refused=gone)
+
+
 def answer(leg: Leg) -> None:
     _order("answer", leg.channel_id)
 
@@ -34,11 +72,27 @@ def answer(leg: Leg) -> None:
 def join(connection: Connection, *legs: Leg) -> None:
     """Let these legs hear each other, recorded if calls are; `connection.join_count` counts the bridge already."""
     record_as = Recording.begin(connection) if settings.RECORD_CALLS else ""
-    _order("join", connection.bridge_id, [leg.channel_id for leg in legs], record_as=record_as)
+    # A leg is gone already: nothing is recorded.
+    _order(
+        "join",
+        connection.bridge_id,
+        [leg.channel_id for leg in legs],
+        record_as=record_as,
+        refused=lambda error: Recording.withdraw(record_as),
+    )
 
 
 def part(connection: Connection) -> None:
     _order("part", connection.bridge_id)
+
+
+def part_bridge(bridge_id: str) -> None:
+    """Take away a bridge that a call has left behind."""
+    _order("part", bridge_id)
+
+
+def forget_missed(key: str) -> None:
+    _order("forget_missed", key)
 
 
 def play_music(leg: Leg, music_class: str = "default") -> None:
@@ -59,30 +113,56 @@ def hang_up_channel(channel_id: str, cause: int = 16) -> None:
     _order("hang_up", channel_id, cause)
 
 
-def _order(command: str, *args: Any, **kwargs: Any) -> None:
+def _order(
+    command: str,
+    *args: Any,
+    refused: Callable[[SwitchError], None] | None = None,
+    unanswered: Callable[[SwitchUnreachable], None] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Tell the switch after the commit. `refused` is called where it will not do it, as where the channel is gone."""
+
     def tell() -> None:
         try:
             getattr(current_switch(), command)(*args, **kwargs)
         except SwitchUnreachable as error:
             logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
-        except SwitchError as error:  # the channel is gone, of which we are told, or will find out
+            untold.set()
+            getattr(_of_thread, "reasons", []).append(f"{NO_CONNECTION}.")
+            if unanswered:
+                unanswered(error)
+        except SwitchError as error:
             logger.info("switch refused", extra={"command": command, "error": str(error)})
+            if refused:
+                refused(error)
 
     transaction.on_commit(tell, robust=True)
 
 
 def _order_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:
-    channel_id, number = leg.channel_id, leg.number
+    channel_id = leg.channel_id
 
-    def tell() -> None:
-        try:
-            getattr(current_switch(), command)(channel_id, number, presented=presented, ring_seconds=ring_seconds)
-        except SwitchUnreachable as error:
-            logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
-        except SwitchError as error:
-            from telephony.calls.handling import leg_refused  # noqa: PLC0415  (ending a leg gives orders in its turn)
+    def refused(error: SwitchError) -> None:
+        logger.warning("call refused", extra={"command": command, "channel": channel_id, "error": str(error)})
+        _handling().leg_refused(channel_id, error.cause, str(error))
 
-            logger.warning("call refused", extra={"command": command, "channel": channel_id, "error": str(error)})
-            leg_refused(channel_id, error.cause)
+    def unanswered(error: SwitchUnreachable) -> None:
+        """Note why, in case that the leg turns out to be lost."""
+        Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=NO_CONNECTION)
 
-    transaction.on_commit(tell, robust=True)
+    _order(
+        command,
+        channel_id,
+        leg.number,
+        presented=presented,
+        ring_seconds=ring_seconds,
+        refused=refused,
+        unanswered=unanswered,
+    )
+
+
+def _handling() -> Any:
+    """Return the module that ends legs: to end one gives orders in its turn, so neither can import the other first."""
+    from telephony.calls import handling  # noqa: PLC0415
+
+    return handling

@@ -48,7 +48,7 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | Non
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if customer and not connection.answered_at:
         connection.ring_seconds = rang(customer, at)
-    _end(connection, at, Disposition.FAILED, cause, Party.AGENT)
+    _end(connection, leg, at, Disposition.FAILED, Party.AGENT)
 
 
 def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
@@ -58,7 +58,7 @@ def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | 
     else:
         connection.ring_seconds = rang(leg, at)
         hung_up_by = Party.CUSTOMER if cause in (USER_BUSY, CALL_REJECTED) else Party.SYSTEM
-    _end(connection, at, _failure(leg, cause), cause, hung_up_by)
+    _end(connection, leg, at, _failure(leg, cause), hung_up_by)
 
 
 def _failure(leg: Leg, cause: int | None) -> str:
@@ -77,13 +77,14 @@ def rang(leg: Leg, until: datetime) -> int:
     return min(max(seconds, 0), settings.RING_SECONDS)
 
 
-def _end(connection: Connection, at: datetime, failure: str, cause: int | None, hung_up_by: str) -> None:
-    """An answered call was answered, however it ends; another one ends as `failure`."""
+def _end(connection: Connection, leg: Leg, at: datetime, failure: str, hung_up_by: str) -> None:
+    """End the call for what its leg says. An answered one was answered, however it ends; another ends as `failure`."""
     legs.end(
         connection,
         at,
         Disposition.ANSWERED if connection.answered_at else failure,
-        cause=cause,
+        cause=leg.cause,
+        cause_text=leg.cause_text,
         hung_up_by=hung_up_by,
         wrap_up_seconds=connection.queue.wrap_up_seconds if connection.queue and connection.answered_at else 0,
     )

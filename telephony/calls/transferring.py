@@ -1,6 +1,7 @@
 """Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own.
 
-The number may be that of an agent's phone: then it is he who rings and talks.
+The number may be that of an agent's phone: then that agent rings and talks. What becomes of a target that ends is in
+telephony.calls.returning.
 """
 
 from datetime import datetime
@@ -8,10 +9,10 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import legs, offers, orders
+from telephony.calls import legs, offers, orders, talks
 from telephony.models import Agent, Connection, Leg
 
-Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
+State = Connection.State
 
 
 def call_target(connection: Connection, number: str, at: datetime) -> None:
@@ -23,7 +24,7 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
         orders.part(connection)
     if customer:
         orders.play_music(customer, connection.music_class)
-    agent = Agent.objects.active().filter(number=number).first()
+    agent = agent_of(number)
     target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
     if agent:
         offers.open_for(connection, agent, at)
@@ -31,6 +32,11 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
         orders.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
     else:
         orders.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
+
+
+def agent_of(number: str) -> Agent | None:
+    """Return the agent whose phone has this number."""
+    return Agent.objects.active().filter(number=number).first()
 
 
 def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
@@ -45,24 +51,9 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
     if leg.agent:
         if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
             offers.answer(offer, at)
+        talks.begin(connection, leg.agent, at)
         leg.agent.talk(connection, at)
     if is_first:
         events.connection_answered(connection)
     orders.stop_music(customer)
     orders.join(connection, customer, leg)
-
-
-def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
-    """Whoever the call was handed on to has hung up, or could not be reached: it is over."""
-    if leg.agent and not leg.up_at:
-        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
-            offers.close(offer, at, offers.outcome_of(leg, cause))
-        leg.agent.leave_call(connection, at)
-    legs.end(
-        connection,
-        at,
-        Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
-        cause=cause,
-        hung_up_by=Party.AGENT if leg.up_at else Party.SYSTEM,
-        wrap_up_seconds=connection.wrap_up_seconds,
-    )

@@ -8,6 +8,8 @@ from telephony.models.queue import OpeningHours, Queue, QueueMember
 from telephony.models.recording import Recording
 from telephony.models.shortcut import TransferShortcut
 from telephony.models.switch_command import SwitchCommand
+from telephony.models.switch_contact import SwitchContact
+from telephony.models.talk import Talk
 from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
 from telephony.models.transcription import EvaluationCriterion, Transcription, TranscriptionUsage
 
@@ -29,6 +31,8 @@ __all__ = [
     "QueueMember",
     "Recording",
     "SwitchCommand",
+    "SwitchContact",
+    "Talk",
     "Topic",
     "TopicField",
     "TopicGroup",

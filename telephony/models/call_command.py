@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.models import Change
+from telephony import causes
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
@@ -13,7 +14,8 @@ from telephony.models.queue import Queue
 class Transfer(Change):
     """A call handed on, to a queue or to a number: by whom, from whom, when.
 
-    `from_queue` is where it waited or came in until then: these and the connection's own are all that it was in.
+    `from_queue` is where it waited or came in until then: these and the connection's own are all that it was in. `note`
+    says what was not reached and why, where the system took the customer back: `number: reason`.
     """
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("connection"))
@@ -23,6 +25,7 @@ class Transfer(Change):
     )
     queue = models.ForeignKey(Queue, models.PROTECT, null=True, related_name="+", verbose_name=_("to queue"))
     number = models.CharField(_("to number"), max_length=100, blank=True)
+    note = models.CharField(_("note"), max_length=100 + causes.LONGEST + 2, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name = _("transfer")

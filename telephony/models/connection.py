@@ -17,6 +17,7 @@ from callcentre.actor import Actor
 from callcentre.errors import ErrorCode, Fault, Invalid
 from callcentre.phone import PhoneError, normalise
 from callcentre.wake import wake
+from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
@@ -27,7 +28,8 @@ from telephony.numbers import comparable
 LONG = timedelta(hours=6)
 
 
-def _is_long(start: str) -> Q:
+def is_long(start: str) -> Q:
+    """Build the condition of an index that holds only rows which last longer than LONG."""
     return Q(GreaterThan(F("ended_at") - F(start), Value(LONG)))
 
 
@@ -91,6 +93,7 @@ class Connection(models.Model):
     class Party(models.TextChoices):
         AGENT = "agent", _("agent")
         CUSTOMER = "customer", _("customer")
+        TARGET = "target", _("target of a transfer")
         SYSTEM = "system", _("system")
 
     direction = models.CharField(_("direction"), max_length=8, choices=Direction)
@@ -117,9 +120,13 @@ class Connection(models.Model):
     # The other side was first reached: the customer of an outbound call, an agent for an inbound one.
     answered_at = models.DateTimeField(_("answered"), null=True)
     ended_at = models.DateTimeField(_("end"), null=True)
+    # When it was found that the call had ended unseen, until its recording corrects the presumed end.
+    end_found_at = models.DateTimeField(null=True, editable=False)
     disposition = models.CharField(_("result"), max_length=10, choices=Disposition, blank=True)
     # ITU-T Q.850 cause of the leg that decided the result.
     cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
+    # The name of the cause, what the switch said as it refused, or a reason of ours: see telephony.causes.
+    cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True, default="", db_default="")
     hung_up_by = models.CharField(_("hung up by"), max_length=10, choices=Party, blank=True)
     # How long the customer's phone rang; how long an inbound caller waited in queues, all together.
     ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
@@ -127,6 +134,8 @@ class Connection(models.Model):
     is_on_hold = models.BooleanField(_("on hold"), default=False)
     # How often its legs were joined: each time is a bridge and a recording of its own.
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
+    # An agent has transferred this outbound call: its talks are rows of Talk. Never true of an inbound call.
+    has_talks = models.BooleanField(default=False, db_default=False, editable=False)
     # Until when a call that is QUEUED may still be placed.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
@@ -166,7 +175,7 @@ class Connection(models.Model):
             models.Index(
                 fields=["state", "queue", "waiting_since"], condition=~Q(state="ended"), name="connection_open"
             ),
-            models.Index(fields=["agent"], condition=_is_long("created_at"), name="connection_long"),
+            models.Index(fields=["agent"], condition=is_long("created_at"), name="connection_long"),
         ]
 
     def __str__(self) -> str:
@@ -215,6 +224,13 @@ class Connection(models.Model):
         connection._store()
         wake("telephony.place_call", connection.pk)
         return connection
+
+    @staticmethod
+    def next_id() -> int:
+        """Return an id that no connection has, and that no other will get."""
+        with database.cursor() as cursor:
+            cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")
+            return int(cursor.fetchone()[0])
 
     def _store(self) -> None:
         """Insert a call of the active agent whose phone is `src`, all in one statement. Raises Invalid without one."""
@@ -267,13 +283,15 @@ class Connection(models.Model):
 
     @property
     def duration(self) -> int:
-        """Whole seconds from start to end; 0 while it goes on."""
-        return int((self.ended_at - self.created_at).total_seconds()) if self.ended_at else 0
+        """The whole seconds from start to end; 0 while it goes on."""
+        return max(int((self.ended_at - self.created_at).total_seconds()), 0) if self.ended_at else 0
 
     @property
     def billsec(self) -> int:
-        """Whole seconds of talk; 0 while it goes on, or where nobody answered."""
-        return int((self.ended_at - self.answered_at).total_seconds()) if self.ended_at and self.answered_at else 0
+        """The whole seconds of talk; 0 while it goes on, or where nobody answered."""
+        if self.ended_at is None or self.answered_at is None:
+            return 0
+        return max(int((self.ended_at - self.answered_at).total_seconds()), 0)
 
 
 class Leg(models.Model):
@@ -309,6 +327,7 @@ class Leg(models.Model):
     ended_at = models.DateTimeField(_("ended"), null=True)
     hangup_asked_at = models.DateTimeField(null=True)
     cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
+    cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True, default="", db_default="")
     tech_cause = models.CharField(_("SIP"), max_length=10, blank=True)
 
     class Meta:
@@ -362,7 +381,7 @@ class Offer(models.Model):
         ]
         indexes = [
             models.Index(fields=["agent", "offered_at"], name="offer_of_agent"),
-            models.Index(fields=["agent"], condition=_is_long("offered_at"), name="offer_long"),
+            models.Index(fields=["agent"], condition=is_long("offered_at"), name="offer_long"),
         ]
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.actor import Actor
 from callcentre.wake import wake
-from telephony import events
+from telephony import clocks, events
 from telephony.models.connection import Connection
 
 # Between the attempts to fetch a recording; the first is made at once.
@@ -47,6 +47,11 @@ class RecordingQuerySet(models.QuerySet["Recording"]):
     def overdue(self, now: datetime) -> "RecordingQuerySet":
         """The call is over, and the switch has not said that its recording is ready."""
         return self.filter(state=Recording.State.EXPECTED, connection__ended_at__lt=now - LOOKED_FOR_AFTER)
+
+    def momentary(self) -> "RecordingQuerySet":
+        """Of calls that ended within the second in which they were answered, or the next: there may be none."""
+        second_after = models.F("started_at") + timedelta(seconds=1)
+        return self.filter(connection__ended_at__range=(models.F("started_at"), second_after))
 
     def leaving(self, now: datetime) -> "RecordingQuerySet":
         """The switch need not keep them any longer."""
@@ -132,16 +137,23 @@ class Recording(models.Model):
     @classmethod
     def begin(cls, connection: Connection) -> str:
         """The switch is about to be told to record a call, which the caller has locked. The recording's name."""
-        started_at = timezone.now().replace(microsecond=0)
+        started_at = clocks.on_call(connection.pk, clocks.now()).replace(microsecond=0)
         recording = Recording(name=connection.recording_name, connection=connection, started_at=started_at)
         Recording.objects.bulk_create([recording], ignore_conflicts=True)
         return recording.name
+
+    @classmethod
+    def withdraw(cls, name: str) -> None:
+        """The switch does not record this after all: forget that it was to."""
+        cls.objects.filter(name=name, state=cls.State.EXPECTED).delete()
 
     @classmethod
     def finish(cls, name: str, *, is_failed: bool = False) -> None:
         """The switch says that this recording can be read, or never will be. Told twice it is told once."""
         expected = cls.objects.filter(name=name, state=cls.State.EXPECTED)
         if is_failed:
+            # Nothing was said that could have been recorded.
+            expected.filter(pk__in=expected.momentary().values("pk")).delete()
             expected.update(
                 state=cls.State.FAILED,
                 error="the switch could not record",
@@ -187,10 +199,16 @@ class Recording(models.Model):
                 events.recording_ready(connection.uid, self.filename)
         return bool(stored)
 
-    def put_off(self, error: str, *, is_refused: bool = False) -> None:
-        """This attempt failed: there is another, or it was the last."""
+    def put_off(self, error: str, *, is_refused: bool = False, is_absent: bool = False) -> None:
+        """Write down that this attempt failed: there is another, or it was the last.
+
+        `is_absent`: the switch has no such recording. Of a call that was over at once, that is no failure.
+        """
         now = timezone.now()
         is_last = self.attempts > len(DELAYS) or (is_refused and self.attempts >= REFUSED_ATTEMPTS)
+        if is_last and is_absent and Recording.objects.momentary().filter(pk=self.pk).exists():
+            self._ours().delete()
+            return
         values: dict[str, Any] = (
             {
                 "state": self.State.FAILED,

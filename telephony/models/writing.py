@@ -86,6 +86,7 @@ class Standing:
 
 
 _LOCK = "SELECT login, is_active FROM telephony_agent WHERE id = %s FOR NO KEY UPDATE"
+_LOCK_IN_ORDER = "SELECT FROM telephony_agent WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 # The last row of each, found by the index however long the history is: one that is open has nothing after it.
 _LOOK = """
 SELECT state.id, state.kind, state.pause_id, state.connection_id, state.ends_at, state.resumes_as,
@@ -131,6 +132,27 @@ WITH ended AS (
 )
 INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, started_at, ended_at FROM ended
 """
+
+# A talk that ended with a call, and the two states after it. No state goes over a login or a logout.
+_TALK_AND_AFTER = """
+WITH talk AS (
+  SELECT id, started_at FROM telephony_agentstate
+  WHERE agent_id = %(agent_id)s AND connection_id = %(connection_id)s AND kind = 'talking' AND ended_at = %(was)s
+    AND started_at BETWEEN %(since)s AND %(was)s
+  ORDER BY started_at DESC, id DESC LIMIT 1
+)
+SELECT state.id, state.kind = 'wrap_up', state.started_at, state.ended_at, state.ends_at, EXISTS (
+  SELECT FROM telephony_agentsession session
+  WHERE session.agent_id = %(agent_id)s AND state.ended_at IN (session.started_at, session.ended_at)
+)
+FROM talk CROSS JOIN LATERAL (
+  SELECT * FROM telephony_agentstate
+  WHERE agent_id = %(agent_id)s AND started_at >= talk.started_at AND id >= talk.id ORDER BY started_at, id LIMIT 3
+) state
+ORDER BY state.started_at, state.id
+"""
+_MOVE = "UPDATE telephony_agentstate SET started_at = %s, ended_at = %s, ends_at = %s WHERE id = %s"
+_NOTE = "INSERT INTO telephony_ledgerchange (agent_id, since, until) VALUES (%s, %s, %s)"
 
 # A pause outside a session is forgotten as a session is; a call ends by itself.
 _OVERDUE = """
@@ -179,6 +201,12 @@ def lock(agent_id: int) -> Standing:
         session_since=row[10] if is_logged_in else None,
         latest=row[12],
     )
+
+
+def lock_in_order(agent_ids: list[int]) -> None:
+    """Lock agents whose states change in one transaction. All lock by the order of ids, so that none blocks another."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_IN_ORDER, [agent_ids])
 
 
 def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
@@ -238,6 +266,61 @@ def end_wrap_ups(now: datetime) -> None:
         cursor.execute(_END_WRAP_UPS, [list(logins), now])
         begun = cursor.fetchall()
     _tell([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
+
+
+@dataclass(slots=True)
+class _Row:
+    """The row of a state, as far as the end of a talk before it can move it."""
+
+    id: int
+    is_wrap_up: bool
+    started_at: datetime
+    ended_at: datetime | None
+    ends_at: datetime | None
+    ends_with_session: bool
+
+
+def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: datetime, to: datetime) -> None:
+    """Let a talk have ended at another instant, and the wrap-up after it too. What the agent did then keeps its end.
+
+    The talk is the last one in this call, which began at `since`. Do nothing if the talk did not end with the call: the
+    agent had paused or logged out.
+    """
+    lock(agent_id)
+    with connection.cursor() as cursor:
+        talk: dict[str, Any] = {"agent_id": agent_id, "connection_id": connection_id, "since": since, "was": was}
+        cursor.execute(_TALK_AND_AFTER, talk)
+        rows = [_Row(*row) for row in cursor.fetchall()]
+        if not rows or rows[0].ends_with_session:
+            return
+        instants = [was, *_move_borders(rows, to)]
+        # Rows of an agent never overlap, not even between two statements.
+        for row in rows if to < was else reversed(rows):
+            cursor.execute(_MOVE, [row.started_at, row.ended_at, row.ends_at, row.id])
+        cursor.execute(_NOTE, [agent_id, min(instants), max(instants)])
+
+
+def _move_borders(rows: list[_Row], to: datetime) -> list[datetime]:
+    """Move the end of the first row, a talk, and what adjoins it. Return instants between which all changes lie."""
+    talk, *rest = rows
+    to = border = max(to, talk.started_at)
+    wrap_up = rest.pop(0) if rest and rest[0].is_wrap_up and rest[0].started_at == talk.ended_at else None
+    ended_at = talk.ended_at
+    if wrap_up:
+        assert wrap_up.ends_at is not None
+        ended_at, ends_at = wrap_up.ended_at, to + (wrap_up.ends_at - wrap_up.started_at)
+        is_cut_short = ended_at != wrap_up.ends_at or wrap_up.ends_with_session
+        border = ended_at if ended_at and is_cut_short else ends_at
+    if rest and rest[0].started_at == ended_at:
+        border = min(border, rest[0].ended_at or border)
+        rest[0].started_at = border
+    elif rest:
+        border = min(border, rest[0].started_at)
+    talk.ended_at = min(to, border)
+    if wrap_up:
+        wrap_up.started_at, wrap_up.ends_at = talk.ended_at, ends_at
+        wrap_up.ended_at = border if ended_at else None
+    return [to, border, ended_at or border]
 
 
 def _tell(begun: list[tuple[int, str, State, int | None]]) -> None:

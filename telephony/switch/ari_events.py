@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
-from django.utils import timezone
 
+from telephony import clocks
 from telephony.channels import connection_of
-from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Replaced, Ringing, Up
+from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Replaced, Ringing, Up
 
 logger = logging.getLogger(__name__)
 
@@ -64,16 +64,27 @@ def dialled(channel: dict[str, Any], arguments: list[str]) -> str:
     return str(number)
 
 
-def arrived(channel: dict[str, Any], arguments: list[str]) -> Arrived:
-    return Arrived(channel["id"], timezone.now(), channel["caller"]["number"], dialled(channel, arguments))
+def listed(channel: dict[str, Any], app: str) -> Channel:
+    """Return a channel as `GET /channels` lists it; one that is in our application and not ours is a caller's."""
+    name, *arguments = channel["dialplan"].get("app_data", "").split(",")
+    is_here = channel["dialplan"].get("app_name") == "Stasis" and name == app
+    is_caller = is_here and connection_of(channel["id"]) is None
+    return Channel(
+        channel["id"],
+        is_up=channel["state"] == "Up",
+        is_ringing=channel["state"] == "Ringing",
+        caller=channel["caller"]["number"] if is_caller else None,
+        dialled=dialled(channel, arguments) if is_caller else "",
+    )
 
 
 def _entered(content: dict[str, Any]) -> Event:
     """A channel has entered our application: one of ours because it was answered, another because it calls."""
     channel = content["channel"]
     if connection_of(channel["id"]) is not None:
-        return Up(channel["id"], timezone.now())
-    return arrived(channel, content.get("args") or [])
+        return Up(channel["id"], clocks.now())
+    number = dialled(channel, content.get("args") or [])
+    return Arrived(channel["id"], clocks.now(), channel["caller"]["number"], number)
 
 
 def _changed(content: dict[str, Any]) -> Event | None:
@@ -85,12 +96,12 @@ def _dialled(content: dict[str, Any]) -> Event | None:
 
 
 def _ringing(channel: dict[str, Any], *, is_ringing: bool) -> Event | None:
-    return Ringing(channel["id"], timezone.now()) if is_ringing else None
+    return Ringing(channel["id"], clocks.now()) if is_ringing else None
 
 
 def _destroyed(content: dict[str, Any]) -> Event:
     return Ended(
-        content["channel"]["id"], timezone.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
+        content["channel"]["id"], clocks.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
     )
 
 
@@ -98,7 +109,7 @@ def _recorded(content: dict[str, Any]) -> Event:
     recording = content["recording"]
     return RecordingFinished(
         recording["name"],
-        timezone.now(),
+        clocks.now(),
         max(int(recording.get("duration", 0)), 0),
         is_failed=content["type"] == "RecordingFailed",
     )

@@ -11,23 +11,24 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
 import requests
 from django.conf import settings
-from django.utils import timezone
 from websockets.exceptions import InvalidHandshake, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from telephony.channels import connection_of
+from telephony import clocks
 from telephony.switch.ari import Ari, AriError
-from telephony.switch.ari_events import Interpreter, arrived
+from telephony.switch.ari_events import Interpreter, listed
 from telephony.switch.base import (
-    Arrived,
+    PULSE_SECONDS,
     Channel,
-    Ended,
     Event,
+    Heard,
+    Missed,
     Offline,
     Online,
     Replaced,
@@ -36,6 +37,9 @@ from telephony.switch.base import (
 )
 
 logger = logging.getLogger(__name__)
+# Why a stream ended is told by Offline, in a line; the library would log a traceback besides.
+_logger_of_stream = logging.getLogger(f"{__name__}.stream")
+_logger_of_stream.setLevel(logging.CRITICAL)
 
 # Before the stream of events is opened again: after the first failure, the second, and so on.
 RECONNECT_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -47,6 +51,10 @@ STOP_SECONDS, GO_SECONDS, LOOK_SECONDS = 1.0, 1.0, 0.01
 PIECE_BYTES = 65_536
 # Q.850: the number is no number.
 INVALID_NUMBER = 28
+# What the dialplan of docs/telephony-switch.md writes down of a caller: channel, end, number, number dialled.
+_MISSED = re.compile(
+    r"(?P<channel>[^:,/]*?(?P<began>\d{1,11})\.\d+):(?P<ended>\d{1,11}):(?P<caller>[^:]*):(?P<dialled>[^:]+)"
+)
 
 
 class AsteriskSwitch:
@@ -55,11 +63,15 @@ class AsteriskSwitch:
     def __init__(self) -> None:
         self._url = settings.ARI_URL.rstrip("/")
         self._app = settings.ARI_APP
+        self._missed = f"missed_{settings.ARI_APP}"
         self._ari = Ari(self._url, settings.ARI_USER, settings.ARI_PASSWORD)
         self._closing = threading.Event()
         self._stream: ClientConnection | None = None
 
     # Commands
+
+    def ping(self) -> None:
+        self._ari.send("GET", "asterisk", "ping")
 
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         if not re.fullmatch(r"[0-9A-Za-z._-]+", number):
@@ -88,6 +100,10 @@ class AsteriskSwitch:
             # 409: it is there already.
             if error.status != 409:
                 raise
+
+    def follow(self, channel_id: str) -> None:
+        """Asterisk tells the end of a channel that has come to us only where we have subscribed to it."""
+        self._subscribe(f"channel:{channel_id}")
 
     def answer(self, channel_id: str) -> None:
         self._ari.send("POST", "channels", channel_id, "answer")
@@ -157,14 +173,34 @@ class AsteriskSwitch:
         self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)
 
     def channels(self) -> list[Channel]:
+        channels: list[dict[str, Any]] = self._ari.send("GET", "channels").json()
+        return [listed(channel, self._app) for channel in channels]
+
+    def bridges(self) -> list[str]:
+        return [bridge["id"] for bridge in self._ari.send("GET", "bridges").json()]
+
+    def missed(self) -> list[Missed]:
+        """They are keys of Asterisk's database, which the dialplan lists in a global variable."""
+        keys: str = (self._ari.send_if_there("GET", "asterisk", "variable", variable=self._missed) or {}).get(
+            "value", ""
+        )
+        found = [_MISSED.fullmatch(key) for key in keys.split(",")]
         return [
-            Channel(channel["id"], channel["state"] == "Up", channel["state"] == "Ringing")
-            for channel in self._listed()
+            Missed(
+                key=match[0],
+                channel_id=match["channel"],
+                began_at=datetime.fromtimestamp(int(match["began"]), UTC),
+                ended_at=datetime.fromtimestamp(int(match["ended"]), UTC),
+                caller=match["caller"],
+                dialled=match["dialled"],
+            )
+            for match in found
+            if match
         ]
 
-    def _listed(self) -> list[dict[str, Any]]:
-        channels: list[dict[str, Any]] = self._ari.send("GET", "channels").json()
-        return channels
+    def forget_missed(self, key: str) -> None:
+        # To read this function is not allowed from outside; to write to it is, and has the same effect.
+        self._ari.send("POST", "asterisk", "variable", variable=f"DB_DELETE({self._missed}/{key})", value="1")
 
     def recording(self, name: str) -> Iterator[bytes]:
         with self._ari.open("recordings", "stored", name, "file") as response:
@@ -213,6 +249,7 @@ class AsteriskSwitch:
             close_timeout=1,
             # Asterisk cuts off whoever does not take what it writes within 100 ms, so we take all at once.
             max_queue=None,
+            logger=_logger_of_stream,
         )
         self._stream = stream
         return stream
@@ -222,40 +259,20 @@ class AsteriskSwitch:
             return
         interpreter = Interpreter()
         yield Online()
-        for caller in self._callers():
-            if interpreter.is_new(caller):
-                yield from self._let_in(caller)
+        for message in self._messages(stream):
+            yield message if isinstance(message, Heard) else interpreter.event(message) or Heard(clocks.now())
+
+    def _messages(self, stream: ClientConnection) -> Iterator[bytes | Heard]:
+        """Read the stream. While it is silent, ask whether Asterisk is there, and tell when it was."""
+        asked_at, answer = clocks.now(), None
         while not self._closing.is_set():
-            event = interpreter.event(stream.recv(decode=False))
-            if isinstance(event, Arrived):
-                yield from self._let_in(event)
-            elif event:
-                yield event
-
-    def _let_in(self, caller: Arrived) -> Iterator[Event]:
-        """Have his end told as well, which Asterisk does not do by itself. If he has hung up already, tell it."""
-        is_there = True
-        try:
-            self._subscribe(f"channel:{caller.channel_id}")
-        except AriError:
-            is_there = False
-        except SwitchUnreachable as error:
-            logger.warning("the end of a call may not be told", extra={"error": str(error)})
-        yield caller
-        if not is_there:
-            yield Ended(caller.channel_id, timezone.now(), 0)
-
-    def _callers(self) -> list[Arrived]:
-        """Who is in our application already and called while nobody listened, or may have."""
-        callers = []
-        with suppress(SwitchError):
-            for channel in self._listed():
-                dialplan = channel.get("dialplan", {})
-                app, *arguments = dialplan.get("app_data", "").split(",")
-                is_here = dialplan.get("app_name") == "Stasis" and app == self._app
-                if is_here and connection_of(channel["id"]) is None:
-                    callers.append(arrived(channel, arguments))
-        return callers
+            try:
+                yield stream.recv(PULSE_SECONDS, decode=False)
+            except TimeoutError:
+                if answer and answer.is_set():
+                    yield Heard(asked_at)
+                if answer is None or answer.is_set():
+                    asked_at, answer = clocks.now(), stream.ping()
 
     def close(self) -> None:
         self._closing.set()

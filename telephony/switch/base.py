@@ -2,13 +2,16 @@
 
 A channel is one phone's side of a call. Its id is ours where we ask for it (telephony.channels), so that after a crash
 it can be found; a caller's is the switch's. Commands return when the switch has taken them; what becomes of a channel
-is told by events alone, at least once, in any order. Whoever handles them is idempotent.
+is told by events alone, at least once, in any order. The code that handles them is idempotent.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+# How long a switch that is there may tell nothing.
+PULSE_SECONDS = 0.5
 
 
 class SwitchError(Exception):
@@ -25,11 +28,28 @@ class SwitchUnreachable(SwitchError):
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel as the switch lists it. `is_up`: the phone was picked up; `is_ringing`: it says that it rings."""
+    """A channel as the switch lists it. `is_up`: the phone was picked up; `is_ringing`: it says that it rings.
+
+    `caller` and `dialled` are those of Arrived where somebody calls us by it; `caller` is None for any other channel.
+    """
 
     id: str
     is_up: bool
     is_ringing: bool = False
+    caller: str | None = None
+    dialled: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A caller who came and went while nobody heard the switch. `key` is for `forget_missed`."""
+
+    key: str
+    channel_id: str
+    began_at: datetime
+    ended_at: datetime
+    caller: str
+    dialled: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +68,13 @@ class Offline:
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """Another listener has taken over; nothing more will come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The switch is there, although it tells nothing else of interest: about every PULSE_SECONDS, or more often."""
+
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +103,10 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Somebody calls us: he rang `dialled`, and hears nothing until the channel is answered.
+    """Somebody calls us, and rang `dialled`. The caller hears nothing until the channel is answered.
 
-    Told again after Online of each that is still there. `caller` is empty where he does not show his number.
+    It is told when the caller comes; `channels()` lists the callers who are there. Their end is told once `follow` was
+    asked for. `caller` is empty where the caller does not show a number.
     """
 
     channel_id: str
@@ -97,11 +125,14 @@ class RecordingFinished:
     is_failed: bool = False
 
 
-Event = Online | Offline | Replaced | Ringing | Up | Ended | Arrived | RecordingFinished
+Event = Online | Offline | Replaced | Heard | Ringing | Up | Ended | Arrived | RecordingFinished
 
 
 class Switch(Protocol):
     """Thread-safe. Every command may raise SwitchError (also where the channel is gone) or SwitchUnreachable."""
+
+    def ping(self) -> None:
+        """Raise SwitchUnreachable where the switch does not answer; change nothing."""
 
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         """Ring the phone with this SIP number, showing it `presented`; refused where there is no such phone.
@@ -111,6 +142,9 @@ class Switch(Protocol):
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         """Ring a number outside (E.164 or as the trunk wants it), presenting `presented`."""
+
+    def follow(self, channel_id: str) -> None:
+        """Have the end of a caller's channel told. Refused where it is gone; repeating is harmless."""
 
     def answer(self, channel_id: str) -> None:
         """Pick up a caller's channel. Nothing where it is up already."""
@@ -133,7 +167,16 @@ class Switch(Protocol):
         """End the channel. Nothing where it is gone already."""
 
     def channels(self) -> list[Channel]:
-        """All that are there now."""
+        """Return all channels that are there now."""
+
+    def bridges(self) -> list[str]:
+        """Return the ids of all bridges that are there now."""
+
+    def missed(self) -> list[Missed]:
+        """Return the callers who gave up while nobody heard the switch, each until `forget_missed`."""
+
+    def forget_missed(self, key: str) -> None:
+        """Remove one of those. Nothing where there is none."""
 
     def events(self) -> Iterator[Event]:
         """Blocks for ever: connects, tells Online, then what happens; connects again when the stream breaks. Ends after

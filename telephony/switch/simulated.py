@@ -21,8 +21,19 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from callcentre.nudge import nudge, subscribe
+from telephony import clocks
 from telephony.models import Agent, SwitchCommand
-from telephony.switch.base import Channel, Event, Online, Replaced, SwitchError, SwitchUnreachable
+from telephony.switch.base import (
+    PULSE_SECONDS,
+    Channel,
+    Event,
+    Heard,
+    Missed,
+    Online,
+    Replaced,
+    SwitchError,
+    SwitchUnreachable,
+)
 from telephony.switch.simulation import Network
 
 logger = logging.getLogger(__name__)
@@ -47,6 +58,9 @@ class SimulatedSwitch:
         self._stopping = threading.Event()
         self._taker: threading.Thread | None = None
 
+    def ping(self) -> None:
+        self._do("ping")
+
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         if not Agent.objects.filter(number=number, is_active=True).exists():
             raise SwitchError("No phone has this number.")
@@ -59,6 +73,9 @@ class SimulatedSwitch:
         """Somebody outside calls us; he gives up after `patience` seconds without anybody to talk to, and talks for
         `talk`. His channel."""
         return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk))
+
+    def follow(self, channel_id: str) -> None:
+        self._do("follow", channel_id=channel_id)
 
     def answer(self, channel_id: str) -> None:
         self._do("answer", channel_id=channel_id)
@@ -81,6 +98,15 @@ class SimulatedSwitch:
     def channels(self) -> list[Channel]:
         return [Channel(*fields) for fields in self._do("channels")]
 
+    def bridges(self) -> list[str]:
+        return list(self._do("bridges"))
+
+    def missed(self) -> list[Missed]:
+        """There are none: without a listener there is no network in which somebody could call."""
+        return []
+
+    def forget_missed(self, key: str) -> None: ...
+
     def recording(self, name: str) -> Iterator[bytes]:
         return tones(self._do("recorded_seconds", name=name))
 
@@ -99,8 +125,13 @@ class SimulatedSwitch:
                 self._taker = threading.Thread(target=self._take_commands, name="switch commands", daemon=True)
                 self._taker.start()
         yield Online()
-        while event := news.get():
-            yield event
+        while True:
+            try:
+                if (event := news.get(timeout=PULSE_SECONDS)) is None:
+                    return
+                yield event
+            except queue.Empty:
+                yield Heard(clocks.now())
 
     def _tell(self, event: Event) -> None:
         self._news.put(event)

@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from django.utils import timezone
-
+from telephony import clocks
 from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Ringing, SwitchError, Up
 
 logger = logging.getLogger(__name__)
@@ -64,6 +63,8 @@ class _Phone:
     id: str
     number: str
     is_agent: bool
+    # The number that a caller rang; "" for a phone that we have called.
+    dialled: str = ""
     patience: float | None = None
     talk: float | None = None
     is_up: bool = False
@@ -77,6 +78,11 @@ class _Bridge:
     recording: str
     since: float
     phones: list[_Phone] = field(default_factory=list)
+
+
+def _listed(phone: _Phone) -> Channel:
+    caller = phone.number if phone.dialled else None
+    return Channel(phone.id, phone.is_up, phone.is_ringing, caller, phone.dialled)
 
 
 class Network:
@@ -102,6 +108,9 @@ class Network:
         self._thread.join()
 
     # Commands
+
+    def ping(self) -> None:
+        """Answer, by doing nothing."""
 
     def call_agent(self, channel_id: str, number: str, ring_seconds: int) -> None:
         """A second call to a phone is picked up like the first, as Asterisk offers it and phones take it."""
@@ -131,9 +140,9 @@ class Network:
         with self._lock:
             self._count += 1
             channel_id = f"{int(time.time())}.{self._count}"
-            phone = _Phone(channel_id, caller, is_agent=False, patience=patience, talk=talk)
+            phone = _Phone(channel_id, caller, is_agent=False, dialled=dialled, patience=patience, talk=talk)
             self._phones[channel_id] = phone
-            self._tell(Arrived(channel_id, timezone.now(), caller, dialled))
+            self._tell(Arrived(channel_id, clocks.now(), caller, dialled))
             self._begin_turn(phone)
             return channel_id
 
@@ -169,13 +178,14 @@ class Network:
                 self._recordings[bridge.recording] = seconds
                 if len(self._recordings) > RECORDINGS_KEPT:
                     del self._recordings[next(iter(self._recordings))]
-                self._tell(RecordingFinished(bridge.recording, timezone.now(), seconds))
+                self._tell(RecordingFinished(bridge.recording, clocks.now(), seconds))
 
     def play_music(self, channel_id: str) -> None:
         with self._lock:
             self._phone(channel_id)
 
-    stop_music = play_music
+    # The end of every channel is told anyway.
+    stop_music = follow = play_music
 
     def hang_up(self, channel_id: str, cause: int) -> None:
         with self._lock:
@@ -184,7 +194,11 @@ class Network:
 
     def channels(self) -> list[Channel]:
         with self._lock:
-            return [Channel(phone.id, phone.is_up, phone.is_ringing) for phone in self._phones.values()]
+            return [_listed(phone) for phone in self._phones.values()]
+
+    def bridges(self) -> list[str]:
+        with self._lock:
+            return list(self._bridges)
 
     def recorded_seconds(self, name: str) -> int:
         with self._lock:
@@ -212,12 +226,12 @@ class Network:
 
     def _ring(self, phone: _Phone) -> None:
         phone.is_ringing = True
-        self._tell(Ringing(phone.id, timezone.now()))
+        self._tell(Ringing(phone.id, clocks.now()))
 
     def _pick_up(self, phone: _Phone) -> None:
         phone.is_up, phone.is_ringing = True, False
         self._begin_turn(phone)
-        self._tell(Up(phone.id, timezone.now()))
+        self._tell(Up(phone.id, clocks.now()))
 
     def _begin_turn(self, phone: _Phone) -> None:
         """Its timers are void; somebody outside who talks to nobody gives up some time."""
@@ -254,7 +268,7 @@ class Network:
         del self._phones[phone.id]
         phone.turn += 1
         self._leave(phone)
-        self._tell(Ended(phone.id, timezone.now(), cause, tech_cause))
+        self._tell(Ended(phone.id, clocks.now(), cause, tech_cause))
 
     # Time
 

@@ -14,7 +14,7 @@ from tests.browser.conftest import Visit
 from tests.campaigns.factories import RecordImportFactory
 from tests.reports.factories import ExportFactory
 from tests.telephony.factories import AgentFactory, QueueFactory
-from tests.tickets.factories import TicketFactory
+from tests.tickets.factories import ChatFactory, TicketFactory
 from tests.webhooks.factories import ResendFactory
 from webhooks.models import Resend
 
@@ -41,6 +41,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "queues": queues,
     "ticket": ticket,
     "queue": lambda: page_of(QueueFactory()),
+    "chat": lambda: page_of(ChatFactory()),
     "import": lambda: page_of(RecordImportFactory(state="queued")),
     "export": lambda: page_of(ExportFactory()),
     "resend": lambda: page_of(ResendFactory()),

@@ -4,15 +4,17 @@ import io
 import logging
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 import pytest
 
 from callcentre.errors import ErrorCode
-from campaigns.models import Campaign
+from campaigns.models import Campaign, CampaignGroup
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -191,6 +193,32 @@ def test_an_empty_body_is_an_empty_object(body: bytes, api: ApiClient) -> None:
     response = api.generic("POST", "/api/outbound_groups", body, content_type="application/json")
 
     assert codes(response) == {("name", ErrorCode.EMPTY.number)}
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_byte_order_mark_before_json_is_no_part_of_it(mark: bytes, api: ApiClient) -> None:
+    response = api.generic("POST", "/api/outbound_groups", mark + b'{"name": "Sales"}', content_type="application/json")
+
+    assert response.status_code == 201
+    assert CampaignGroup.objects.get().name == "Sales"
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n", b"\xef\xbb\xbf"])
+def test_a_put_without_a_body_is_refused_and_one_without_fields_changes_nothing(body: bytes, api: ApiClient) -> None:
+    record = RecordFactory(campaign__code="DEMO1")
+    paths = [
+        "/api/outbounds/DEMO1",
+        f"/api/outbounds/DEMO1/records/{quote(record.phone_number)}",
+        f"/api/tickets/{TicketFactory().pk}",
+    ]
+
+    refused = [api.generic("PUT", path, body, content_type="application/json") for path in paths]
+
+    assert [(response.status_code, codes(response)) for response in refused] == [
+        (400, {("", ErrorCode.BODY_NOT_OBJECT.number)})
+    ] * 3
+    assert [api.put(path, {}).status_code for path in paths] == [204] * 3
+    assert api.generic("PUT", "/api/outbounds/XXXXX", body, content_type="application/json").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from callcentre.actor import SYSTEM, Actor
+from callcentre.errors import Conflict
 from callcentre.models import ApiUser, ApiUserChange
 from tests.conftest import ACTOR, ApiClient
 from tests.serving import APPLICATION, WebServer
@@ -265,6 +266,18 @@ def test_every_change_is_kept_with_who_made_it(user: tuple[ApiUser, str]) -> Non
         ("set_password", "user", "Jan"),
     ]
     assert changes[1].changes == {"rights": [[], ["*"]], "description": ["", "Nightly import"]}
+
+
+def test_of_two_rotations_from_one_version_the_second_is_refused(user: tuple[ApiUser, str]) -> None:
+    """Both had read the row before either wrote: the version counts under the lock."""
+    robot, secret = user
+    first, second = ApiUser.objects.get(pk=robot.pk), ApiUser.objects.get(pk=robot.pk)
+
+    new = first.rotate_secret(ACTOR, version=first.version)
+    with pytest.raises(Conflict):
+        second.rotate_secret(ACTOR, version=second.version)
+
+    assert [ApiClient(robot.login, key).get("/api/ping").status_code for key in (secret, new)] == [204, 204]
 
 
 def test_the_history_of_an_api_user_holds_no_secret(user: tuple[ApiUser, str]) -> None:

@@ -17,7 +17,10 @@ DEPLOY = ROOT / "deploy"
 NGINX = (DEPLOY / "nginx.conf").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 UNITS = {file.stem.removeprefix("callcentre-"): file.read_text() for file in (DEPLOY / "systemd").glob("*.service")}
-LISTENER_CONNECTIONS = 6
+# The one that leads has six, the one that stands by has one.
+LISTENER_CONNECTIONS = 6 + 1
+LISTENERS = ("listener", "standby")
+TARGET = (DEPLOY / "systemd" / "callcentre.target").read_text()
 IMPORT = "admin:campaigns_recordimport_add"
 
 
@@ -172,6 +175,14 @@ def test_the_documented_connections_are_those_of_the_processes(compose: dict[str
     assert total < int(POSTGRES_SETTINGS["max_connections"])
 
 
+def test_each_deployment_has_a_listener_that_stands_by(compose: dict[str, Any]) -> None:
+    leader, standby = (re.sub(r"^Description=.*$", "", UNITS[name], flags=re.MULTILINE) for name in LISTENERS)
+
+    assert standby == leader
+    assert compose["services"]["listener"]["deploy"]["replicas"] == len(LISTENERS)
+    assert {f"callcentre-{name}.service" for name in UNITS} == set(re.findall(r"callcentre-\w+\.service", TARGET))
+
+
 # What confines them
 
 
@@ -216,5 +227,5 @@ def test_a_process_may_use_as_much_memory_in_a_unit_as_in_a_container(compose: d
     units = {name: re.findall(r"^MemoryMax=(.*)$", unit, re.MULTILINE) for name, unit in UNITS.items()}
 
     assert {name: value.lower() for name, (value,) in units.items()} == {
-        name: compose["services"][name]["mem_limit"] for name in units
+        name: compose["services"]["listener" if name in LISTENERS else name]["mem_limit"] for name in units
     }

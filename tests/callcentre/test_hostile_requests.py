@@ -14,7 +14,16 @@ NUL = r'"\000aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"'
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "path", ["/admin/%00", "/admin/login/?next=%00", "/admin/?a%00=1", "/ratings/%00", "/health/live?x=%00", "/x%00"]
+    "path",
+    [
+        "/admin/%00",
+        "/admin/login/?next=%00",
+        "/admin/?a%00=1",
+        "/ratings/%00",
+        "/health/live?x=%00",
+        "/x%00",
+        "/admin/autocomplete/?term=%00",
+    ],
 )
 def test_an_address_with_nul_is_400_for_anybody(path: str) -> None:
     assert Client().get(path).status_code == 400

@@ -68,6 +68,30 @@ def test_the_same_key_with_another_body_is_409_and_changes_nothing(api: ApiClien
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("first", "second", "status"),
+    [
+        ("?a=1", "?a=2", 409),
+        ("?a=1", "", 409),
+        ("", "?a=1", 409),
+        ("?a=1&a=2", "?a=2&a=1", 409),
+        ("?a=1%26b=2", "?a=1&b=2", 409),
+        ("?a=1&b=2", "?b=2&a=1", 201),
+        ("?a=%31", "?a=1", 201),
+        ("?", "", 201),
+    ],
+)
+def test_the_query_belongs_to_the_request_of_a_key(first: str, second: str, status: int, api: ApiClient) -> None:
+    created = post(api, f"outbound_groups{first}", {"name": "Sales"})
+
+    response = post(api, f"outbound_groups{second}", {"name": "Sales"})
+
+    assert (created.status_code, response.status_code) == (201, status)
+    assert error_code(response) == ErrorCode.KEY_REUSED.number if status == 409 else response.json() == created.json()
+    assert CampaignGroup.objects.count() == 1
+
+
+@pytest.mark.django_db
 def test_without_a_key_a_repeated_write_is_two(api: ApiClient) -> None:
     assert api.post("/api/outbounds", NEW_CAMPAIGN).json() != api.post("/api/outbounds", NEW_CAMPAIGN).json()
 

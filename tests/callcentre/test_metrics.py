@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from callcentre import health, metrics
 from callcentre.celery import bind_context, clear_context, count_loss
-from telephony import listener
+from telephony import dispatch
 from telephony.leading import Leadership
 from tests.conftest import ApiClient
 
@@ -222,7 +222,7 @@ def test_a_renewed_pool_process_goes_on_with_the_files_of_its_place(monkeypatch:
 
 
 def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:
-    assert listener.handled  # a process of its own, whose counts are scraped with the others'
+    assert dispatch.handled  # a process of its own, whose counts are scraped with the others'
     with Leadership() as leadership:
         leadership.is_won()
         names = {name for name, *_ in scraped(client)}

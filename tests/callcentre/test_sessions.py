@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from django.conf import settings as configured
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +20,7 @@ from callcentre.tasks import prune_sessions
 from tests.backoffice import BackOffice, errors_of, superuser
 from tests.callcentre.factories import UserFactory
 from tests.processes import ROOT, environment
+from tests.serving import APPLICATION, WebServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
@@ -259,3 +262,25 @@ def test_only_who_is_logged_in_changes_a_password() -> None:
     response = change_password(Client(), "user-pass")
 
     assert response.headers["Location"].startswith(LOGIN)
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_pages_survive_the_end_of_their_database_connection(servers: list[WebServer]) -> None:
+    """A thread keeps its connection between requests, and the database may have been started again meanwhile."""
+    user = UserFactory(admin=True)
+    client = Client()
+    client.force_login(user)
+    cookie = f"{configured.SESSION_COOKIE_NAME}={client.cookies[configured.SESSION_COOKIE_NAME].value}"
+    # A page that only sends those who are logged in to the front page.
+    ask = partial(servers[0].request, "GET", LOGIN, Cookie=cookie)
+    assert ask().status == 302
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = %s",
+            [APPLICATION],
+        )
+        assert cursor.fetchone()[0] >= 1
+
+    assert [ask().status for _ in range(20)] == [302] * 20

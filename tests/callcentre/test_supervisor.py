@@ -32,6 +32,24 @@ with Stores(Path(sys.argv[1])) as stores:
     programs = [Program(name, ("-c", code)) for name, code in zip(sys.argv[2::2], sys.argv[3::2])]
     Supervisor(stores, programs, os.environ | stores.environment).run()
 """
+# Its stores take until a child has written more than a pipe holds, or until all have to stop.
+REVIVER = """
+import os, sys
+from pathlib import Path
+from callcentre.embedded import Stores, end_on_signals
+from callcentre.supervisor import Program, Supervisor
+end_on_signals()
+class SlowStores(Stores):
+    def revive(self, wait):
+        print("reviving", flush=True)
+        while not (self.var / "written").exists():
+            wait()
+        (self.var / "written").unlink()
+        return ["PostgreSQL"]
+with SlowStores(Path(sys.argv[1])) as stores:
+    programs = [Program("web", ("-c", sys.argv[2]))]
+    Supervisor(stores, programs, os.environ | stores.environment).run()
+"""
 SLEEPER = "import time; print('up', flush=True); time.sleep(1000)"
 # It may be told to leave while it is printing still, where it cannot print.
 POLITE = """
@@ -45,6 +63,9 @@ time.sleep(1000)
 """
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{SLEEPER}"
 PARENT = f"import subprocess; subprocess.Popen(['sleep', '1000'])\n{SLEEPER}"
+
+
+ELSEWHERE = {"DATABASE_URL": "postgresql://elsewhere/1", "REDIS_URL": "redis://elsewhere/1"}
 
 
 class Launch:
@@ -69,8 +90,10 @@ class Launch:
     def run(self, **codes: str) -> subprocess.Popen[bytes]:
         """Supervise programs, given as Python code, beside stores that are elsewhere."""
         pairs = [word for pair in codes.items() for word in pair]
-        elsewhere = {"DATABASE_URL": "postgresql://elsewhere/1", "REDIS_URL": "redis://elsewhere/1"}
-        return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **elsewhere)
+        return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **ELSEWHERE)
+
+    def run_reviver(self, code: str) -> subprocess.Popen[bytes]:
+        return self.start("-c", REVIVER, str(self.folder / "var"), code, **ELSEWHERE)
 
     def said(self, *lines: str) -> bool:
         return wait_until(lambda: all(line in self.log.read_text() for line in lines), 250)
@@ -106,6 +129,24 @@ def test_a_signal_stops_all_and_their_last_words_are_heard(launch: Launch, numbe
     assert process.wait(60) == 0
     assert launch.said("one       | leaving\n", "two       | leaving\n")
     assert processes_of(launch.folder) == {}
+
+
+def test_children_write_their_logs_while_a_store_is_started_again(launch: Launch) -> None:
+    written = launch.folder / "var" / "written"
+    lines = f"print('x' * 1000 + '\\n' * 1000 + 'all', flush=True); open({str(written)!r}, 'w')"
+
+    launch.run_reviver(f"for _ in range(100): print('x' * 10_000, flush=True)\n{lines}\n{SLEEPER}")
+
+    assert launch.said("reviving", "web       | all", "PostgreSQL had ended and was started again")
+
+
+def test_a_signal_is_heard_while_a_store_is_started_again(launch: Launch) -> None:
+    process = launch.run_reviver(SLEEPER)
+    assert launch.said("reviving", "web       | up")
+
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(100) == 0
 
 
 def test_a_second_signal_ends_what_does_not_listen(launch: Launch) -> None:

@@ -63,6 +63,12 @@ def queued(campaign: Campaign, content: str = "phone\n225550101\nx\n", **values:
     return given
 
 
+def test_an_import_takes_no_less_than_no_time_where_the_clock_was_set_back(campaign: Campaign) -> None:
+    now = timezone.now()
+
+    assert RecordImport(started_at=now, finished_at=now - timedelta(seconds=10)).seconds == 0
+
+
 def many_numbers(count: int = MANY) -> str:
     return "phone\n" + "".join(f"+48 22 {number:07}\n" for number in range(count))
 

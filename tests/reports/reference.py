@@ -4,11 +4,12 @@ Slow, and written without a look at how the service does it: what it says is rig
 """
 
 from collections import defaultdict
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from telephony.models import Agent, AgentSession, AgentState, Connection, Offer
+from telephony.models import Agent, AgentSession, AgentState, Connection, Offer, Talk
 from tickets.models import Chat, ChatMessage, Message, Ticket
 
 LABELS = {
@@ -63,6 +64,38 @@ def mean(total: int, count: int) -> str:
     return hms(int(total / count + 0.5)) if count else "00:00:00"
 
 
+@dataclass(frozen=True)
+class OutboundCall:
+    """An outbound call as one agent had it: when it counts for the agent, and from when to when the agent talked."""
+
+    pk: int
+    agent_id: int
+    queue_id: int | None
+    created_at: datetime
+    answered_at: datetime | None
+    ended_at: datetime | None
+
+
+def outbound_calls() -> list[OutboundCall]:
+    """List each talk of each transferred call; for a call without talks, the call itself, which is its agent's."""
+    talks: dict[int, list[OutboundCall]] = defaultdict(list)
+    for talk in Talk.objects.all():
+        talks[talk.connection_id].append(
+            OutboundCall(
+                talk.connection_id, talk.agent_id, talk.queue_id, talk.counted_at, talk.started_at, talk.ended_at
+            )
+        )
+    found: list[OutboundCall] = []
+    for call in Connection.objects.filter(direction="OUTBOUND"):
+        if call.pk in talks:
+            found += talks[call.pk]
+        elif call.agent_id:
+            found.append(
+                OutboundCall(call.pk, call.agent_id, call.queue_id, call.created_at, call.answered_at, call.ended_at)
+            )
+    return found
+
+
 class Reference:
     """The ledgers as they are now, and reports of them."""
 
@@ -70,8 +103,9 @@ class Reference:
         self.zone, self.now = zone, now
         self.sessions = list(AgentSession.objects.order_by("started_at", "id"))
         self.states = list(AgentState.objects.all())
-        self.offers = list(Offer.objects.filter(connection__direction="INBOUND"))
-        self.calls = list(Connection.objects.filter(direction="OUTBOUND", agent__isnull=False))
+        # A phone that could not be reached never rang: nothing was offered to its agent.
+        self.offers = list(Offer.objects.filter(connection__direction="INBOUND").exclude(outcome="failed"))
+        self.calls = outbound_calls()
         self.chats = list(Chat.objects.all())
         self.chat_messages = list(ChatMessage.objects.select_related("chat").filter(agent__isnull=False))
         self.tickets = list(Ticket.objects.all())
@@ -197,7 +231,7 @@ class Reference:
             "pauses": self._pauses(states, pieces),
         }
 
-    def _calls(self, calls: list[Connection], pieces: Pieces, is_wanted: Any) -> dict[str, Any]:
+    def _calls(self, calls: list[OutboundCall], pieces: Pieces, is_wanted: Any) -> dict[str, Any]:
         count = total = 0
         for call in calls:
             end = call.ended_at or self.now

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from telephony.models import Agent, AgentSession, AgentState, Connection, Offer, Pause, Queue
+from telephony.models import Agent, AgentSession, AgentState, Connection, Offer, Pause, Queue, Talk
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, PauseFactory, QueueFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
 from tickets.models import Chat, ChatMessage, Message, TicketQueue
@@ -60,6 +60,8 @@ class Scene:
 
     def __init__(self, cast: Cast, base: datetime, seed: int) -> None:
         self.cast, self.base, self.chance = cast, base, random.Random(seed)
+        # Transfers have their own source of chance, so that scenes with them are the same as without them.
+        self.transferring = random.Random(f"transfers {seed}")
         self.length = self.chance.choice([4, 12, 40, 72]) * 3600
 
     @property
@@ -156,6 +158,7 @@ class Scene:
             answered_at=answered_at,
             ended_at=ended_at,
             transferred_at=transferred_at,
+            outcome="failed" if ended_at and not answered_at and self.chance.random() < 0.3 else "not_answered",
         )
 
     def call(self, agent: Agent | None = None) -> Connection:
@@ -165,9 +168,36 @@ class Scene:
         if self.chance.random() < 0.2:
             ended_at = None
             answered_at = min(answered_at, self.base + timedelta(seconds=self.length)) if answered_at else None
+        elif answered_at and self.transferring.random() < 0.1:
+            # The clock was set back during the call.
+            ended_at = max(start, answered_at - timedelta(seconds=10))
         direction = "OUTBOUND" if self.chance.random() < 0.9 else "INBOUND"
         agent = agent or self.chance.choice(self.cast.agents)
-        return self.connection(agent, direction, start, answered_at=answered_at, ended_at=ended_at, queue=self._queue())
+        call = self.connection(agent, direction, start, answered_at=answered_at, ended_at=ended_at, queue=self._queue())
+        if direction == "OUTBOUND" and answered_at and self.transferring.random() < 0.4:
+            self.transfers(call, answered_at)
+        return call
+
+    def transfers(self, call: Connection, answered_at: datetime) -> None:
+        """Let agents talk one after another in a call, an agent sometimes twice, sometimes with a pause between."""
+        chance = self.transferring
+        last = call.ended_at or max(self.base + timedelta(seconds=self.length), answered_at)
+        whole = max(int((last - answered_at).total_seconds()), 0)
+        cuts = [chance.randint(0, whole) for _ in range(chance.choice([1, 3, 3, 5]))]
+        borders = [answered_at, *(answered_at + timedelta(seconds=cut) for cut in sorted(cuts))]
+        agent: Any = call.agent
+        for start, end in zip(borders[::2], borders[1::2], strict=True):
+            is_open = call.ended_at is None and end == borders[-1] and chance.random() < 0.5
+            Talk.objects.create(
+                connection=call,
+                agent=agent,
+                queue=chance.choice([*self.cast.queues, None]),
+                counted_at=call.created_at if start == answered_at else start,
+                started_at=start,
+                ended_at=None if is_open else end,
+            )
+            agent = chance.choice(self.cast.agents)
+        Connection.objects.filter(pk=call.pk).update(has_talks=True, agent=agent)
 
     def chat(self) -> Chat:
         agent = self.chance.choice([*self.cast.agents, None])

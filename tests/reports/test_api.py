@@ -15,7 +15,14 @@ from callcentre.models import ApiUser
 from telephony.models import Agent, change_log
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import refresh, settle
-from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tests.telephony.factories import (
+    AgentFactory,
+    AgentGroupFactory,
+    ConnectionFactory,
+    OfferFactory,
+    PauseFactory,
+    QueueFactory,
+)
 from tests.tickets.factories import ChatMessageFactory
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +54,18 @@ def ask(api: ApiClient, **parameters: Any) -> Any:
 def faults(response: Any) -> set[tuple[int, str]]:
     assert response.status_code == 400
     return {(error["code"], error["field"]) for error in response.json()["errors"]}
+
+
+@pytest.mark.parametrize(("outcome", "count"), [("failed", 0), ("not_answered", 1), ("refused", 1)])
+def test_a_phone_that_could_not_be_reached_is_no_call_that_its_agent_did_not_answer(
+    outcome: str, count: int, api: ApiClient, anna: Agent
+) -> None:
+    OfferFactory(agent=anna, offered_at=at(9), ended_at=at(9) + timedelta(seconds=30), outcome=outcome)
+
+    (row,) = ask(api).json()
+
+    inbound = row["inbound"]
+    assert (inbound["count"], inbound["not_answered_count"], inbound["wait_sum"]) == (count, count, 30 * count)
 
 
 def test_a_day_is_a_row_of_the_month(api: ApiClient, anna: Agent) -> None:

@@ -17,12 +17,13 @@ from callcentre.api.fields import zone
 from callcentre.errors import Conflict, Invalid
 from reports import builder, rollup, settling
 from reports.models import Rollup
-from telephony.calls import legs, offers
+from telephony.calls import legs, offers, talks, unseen
 from telephony.models import Connection, LedgerChange, Offer
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS, ask, refresh
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
+from tests.telephony.factories import RecordingFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory
 from tickets.models import Chat, Ticket, chatting, conversing, editing
 
@@ -78,7 +79,8 @@ class Play:
         elif offer.answered_at is None and self.chance.random() < 0.7:
             offers.answer(offer, self.now)
         else:
-            offers.close(offer, self.now, "not_answered", is_transferred=self.chance.random() < 0.3)
+            outcome = self.chance.choice(["not_answered", "failed"])
+            offers.close(offer, self.now, outcome, is_transferred=self.chance.random() < 0.3)
 
     def do_call(self, agent: Any) -> None:
         """The same of one that he has asked for."""
@@ -88,6 +90,27 @@ class Play:
             self.scene.connection(agent, "OUTBOUND", self.now, answered_at=answered_at, queue=self.scene._queue())
         else:
             legs.end(call, self.now, "ANSWERED", cause=16, hung_up_by="agent")
+
+    def do_transfer(self, agent: Any) -> None:
+        """Transfer a call that was asked for; or pick it up, once it was transferred."""
+        calls = Connection.objects.filter(direction="OUTBOUND", ended_at=None, answered_at__isnull=False)
+        if (call := calls.order_by("id").first()) is None:
+            return
+        if call.has_talks and not call.talks.filter(ended_at=None).exists():
+            call.agent, call.queue = agent, self.scene._queue()
+            call.save(update_fields=["agent", "queue"])
+            talks.begin(call, agent, self.now)
+        else:
+            talks.transfer(call, self.now)
+
+    def do_correct(self, agent: Any) -> None:
+        """The end of a call was presumed, and its recording tells another."""
+        over = Connection.objects.filter(ended_at__isnull=False, answered_at__isnull=False).order_by("-ended_at", "id")
+        if (call := over.first()) is None or call.recordings.exists():
+            return
+        length = self.chance.choice([0, 1, 59, 3600, 20_000])
+        RecordingFactory(connection=call, ready=True, started_at=call.answered_at, seconds=length)
+        unseen.presume(call.pk, self.now + timedelta(days=1))
 
     def do_chat(self, agent: Any) -> None:
         chatting.start(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)

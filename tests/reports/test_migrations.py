@@ -11,7 +11,7 @@ from django.db.migrations.loader import MigrationLoader
 from reports.models import Rollup
 from telephony.models import Agent, AgentSession, AgentState, LedgerChange
 from tests.reports.asking import refresh
-from tests.telephony.factories import AgentFactory, ConnectionFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
 from tests.tickets.factories import ChatFactory, TicketFactory
 from tickets.models import Chat, Ticket
 
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.django_db
 LONG_AGO = datetime(2025, 2, 3, 9, 30, tzinfo=UTC)
 
 
-def apply(name: str) -> None:
-    """A migration of reports that changes rows only, on the database as it is."""
+def apply(name: str, app: str = "reports") -> None:
+    """Apply a migration that changes rows only to the database as it is."""
     loader = MigrationLoader(connection)
-    migration = loader.get_migration("reports", name)
+    migration = loader.get_migration(app, name)
     with connection.schema_editor() as editor:
-        migration.apply(loader.project_state(("reports", name), at_end=False), editor)
+        migration.apply(loader.project_state((app, name), at_end=False), editor)
 
 
 def have_session(agent: Agent) -> None:
@@ -76,3 +76,13 @@ def test_where_nothing_happened_nothing_is_noted() -> None:
     apply("0002_note_history")
 
     assert not LedgerChange.objects.exists()
+
+
+def test_hours_in_which_a_phone_could_not_be_reached_are_summed_anew() -> None:
+    failed = OfferFactory(offered_at=LONG_AGO, ended_at=LONG_AGO + timedelta(seconds=30), outcome="failed")
+    OfferFactory(offered_at=LONG_AGO, ended_at=LONG_AGO + timedelta(seconds=30), outcome="not_answered")
+
+    apply("0012_offers_to_phones_that_could_not_be_reached", "telephony")
+
+    noted = LedgerChange.objects.values_list("agent_id", "since", "until")
+    assert list(noted) == [(failed.agent_id, failed.offered_at, failed.ended_at)]

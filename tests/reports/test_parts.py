@@ -54,22 +54,22 @@ def counted(reference: Reference, agent: Agent, pieces: Pieces, queues: list[int
         return row.ended_at or reference.now
 
     def lasting(rows: list[Any], since: Callable[[Any], Any]) -> tuple[set[int], str]:
-        lengths = {row.pk: seconds(since(row), end(row), pieces) for row in rows}
-        return {pk for pk, length in lengths.items() if length}, hms(sum(lengths.values()))
+        lengths = [(row.pk, seconds(since(row), end(row), pieces)) for row in rows]
+        return {pk for pk, length in lengths if length}, hms(sum(length for _, length in lengths))
 
     def begun(rows: list[Any]) -> tuple[set[int], str]:
         return {row.pk for row in rows}, str(len(rows))
 
     offers, calls, states = of_queues(reference.offers), of_queues(reference.calls), mine(reference.states)
     here = [offer for offer in offers if holds(offer.offered_at, pieces)]
-    talks = {call.pk: seconds(call.answered_at, end(call), [EVER]) for call in calls}
+    talks = {call: seconds(call.answered_at, end(call), [EVER]) for call in calls}
     return {
         "inbound.sum": lasting(offers, lambda row: row.answered_at),
         "outbound_above_threshold.sum": lasting(
-            [call for call in calls if talks[call.pk] > THRESHOLD], lambda row: row.answered_at
+            [call for call in calls if talks[call] > THRESHOLD], lambda row: row.answered_at
         ),
         "outbound_below_threshold.sum": lasting(
-            [call for call in calls if talks[call.pk] <= THRESHOLD], lambda row: row.answered_at
+            [call for call in calls if talks[call] <= THRESHOLD], lambda row: row.answered_at
         ),
         "wrap_up": lasting([one for one in states if one.kind == "wrap_up"], lambda row: row.started_at),
         "pauses.free.sum": lasting([one for one in states if one.kind == "free"], lambda row: row.started_at),
@@ -78,7 +78,7 @@ def counted(reference: Reference, agent: Agent, pieces: Pieces, queues: list[int
         "in_time": begun(
             [one for one in here if one.answered_at and seconds(one.offered_at, one.answered_at, [EVER]) <= WITHIN]
         ),
-        "talked_outbound": begun([call for call in calls if holds(call.created_at, pieces) and talks[call.pk]]),
+        "talked_outbound": begun([call for call in calls if holds(call.created_at, pieces) and talks[call]]),
     }
 
 

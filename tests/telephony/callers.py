@@ -5,9 +5,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from telephony.calls import commands, handling, inbound
+from telephony.calls import commands, distributing, handling, inbound
 from telephony.models import Agent, AgentState, Connection, Queue
-from telephony.switch.base import Arrived, Ended, Up
+from telephony.switch.base import Arrived, Ended, Ringing, Up
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueMemberFactory
 from webhooks.models import Event
@@ -29,8 +29,9 @@ def call_in(channel: str = "caller-1", caller: str = CALLER, dialled: str = HOTL
 
 def distribute(seconds_from_now: int = 0) -> None:
     now = timezone.now() + timedelta(seconds=seconds_from_now)
-    inbound.overflow_overdue(now)
-    inbound.distribute(now)
+    for pk in distributing.overdue(now):
+        inbound.overflow(pk, now)
+    distributing.distribute(now)
 
 
 def pick_up(connection: Connection) -> None:
@@ -38,6 +39,8 @@ def pick_up(connection: Connection) -> None:
 
 
 def ring_out(connection: Connection, cause: int = 19) -> None:
+    """The phone rings and is not picked up."""
+    handling.handle(Ringing(ringing_channel(connection), timezone.now()))
     handling.handle(Ended(ringing_channel(connection), timezone.now(), cause))
 
 

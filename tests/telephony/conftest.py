@@ -1,7 +1,12 @@
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+import time_machine
 
+from callcentre.api.fields import zone
+from telephony import clocks
 from telephony.calls import orders
 from telephony.leading import Leadership
 from telephony.models import Agent, Queue
@@ -41,3 +46,32 @@ def anna(queue: Queue) -> Agent:
 @pytest.fixture
 def bert(queue: Queue, anna: Agent) -> Agent:
     return member(queue, "bert", "102", minutes_free=10)
+
+
+# A morning on which time passes when the test says so
+
+MORNING = datetime(2026, 11, 20, 9, tzinfo=zone())
+
+
+class Clock:
+    """The time of a test, on all clocks: it stands still until the test moves it on."""
+
+    def __init__(self, traveller: Any, patch: pytest.MonkeyPatch) -> None:
+        self._traveller, self.now = traveller, MORNING
+        patch.setattr(clocks, "time", self)
+
+    def time(self) -> float:
+        return self.now.timestamp()
+
+    monotonic = time
+
+    def later(self, seconds: int) -> datetime:
+        self.now += timedelta(seconds=seconds)
+        self._traveller.move_to(self.now)
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    with time_machine.travel(MORNING, tick=False) as traveller:
+        yield Clock(traveller, monkeypatch)

@@ -12,6 +12,7 @@ from tests.telephony.factories import (
     ConnectionTopicFactory,
     PauseFactory,
     QueueFactory,
+    TalkFactory,
     TopicFactory,
     TopicFieldFactory,
     TranscriptionFactory,
@@ -60,6 +61,7 @@ CONNECTION = {
     "filename": str,
     "transcription_status": str,
 }
+TALK = {"agent_login": str, "started_at": str, "seconds": int}
 CALLER = {"phone_number": str, "started_at": str, "customer_id": INTEGER_OR_NULL, "customer_label": str}
 AGENTS, AGENTS_WRITE = "agents:read", "agents:write"
 CONNECTIONS = "connections:read"
@@ -109,22 +111,32 @@ OPERATIONS = [
     ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/free"),
     ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),
     # DECISIONS 4
-    ours("POST", f"{TALKING}/hangup", "connections:write", 204, None, 3, None, "/connections/1.1/hangup"),
-    ours("POST", f"{TALKING}/hold", "connections:write", 204, None, 3, None, "/connections/1.1/hold"),
-    ours("POST", f"{HELD}/resume", "connections:write", 204, None, 3, None, "/connections/1.1/resume"),
+    ours("POST", f"{TALKING}/hangup", "connections:write", 204, None, 7, None, "/connections/1.1/hangup"),
+    ours("POST", f"{TALKING}/hold", "connections:write", 204, None, 7, None, "/connections/1.1/hold"),
+    ours("POST", f"{HELD}/resume", "connections:write", 204, None, 7, None, "/connections/1.1/resume"),
     ours(
         "POST",
         f"{TALKING}/transfer",
         "connections:write",
         204,
         None,
-        4,
+        8,
         {"queue_id": 88_001},
         "/connections/1.1/transfer",
     ),
     ours("POST", "/connections/topic", "connections:write", 204, None, 8, NEW_TOPIC),
     # DECISIONS 9: connections and queues
     ours("GET", "/connections", CONNECTIONS, 200, {"count": int, "result": [CONNECTION]}, 3),
+    ours(
+        "GET",
+        "/connections/1416225570.99001",
+        CONNECTIONS,
+        200,
+        {**CONNECTION, "cause": INTEGER_OR_NULL, "cause_text": str, "talks": [TALK]},
+        3,
+        None,
+        "/connections/1.1",
+    ),
     ours("GET", "/queues", CONNECTIONS, 200, [GROUP], 2),
     ours(
         "GET",
@@ -158,7 +170,8 @@ def fill(size: int) -> None:
     queue = QueueFactory(pk=88_001, members=agents)
     ConnectionFactory.create_batch(size, waiting=True, queue=queue)
     long_ago = datetime.fromtimestamp(1416225570, UTC)
-    call = ConnectionFactory(pk=99_001, created_at=long_ago, queue=queue)
+    call = ConnectionFactory(pk=99_001, created_at=long_ago, queue=queue, has_talks=True)
+    TalkFactory.create_batch(size, connection=call)
     ConnectionFactory(pk=99_002, created_at=long_ago, talking=True)
     ConnectionFactory(pk=99_003, created_at=long_ago, talking=True, is_on_hold=True)
     topic = TopicFactory(pk=88_002, group__queue=queue, show_custom_fields=True)

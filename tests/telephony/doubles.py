@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from telephony.switch.base import Channel, Event
+from telephony.switch.base import Channel, Event, Missed
 
 
 class RecordingSwitch:
@@ -16,11 +16,24 @@ class RecordingSwitch:
         self.told: list[tuple[Any, ...]] = []
         self.refusals: dict[str, Exception] = {}
         self.listed: list[Channel] = []
+        self.listed_bridges: list[str] = []
+        self.listed_missed: list[Missed] = []
+        self.followed: list[str] = []
 
     def _take(self, command: str, *args: Any) -> None:
         self.told.append((command, *args))
         if command in self.refusals:
             raise self.refusals[command]
+
+    def ping(self) -> None:
+        if "ping" in self.refusals:
+            raise self.refusals["ping"]
+
+    def follow(self, channel_id: str) -> None:
+        """Asked for of each caller, so it is kept apart."""
+        self.followed.append(channel_id)
+        if "follow" in self.refusals:
+            raise self.refusals["follow"]
 
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         self._take("call_agent", channel_id, number, presented)
@@ -48,6 +61,15 @@ class RecordingSwitch:
 
     def channels(self) -> list[Channel]:
         return self.listed
+
+    def bridges(self) -> list[str]:
+        return self.listed_bridges
+
+    def missed(self) -> list[Missed]:
+        return self.listed_missed
+
+    def forget_missed(self, key: str) -> None:
+        self._take("forget_missed", key)
 
     def events(self) -> Iterator[Event]:
         return iter(())

@@ -24,6 +24,8 @@ from telephony.models import (
     QueueMember,
     Recording,
     SwitchCommand,
+    SwitchContact,
+    Talk,
     Topic,
     TopicField,
     TopicGroup,
@@ -179,6 +181,19 @@ class OfferFactory(factory.django.DjangoModelFactory[Offer]):
     offered_at = factory.SelfAttribute("connection.created_at")
 
 
+class TalkFactory(factory.django.DjangoModelFactory[Talk]):
+    """The whole talk of an outbound call, as its agent transfers it."""
+
+    class Meta:
+        model = Talk
+
+    connection = factory.SubFactory(ConnectionFactory, has_talks=True)
+    agent = factory.SubFactory(AgentFactory)
+    counted_at = factory.SelfAttribute("connection.created_at")
+    started_at = factory.SelfAttribute("connection.answered_at")
+    ended_at = factory.SelfAttribute("connection.ended_at")
+
+
 class TransferFactory(factory.django.DjangoModelFactory[Transfer]):
     class Meta:
         model = Transfer
@@ -310,6 +325,13 @@ class SwitchCommandFactory(factory.django.DjangoModelFactory[SwitchCommand]):
         model = SwitchCommand
 
     name = "channels"
+
+
+class SwitchContactFactory(factory.django.DjangoModelFactory[SwitchContact]):
+    class Meta:
+        model = SwitchContact
+
+    heard_at = factory.LazyFunction(timezone.now)
 
 
 class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):

@@ -33,11 +33,18 @@ def test_told_twice_he_calls_once(queue: Queue, switch: RecordingSwitch) -> None
     assert Connection.objects.count() == 1
 
 
-def test_a_number_that_no_queue_has_is_hung_up(queue: Queue, switch: RecordingSwitch) -> None:
-    handling.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
+def test_a_number_that_no_queue_has_is_hung_up_and_leaves_a_row_and_a_log_line(
+    queue: Queue, switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        handling.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
 
+    call = Connection.objects.get()
+    assert (call.state, call.disposition, call.hung_up_by, call.cause) == ("ended", "NO ANSWER", "system", 1)
+    assert (call.queue, call.src_number, call.dst_number) == (None, CALLER, "+48225550999")
     assert switch.told == [("hang_up", "caller-1", 1)]
-    assert not Connection.objects.exists()
+    assert actions() == ["CONNECTION_STARTED", "CONNECTION_ENDED"]
+    assert caplog.messages.count("a number that no queue has was called") == 1
 
 
 @pytest.mark.parametrize("caller", ["", "anonymous", "x" * 300])

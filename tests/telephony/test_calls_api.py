@@ -8,7 +8,7 @@ from telephony.models import CallCommand, Connection
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("switch")]
 
 
 def codes(response: Any) -> set[tuple[str, int]]:

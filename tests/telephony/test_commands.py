@@ -127,18 +127,6 @@ def test_a_call_is_handed_on_to_another_agents_phone(talking: Connection, switch
     assert (fresh(talking).agent, fresh(talking).hung_up_by) == (other, "agent")
 
 
-def test_a_transfer_that_reaches_nobody_ends_the_call(talking: Connection, switch: RecordingSwitch) -> None:
-    AgentFactory(login="piotr", number="102").log_in(ACTOR)
-    commands.ask_transfer(ACTOR, talking, [], number="102")
-    carry_out_all()
-    handling.handle(Ended(channel(talking, 3), timezone.now(), 17))
-
-    over = fresh(talking)
-    assert (over.disposition, over.hung_up_by, over.cause) == ("ANSWERED", "system", 17)
-    assert switch.told[-2:] == [("hang_up", channel(talking, 2), 17), ("part", f"callcentre-{talking.pk}")]
-    assert kinds() == {"anna": "free", "piotr": "free"}
-
-
 def test_a_customer_who_hangs_up_while_the_target_rings_ends_the_call(
     talking: Connection, switch: RecordingSwitch
 ) -> None:

@@ -16,10 +16,13 @@ from django.db import connection as database
 from django.utils import timezone
 
 from callcentre.embedded import Stores
+from telephony.causes import NO_CONNECTION
 from telephony.leading import is_heard
-from telephony.models import Agent, AgentState, Connection, Leg
+from telephony.models import Agent, AgentState, Connection, Leg, SwitchContact
 from tests.pristine import Pristine
 from tests.processes import wait_for, wake_by
+from tests.telephony.callers import CALLER, HOTLINE
+from tests.telephony.factories import QueueFactory
 from tests.telephony.processes import (
     Service,
     assert_over_and_counted_once,
@@ -144,6 +147,36 @@ def test_of_two_listeners_one_leads_and_the_other_takes_its_place(service: Servi
             assert led == 1
 
 
+def test_who_calls_while_the_listener_is_killed_is_let_in_by_the_standby_and_who_gave_up_leaves_a_row(
+    service: Service, agents: list[Agent]
+) -> None:
+    queue = QueueFactory(number=HOTLINE)
+    with service.listener() as first:
+        wait_for(lambda: service.count_in_log("the switch is heard") == 1, "the first hears")
+        with service.listener():
+            pbx = service.ari.pbx
+            # Nobody answers this caller: the first listener is killed before it could.
+            first.send_signal(signal.SIGSTOP)
+            unheard = pbx.call_in_loop(CALLER, HOTLINE)
+            kill(first)
+            wait_for(lambda: not pbx.is_connected("callcentre"), "nobody listens")
+            with pbx.lock:
+                pbx.far_end_hangs_up(unheard.id)
+                impatient = pbx.call_in_loop("+48225550108", HOTLINE)
+                patient = pbx.call_in_loop("+48225550109", HOTLINE, wait=0.05)
+                pbx.far_end_hangs_up(impatient.id)
+            rows = Connection.objects.filter(queue=queue)
+            wait_for(lambda: rows.count() == 3, "all three have rows")
+            wait_for(lambda: pbx.lines[patient.id].music, "the patient one hears music")
+
+            missed = rows.filter(cause_text=NO_CONNECTION)
+            assert set(missed.values_list("legs__channel_id", flat=True)) == {unheard.id, impatient.id}
+            assert set(missed.values_list("disposition", "hung_up_by")) == {("NO ANSWER", "customer")}
+            assert rows.get(legs__channel_id=patient.id).state == "waiting"
+            wait_for(lambda: not pbx.database, "the switch has forgotten them")
+            assert service.count_in_log("a caller was missed") == 2
+
+
 def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service: Service, agents: list[Agent]) -> None:
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="before") as victim:
         service.wait_until_heard()
@@ -240,3 +273,40 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
 
         assert_over_and_counted_once(service, pks)
         assert not AgentState.objects.filter(ended_at=None, kind__in=["ringing", "talking"]).exists()
+
+
+@pytest.mark.parametrize("victims", ["the switch", "the switch, the listener and the database"])
+def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[Agent]) -> None:
+    """The calls ended at the latest when the switch was heard last, which is known although all were killed."""
+    postgres = service.stores._servers["database_url"].process
+    assert postgres is not None
+    with ExitStack() as context:
+        context.enter_context(service.worker())
+        victim = context.enter_context(service.listener())
+        pks = calls(agents[:5])
+        wait_for(lambda: in_state("talking", pks) == 5, "all talk")
+        answered_at = timezone.now()
+        wait_for(lambda: SwitchContact.objects.filter(heard_at__gt=answered_at).exists(), "the contact is stored")
+        service.kill_switch()
+        if "listener" in victims:
+            kill(victim)
+        else:
+            wait_for(lambda: service.count_in_log("the switch is not heard") == 1, "the listener hears it no more")
+        killed_at = timezone.now()
+        if "listener" in victims:
+            postgres.kill()
+            postgres.wait(20)
+            assert service.stores.revive() == ["PostgreSQL"]
+            database.close()
+        wait_for(lambda: timezone.now() > killed_at + timedelta(seconds=3), "an outage")
+        service.ari.start()
+        if "listener" in victims:
+            context.enter_context(service.listener())
+        assert_over_and_counted_once(service, pks)
+
+    ended_later = {"ended_at__gt": killed_at}
+    assert not Connection.objects.filter(**ended_later).exists()
+    assert not Leg.objects.filter(**ended_later).exists()
+    assert not AgentState.objects.filter(kind="talking", **ended_later).exists()
+    found_later = Connection.objects.filter(end_found_at__gt=killed_at + timedelta(seconds=3))
+    assert [call.billsec >= 0 for call in found_later] == [True] * 5

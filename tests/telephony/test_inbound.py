@@ -1,9 +1,11 @@
 """A call that waits, told by the events of the switch: it is offered, answered, or given up."""
 
 import pytest
+from django.utils import timezone
 
+from telephony.calls import handling
 from telephony.models import Agent, Offer, Pause, Queue
-from telephony.switch.base import SwitchError
+from telephony.switch.base import Ended, SwitchError
 from tests.conftest import ACTOR
 from tests.telephony.callers import (
     CALLER,
@@ -15,6 +17,7 @@ from tests.telephony.callers import (
     offers,
     pick_up,
     ring_out,
+    ringing_channel,
     state,
 )
 from tests.telephony.doubles import RecordingSwitch
@@ -156,6 +159,17 @@ def test_an_agent_who_does_not_pick_up_is_free_and_the_next_is_rung(
 
     assert offers(call) == [("anna", outcome), ("bert", "ringing")]
     assert (state(anna), state(bert)) == ("free", "ringing")
+
+
+@pytest.mark.parametrize("cause", [18, 19])
+def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(
+    cause: int, queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    call = call_in()
+    distribute()
+    handling.handle(Ended(ringing_channel(call), timezone.now(), cause))
+
+    assert (offers(call), state(anna)) == ([("anna", "failed")], "free")
 
 
 def test_who_did_not_take_a_call_is_let_be_for_a_while_and_rung_again_after_the_others(

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from callcentre.errors import Conflict, Invalid
-from telephony.models import Agent, AgentSession, AgentState, Connection
+from telephony.models import Agent, AgentSession, AgentState, Connection, writing
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory
@@ -24,7 +24,7 @@ CALLS = 2
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "leave_call", "tick", "limit"]
+            ["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "leave_call", "tick", "limit", "move"]
         ),
         st.integers(0, CALLS - 1),
         st.integers(-20, 40),
@@ -45,6 +45,8 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                 agent.pause(ACTOR, pauses[which], at=at(now))
             case "tick":
                 Agent.objects.end_wrap_ups(at(now))
+            case "move":
+                move_end(agent, calls[which], step[2])
             case "limit":
                 Agent.objects.close_long_sessions(at(now), timedelta(seconds=100))
             case _:
@@ -59,6 +61,16 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                         getattr(agent, verb)(connection, at(now))
     except (Invalid, Conflict):
         pass
+
+
+def move_end(agent: Agent, call: Connection, seconds: int) -> None:
+    """Let the last talk of a call have ended earlier or later, as its recording says."""
+    talks = AgentState.objects.filter(agent=agent, connection=call, kind="talking", ended_at__isnull=False)
+    if talk := talks.order_by("-started_at", "-id").first():
+        assert talk.ended_at
+        with transaction.atomic():
+            to = talk.ended_at + timedelta(seconds=seconds)
+            writing.move_end_of_talk(agent.pk, call.pk, at(0), talk.ended_at, to)
 
 
 def calls_of(agent: Agent) -> list[Connection]:
@@ -96,6 +108,45 @@ def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, s
         transaction.set_rollback(True)
 
 
+# An agent talks in a call and leaves it: with or without a wrap-up, of which a tick sees the end.
+CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
+
+
+@pytest.mark.django_db
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    wrap_up_seconds=st.sampled_from([0, 7]),
+    steps=STEPS.filter(lambda steps: len(steps) < 6),
+    moves=st.lists(st.integers(-40, 60), min_size=1, max_size=4),
+)
+# The agent logs out while talking; or logs in as a wrap-up ends.
+@example(wrap_up_seconds=0, steps=[("ring", 0, 1, 0), ("talk", 0, 1, 0), ("log_out", 0, 5, 0)], moves=[10, -10])
+@example(
+    wrap_up_seconds=0,
+    steps=[("log_out", 0, 1, 0), ("ring", 0, 1, 0), ("talk", 0, 1, 0), ("leave_call", 0, 5, 7), ("log_in", 0, 7, 0)],
+    moves=[10, -10],
+)
+def test_a_talk_whose_end_is_moved_leaves_the_ledger_consistent(
+    db: None, wrap_up_seconds: int, steps: Any, moves: list[int]
+) -> None:
+    with transaction.atomic():
+        agent, pauses = AgentFactory(), [pause.pk for pause in PauseFactory.create_batch(2)]
+        calls, now = calls_of(agent), 0
+        for step in [*CALL, ("leave_call", 0, 20, wrap_up_seconds), *steps]:
+            now += step[2]
+            act(agent, calls, pauses, step, now)
+        kinds = [kind for kind, _, _ in states(agent)]
+        for seconds in moves:
+            move_end(agent, calls[0], seconds)
+            assert_consistent(agent)
+        assert [kind for kind, _, _ in states(agent)] == kinds
+        transaction.set_rollback(True)
+
+
 def worker(
     number: int, agents: list[Agent], calls: dict[int, list[Connection]], pauses: list[int]
 ) -> Callable[[], int]:
@@ -105,8 +156,15 @@ def worker(
         chance = random.Random(number)
         for _ in range(25):
             agent = chance.choice(agents)
-            verb = chance.choice(["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "tick", "limit"])
-            step = (verb, chance.randrange(CALLS), 0, chance.choice([0, 7]))
+            verb = chance.choice(
+                ["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "tick", "limit", "move"]
+            )
+            step = (
+                verb,
+                chance.randrange(CALLS),
+                chance.randrange(-20, 40) if verb == "move" else 0,
+                chance.choice([0, 7]),
+            )
             act(Agent.objects.get(pk=agent.pk), calls[agent.pk], pauses, step, chance.randrange(500))
         return number
 

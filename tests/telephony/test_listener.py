@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,14 +11,17 @@ from django.test import Client
 from django.utils import timezone
 
 from telephony.calls import legs
+from telephony.contact import Contact
 from telephony.crew import Crew
 from telephony.leading import Leadership
 from telephony.models import Connection
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+from tests.tickets.factories import DispatchFactory, TicketQueueFactory
 
 PATIENCE_SECONDS = 30.0
+MORNING = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
 def value(client: Client, name: str) -> float:
@@ -79,6 +83,29 @@ def test_one_leads_until_its_connection_is_gone() -> None:
             assert second.is_kept()
 
 
+def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
+    """Calls that are gone after both were gone, for all that is known, when the first one began."""
+    contact = Contact(MORNING)
+    contact.begin()
+    contact.hear(MORNING + timedelta(seconds=80))
+    contact.begin()
+    before = contact.silent_since, contact.to_store
+    contact.settle()
+
+    assert before == (MORNING, None)
+    assert contact.to_store == MORNING + timedelta(seconds=80)
+
+
+def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_heard_last() -> None:
+    contact = Contact()
+    contact.begin()
+    contact.hear(MORNING)
+    contact.settle()
+    contact.begin()
+
+    assert contact.silent_since == MORNING
+
+
 @pytest.mark.usefixtures("committed_db")
 def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
     ConnectionFactory(talking=True)
@@ -99,6 +126,22 @@ def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
     assert value(client, 'callcentre_longest_wait_seconds{queue="Hotline"}') >= 300
     assert value(client, 'callcentre_agents{state="free"}') == 1
     assert value(client, "callcentre_queued_call_oldest_seconds") >= 300
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_no_age_is_negative_where_the_clock_was_set_back(client: Client) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    ConnectionFactory(talking=True, state=Connection.State.QUEUED, created_at=later)
+    ConnectionFactory(waiting=True, queue=QueueFactory(name="Hotline"), created_at=later)
+    TicketQueueFactory(imap_host="mail.us.example", read_at=later)
+    DispatchFactory(state="queued", queued_at=later)
+
+    assert value(client, "callcentre_queued_call_oldest_seconds") == 0
+    assert value(client, 'callcentre_longest_wait_seconds{queue="Hotline"}') == 0
+    lines = client.get("/metrics").content.decode().splitlines()
+    ages = {line.partition("{")[0]: float(line.rpartition(" ")[2]) for line in lines if "_seconds{" in line}
+    assert ages["callcentre_mailbox_unread_seconds"] == 0
+    assert min(ages.values()) >= 0
 
 
 @pytest.mark.usefixtures("committed_db")

@@ -304,7 +304,8 @@ def test_no_more_calls_are_placed_than_the_trunk_has_lines(
     placed: Connection, switch: RecordingSwitch, settings: Any
 ) -> None:
     settings.TRUNK_LIMIT = 1
-    second = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
+    AgentFactory(number="102")
+    second = Connection.call(ACTOR, sip="102", phone_number=NUMBER)
 
     placing.place(second.pk)
     waited = fresh(second).state
@@ -318,7 +319,8 @@ def test_no_more_calls_are_placed_in_a_second_than_the_limit(
     placed: Connection, switch: RecordingSwitch, settings: Any
 ) -> None:
     settings.CALLS_PER_SECOND = 1
-    second = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
+    AgentFactory(number="102")
+    second = Connection.call(ACTOR, sip="102", phone_number=NUMBER)
     Leg.objects.update(asked_at=timezone.now() + timedelta(seconds=30))
 
     placing.place(second.pk)

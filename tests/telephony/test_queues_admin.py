@@ -1,8 +1,9 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 
 from telephony.models import Agent, EvaluationCriterion, Pause, Queue, Topic, TopicField, TopicGroup
 from tests.backoffice import errors_of, messages_of, page_of, staff, superuser
@@ -25,6 +26,14 @@ def test_the_list_says_how_many_wait_and_who_is_there() -> None:
     page = superuser().page(LIST)
 
     assert all(text in page for text in ("Hotline", ">7<", "2 / 2", "9:00"))
+
+
+def test_a_caller_who_came_before_the_clock_was_set_back_has_not_waited_yet() -> None:
+    queue = QueueFactory()
+    ConnectionFactory(waiting=True, queue=queue, created_at=timezone.now() + timedelta(minutes=5))
+
+    for page in (LIST, page_of(queue)):
+        assert ">0:00<" in superuser().page(page).replace(" ", "").replace("\n", "")
 
 
 @pytest.mark.parametrize("count", [1, 30])

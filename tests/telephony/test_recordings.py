@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from telephony import recordings
 from telephony.models import Recording, Transcription
-from telephony.models.recording import DELAYS
+from telephony.models.recording import DELAYS, REFUSED_ATTEMPTS
 from telephony.switch.base import SwitchError, SwitchUnreachable
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory
@@ -90,6 +90,21 @@ def test_a_recording_that_the_switch_could_not_make_has_failed() -> None:
     Recording.finish(recording.name, is_failed=True)
 
     assert state_of(recording) == (State.FAILED, 0)
+
+
+@pytest.mark.parametrize(("seconds", "is_kept"), [(0, False), (1, False), (2, True)])
+def test_a_call_that_is_over_at_once_leaves_no_failed_recording(seconds: int, is_kept: bool, switch: Any) -> None:
+    start = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
+    over = ConnectionFactory(answered_at=start, ended_at=start + timedelta(seconds=seconds))
+    failed = RecordingFactory(connection=over, started_at=start)
+    absent = RecordingFactory(connection=over, name=f"{over.uid}-2", started_at=start, fetching=True)
+
+    Recording.finish(failed.name, is_failed=True)
+    for _ in range(REFUSED_ATTEMPTS):
+        Recording.objects.filter(pk=absent.pk).update(next_attempt_at=timezone.now())
+        recordings.fetch(absent.pk)
+
+    assert set(Recording.objects.values_list("state", flat=True)) == ({State.FAILED} if is_kept else set())
 
 
 def test_a_recording_of_nobody_is_ignored() -> None:

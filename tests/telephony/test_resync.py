@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from telephony.calls import distributing, handling, placing, resync
+from telephony.calls import distributing, handling, inbound, placing, resync
 from telephony.channels import connection_of
-from telephony.models import Agent, Connection, Leg
-from telephony.switch.base import Channel, Ringing, Up
+from telephony.models import Agent, Connection, Leg, Queue
+from telephony.switch.base import Channel, Missed, Ringing, SwitchError, Up
 from tests.conftest import ACTOR
+from tests.telephony.callers import CALLER, HOTLINE, actions
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 
@@ -33,7 +34,13 @@ def dialling(switch: RecordingSwitch) -> Connection:
 def look(switch: RecordingSwitch, times: int = 2) -> None:
     comparison = resync.Comparison()
     for _ in range(times):
-        for finding in comparison.look(switch):
+        seen = comparison.look(switch)
+        for caller in seen.callers:
+            if isinstance(caller, Missed):
+                inbound.missed(caller)
+            else:
+                inbound.arrived(caller)
+        for finding in seen.findings:
             finding.act()
 
 
@@ -219,3 +226,82 @@ def test_an_installation_of_another_name_has_channels_of_another_name(switch: Re
     assert [told[1] for told in switch.told] == [f"support-{connection.pk}-1"]
     assert connection_of(f"support-{connection.pk}-1") == connection.pk
     assert connection_of(f"callcentre-{connection.pk}-1") is None
+
+
+# Callers and bridges that the rows do not know
+
+
+def test_a_caller_who_has_no_leg_is_let_in(queue: Queue, switch: RecordingSwitch) -> None:
+    switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
+    look(switch)
+
+    call = Connection.objects.get()
+    assert (call.state, call.queue, call.src_number) == ("waiting", queue, CALLER)
+    assert switch.followed == ["1416225570.341"]
+
+
+def test_a_caller_whose_call_is_over_is_hung_up(switch: RecordingSwitch) -> None:
+    leg = LegFactory(channel_id="1416225570.341", state="ended", ended_at=timezone.now())
+    switch.listed = [Channel(leg.channel_id, is_up=True, caller=CALLER, dialled=HOTLINE)]
+    look(switch, times=1)
+
+    assert switch.told == [("hang_up", leg.channel_id)]
+    assert Connection.objects.count() == 1
+
+
+def test_a_caller_who_hangs_up_as_we_ask_for_the_end_has_given_up(queue: Queue, switch: RecordingSwitch) -> None:
+    switch.refusals["follow"] = SwitchError("Channel not found.")
+    switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
+    look(switch, times=1)
+
+    call = Connection.objects.get()
+    assert (call.disposition, call.hung_up_by, call.cause) == ("NO ANSWER", "customer", 0)
+    assert not call.open_legs
+
+
+def test_bridges_of_calls_that_are_over_are_taken_away(switch: RecordingSwitch) -> None:
+    talking, over = ConnectionFactory(talking=True), ConnectionFactory()
+    kept = [talking.bridge_id, "callcentre2-77", "callcentre-2-77", f"callcentre-{over.pk}-1", "another"]
+    switch.listed_bridges = [*kept, over.bridge_id, "callcentre-987654321"]
+    look(switch, times=1)
+
+    assert sorted(switch.told) == sorted([("part", over.bridge_id), ("part", "callcentre-987654321")])
+
+
+def test_a_caller_who_was_missed_leaves_a_row_a_log_line_and_both_events(
+    queue: Queue, switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
+) -> None:
+    began_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
+    ended_at = began_at + timedelta(seconds=20)
+    switch.listed_missed = [Missed("key", "1416225570.341", began_at, ended_at, CALLER, HOTLINE)]
+    look(switch)
+
+    call = Connection.objects.get()
+    assert (call.created_at, call.ended_at, call.queue, call.src_number) == (began_at, ended_at, queue, CALLER)
+    assert (call.disposition, call.hung_up_by, call.wait_seconds) == ("NO ANSWER", "customer", 20)
+    assert actions() == ["CONNECTION_STARTED", "CONNECTION_ENDED"]
+    assert caplog.messages.count("a caller was missed") == 1
+    assert switch.told == [("forget_missed", "key")] * 2
+
+
+def test_a_switch_that_cannot_say_who_was_missed_is_looked_at_all_the_same(
+    dialling: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> list[Missed]:
+        raise SwitchError("Asterisk answered 500.")
+
+    monkeypatch.setattr(switch, "missed", refuse)
+    look(switch)
+
+    assert fresh(dialling).state == "ended"
+
+
+@pytest.mark.parametrize(("rang", "disposition"), [(True, "NO ANSWER"), (False, "FAILED")])
+def test_a_call_that_is_gone_as_a_whole_was_not_answered_if_the_customers_phone_rang(
+    rang: bool, disposition: str, dialling: Connection, switch: RecordingSwitch
+) -> None:
+    if rang:
+        handling.handle(Ringing(f"callcentre-{dialling.pk}-2", timezone.now()))
+    look(switch)
+
+    assert (fresh(dialling).disposition, fresh(dialling).hung_up_by) == (disposition, "system")

@@ -8,6 +8,7 @@ from telephony.models import Agent, Queue
 from tests.contract import GROUP, INTEGER_OR_NULL, Each, Operation, ours
 from tests.tickets.factories import (
     ChatFactory,
+    ChatMessageFactory,
     CompanyFactory,
     CustomerFactory,
     CustomFieldFactory,
@@ -70,6 +71,19 @@ CUSTOMER = {
 }
 STATUS = {"id": int, "name": str, "kind": str, "order": int, "substatuses": [GROUP]}
 CHAT, NO_CHAT = "/chats/6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", "/chats/0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90"
+CHAT_ROW = {
+    "id": str,
+    "client_name": str,
+    "client_email": str,
+    "chat_queue_id": int,
+    "agent_login": str,
+    "status": str,
+    "created_at": str,
+    "assigned_at": str,
+    "answered_at": str,
+    "closed_at": str,
+}
+CHAT_MESSAGE = {"message_id": int, "agent_login": str, "body": str, "created_at": str}
 TICKET_PATH, NO_TICKET = "/tickets/55001", "/tickets/999999999"
 NEW_TICKET = {
     "subject": "S",
@@ -101,7 +115,7 @@ OPERATIONS = [
         WRITE,
         201,
         [],
-        12,
+        13,
         {"body": "B", "user_login": "free"},
         f"{NO_TICKET}/agent_response",
     ),
@@ -161,8 +175,20 @@ OPERATIONS = [
         4,
         {"client_name": "Jan", "client_email": "", "chat_queue_id": 88_001},
     ),
+    ours("GET", "/chats", READ, 200, {"count": int, "result": [CHAT_ROW]}, 3),
+    ours("GET", CHAT, READ, 200, CHAT_ROW, 2, None, NO_CHAT),
+    ours(
+        "GET",
+        f"{CHAT}/messages",
+        READ,
+        200,
+        {"count": int, "result": [CHAT_MESSAGE]},
+        4,
+        None,
+        f"{NO_CHAT}/messages",
+    ),
     ours("POST", f"{CHAT}/assign", WRITE, 204, None, 6, {"agent_login": "free"}, f"{NO_CHAT}/assign"),
-    ours("POST", f"{CHAT}/messages", WRITE, 204, None, 9, {"body": "B", "agent_login": "free"}, f"{NO_CHAT}/messages"),
+    ours("POST", f"{CHAT}/messages", WRITE, 204, None, 10, {"body": "B", "agent_login": "free"}, f"{NO_CHAT}/messages"),
     ours("POST", f"{CHAT}/close", WRITE, 204, None, 5, None, f"{NO_CHAT}/close"),
     # DECISIONS 9: customers
     ours("GET", "/customers", CUSTOMERS, 200, {"count": int, "result": [CUSTOMER]}, 5),
@@ -204,4 +230,7 @@ def fill(size: int) -> None:
         if n == 0:
             file.message = message
             file.save()
-    ChatFactory(pk=CHAT.removeprefix("/chats/"), queue=Queue.objects.get(pk=88_001))
+    chat = ChatFactory(pk=CHAT.removeprefix("/chats/"), queue=Queue.objects.get(pk=88_001))
+    for _n in range(size):
+        ChatFactory(queue=chat.queue, agent=agent)
+        ChatMessageFactory(chat=chat, agent=agent)

@@ -100,7 +100,7 @@ def a_ticket(name: str, **values: Any) -> Ticket:
     ticket: Ticket = TicketFactory(
         subject=f"{MARK} complains", sender=EMAIL, sender_name=MARK, closed=True, closed_by=agent, **values
     )
-    about = {"author_name": MARK, "author_address": EMAIL, "body": MARK, "quoted": MARK}
+    about = {"author_name": MARK, "author_address": EMAIL, "reply_to": EMAIL, "body": MARK, "quoted": MARK}
     message = MessageFactory(ticket=ticket, attachments=[f"{name}1"], **about)
     a_file(f"{name}1", message=message)
     a_mail(f"{name}2", message=message, outcome="stored")

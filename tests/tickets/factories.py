@@ -20,6 +20,7 @@ from tickets.models import (
     CustomerChange,
     CustomerNote,
     CustomerNumber,
+    CustomerSettings,
     CustomField,
     Dispatch,
     MailboxTest,
@@ -76,6 +77,17 @@ class CompanyFactory(factory.django.DjangoModelFactory[Company]):
         model = Company
 
     name = factory.Sequence(lambda n: f"Company {n}")
+
+
+class CustomerSettingsFactory(factory.django.DjangoModelFactory[CustomerSettings]):
+    """The one row that a migration has written."""
+
+    class Meta:
+        model = CustomerSettings
+        django_get_or_create = ("pk",)
+
+    pk = 1
+    creates_unknown = True
 
 
 class CustomerFactory(factory.django.DjangoModelFactory[Customer]):

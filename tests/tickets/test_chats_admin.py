@@ -9,7 +9,7 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, ChatMessageFactory
 from tickets.models import Chat
-from tickets.models.chatting import write
+from tickets.models.chatting import close, write
 from webhooks.models import Event
 
 LIST = reverse("admin:tickets_chat_changelist")
@@ -141,3 +141,105 @@ def test_a_page_takes_the_same_queries_however_long_the_conversation(count, djan
 
     with django_assert_num_queries(6):
         client.page(page_of(chat))
+
+
+# The conversation, live
+
+
+def lines_of(client, chat, after=0):
+    return client.get(reverse("admin:tickets_chat_lines", args=[chat.pk]), {"after": after})
+
+
+def test_the_answer_is_written_under_the_conversation():
+    chat, client = ChatFactory(), BackOffice()
+    agent_of(client)
+    page = client.page(page_of(chat))
+
+    assert page.index('id="chat-log"') < page.index('id="chat-answer"') < page.index("<textarea")
+    assert f'action="{page_of(chat, "answer")}"' in page
+
+
+def test_a_closed_chat_has_no_form_for_an_answer():
+    chat, client = ChatFactory(closed=True), BackOffice()
+    agent_of(client)
+
+    assert 'id="chat-answer"' not in client.page(page_of(chat))
+
+
+def test_who_may_change_chats_and_is_no_agent_is_told_why_there_is_no_form():
+    chat = ChatFactory()
+    pages = {name: client.page(page_of(chat)) for name, client in (("all", superuser()), ("view", staff("view_chat")))}
+
+    assert {name: "You are not an agent" in page for name, page in pages.items()} == {"all": True, "view": False}
+    assert not any('id="chat-answer"' in page for page in pages.values())
+
+
+def test_what_was_written_since_is_read_alone():
+    chat, client = ChatFactory(), superuser()
+    first = write(ACTOR, chat, body="Is <b>anybody</b> there?")
+    agent = AgentFactory(name="Anna", surname="Nowak")
+    write(ACTOR, chat, body="Good morning.", agent_login=agent.login)
+
+    whole, since, none = (lines_of(client, chat, after).content.decode() for after in (0, first.pk, first.pk + 1000))
+
+    assert whole.index("Is &lt;b&gt;anybody&lt;/b&gt; there?") < whole.index("Good morning.")
+    assert ("Good morning." in since, "there?" in since, "<li" in none) == (True, False, False)
+    assert "Anna Nowak has the chat." in none
+
+
+@pytest.mark.parametrize(
+    ("chat", "state", "sentence"),
+    [({}, "waiting", "The chat waits for an agent."), ({"closed": True}, "closed", "The chat is closed.")],
+)
+def test_the_page_follows_the_state_of_the_chat(chat, state, sentence):
+    text = lines_of(superuser(), ChatFactory(**chat)).content.decode()
+
+    assert f'data-state="{state}"' in text
+    assert sentence in text
+
+
+def test_only_who_may_look_reads_what_was_written_since():
+    chat = ChatFactory()
+
+    assert [lines_of(staff(right), chat).status_code for right in ("view_chat", "change_chat", "view_ticket")] == [
+        200,
+        200,
+        403,
+    ]
+    assert lines_of(superuser(), ChatFactory.build()).status_code == 404
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_what_was_written_since_takes_the_same_queries_however_much_it_is(count, django_assert_num_queries):
+    chat = ChatFactory(assigned=True)
+    for _ in range(count):
+        ChatMessageFactory(chat=chat, agent=AgentFactory())
+    client = superuser()
+
+    with django_assert_num_queries(4):
+        lines_of(client, chat)
+
+
+def test_a_script_that_sends_an_answer_hears_what_became_of_it():
+    chat, client = ChatFactory(), BackOffice()
+    agent_of(client)
+
+    def send(body):
+        response = client.post(page_of(chat, "answer"), {"body": body}, headers={"Accept": "application/json"})
+        return response.status_code, response.json()["errors"]
+
+    assert send("Good morning.") == (200, [])
+    assert send(" ") == (400, ["This field is required."])
+    close(ACTOR, chat)
+    assert send("Too late.") == (400, ["The chat is closed."])
+    assert [line.body for line in chat.messages.all()] == ["Good morning."]
+
+
+def test_an_answer_that_comes_too_late_is_shown_again():
+    chat, client = ChatFactory(closed=True), BackOffice()
+    agent_of(client)
+
+    page = client.post(page_of(chat, "answer"), {"body": "A long answer."}).content.decode()
+
+    assert "The chat is closed." in page
+    assert "A long answer." in page

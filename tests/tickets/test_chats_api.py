@@ -1,12 +1,14 @@
-"""Chats over the API: started, assigned, written in, closed."""
+"""Chats over the API: started, assigned, written in, closed, read."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from callcentre.api.fields import minute, zone
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory, QueueFactory
-from tests.tickets.factories import ChatFactory
+from tests.tickets.factories import ChatFactory, ChatMessageFactory
 from tickets.models import Chat, ChatMessage
 from webhooks.models import Event
 
@@ -16,6 +18,10 @@ pytestmark = pytest.mark.django_db
 def faults(response: Any, status: int = 400) -> list[tuple[int, str | None]]:
     assert response.status_code == status, response.content
     return [(error["code"], error.get("field")) for error in response.json()["errors"]]
+
+
+def at(hour: int) -> datetime:
+    return datetime(2026, 11, 20, hour, tzinfo=zone())
 
 
 def test_a_chat_from_start_to_end(api: ApiClient) -> None:
@@ -95,3 +101,127 @@ def test_a_closed_chat_takes_nothing_more(api: ApiClient) -> None:
     for action, body in (("assign", {"agent_login": "anna"}), ("messages", {"body": "x"})):
         assert faults(api.post(f"/api/chats/{chat.pk}/{action}", body), 409) == [(153002, None)]
     assert not ChatMessage.objects.exists()
+
+
+# Reading
+
+
+def test_a_chat_is_read_in_each_of_its_states(api: ApiClient) -> None:
+    queue = QueueFactory()
+    AgentFactory(login="anna")
+    body = {"client_name": "Jan", "client_email": "jan@client.example", "chat_queue_id": queue.pk}
+    path = f"/api/chats/{api.post('/api/chats', body).json()['id']}"
+
+    read = [api.get(path).json()]
+    for action, body in (("messages", {"body": "Hello!", "agent_login": "anna"}), ("close", {})):
+        assert api.post(f"{path}/{action}", body).status_code == 204
+        read.append(api.get(path).json())
+
+    chat = Chat.objects.get()
+    started, answered, closed = (minute(at) for at in (chat.created_at, chat.answered_at, chat.closed_at))
+    base = {
+        "id": str(chat.pk),
+        "client_name": "Jan",
+        "client_email": "jan@client.example",
+        "chat_queue_id": queue.pk,
+        "created_at": started,
+    }
+    given = {"agent_login": "anna", "assigned_at": answered, "answered_at": answered}
+    assert read == [
+        base | {"status": "waiting", "agent_login": "", "assigned_at": "", "answered_at": "", "closed_at": ""},
+        base | given | {"status": "open", "closed_at": ""},
+        base | given | {"status": "closed", "closed_at": closed},
+    ]
+
+
+def test_chats_are_listed_newest_first_a_page_at_a_time(api: ApiClient) -> None:
+    chats = [ChatFactory(created_at=at(hour)) for hour in (10, 12, 11, 11)]
+    newest = sorted(chats, key=lambda chat: (chat.created_at, chat.pk), reverse=True)
+
+    pages = [api.get(f"/api/chats?limit=3&offset={offset}").json() for offset in (0, 3, 9)]
+
+    assert [page["count"] for page in pages] == [4, 4, 4]
+    read = [[chat["id"] for chat in page["result"]] for page in pages]
+    assert read == [[str(chat.pk) for chat in part] for part in (newest[:3], newest[3:], [])]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", "waiting, annas, closed"),
+        ("agent_login=anna", "annas"),
+        ("agent_login=nobody", ""),
+        ("client_email=JAN@client.example", "waiting"),
+        ("chat_queue_id=QUEUE", "annas"),
+        ("chat_queue_id=0", ""),
+        ("status=waiting", "waiting"),
+        ("status[]=waiting&status[]=closed", "waiting, closed"),
+        ("status[0]=open", "annas"),
+        ("date_from=2026-11-20 11:00", "annas, closed"),
+        ("date_to=2026-11-20 11:00", "waiting, annas"),
+        ("date_from=2026-11-20 11:00&date_to=2026-11-20 11:59", "annas"),
+        ("date_to=2026-11-20", "waiting, annas, closed"),
+        ("date_from=2026-11-21", ""),
+    ],
+)
+def test_each_filter_finds_its_chats(query: str, expected: str, api: ApiClient) -> None:
+    chats = {
+        "waiting": ChatFactory(created_at=at(10), client_email="jan@client.example"),
+        "annas": ChatFactory(created_at=at(11), agent=AgentFactory(login="anna"), client_email=""),
+        "closed": ChatFactory(created_at=at(12), closed=True, client_email="ewa@client.example"),
+    }
+
+    page = api.get(f"/api/chats?{query.replace('QUEUE', str(chats['annas'].queue_id))}").json()
+
+    names = {str(chat.pk): name for name, chat in chats.items()}
+    found = [names[chat["id"]] for chat in page["result"]]
+    assert (sorted(found), page["count"]) == (sorted(filter(None, expected.split(", "))), len(found))
+
+
+def test_the_messages_of_a_chat_are_listed_oldest_first(api: ApiClient) -> None:
+    chat, agent = ChatFactory(), AgentFactory(login="anna")
+    lines = [ChatMessageFactory(chat=chat, body=body, agent=by) for body, by in (("Hello?", None), ("Hello!", agent))]
+    ChatMessageFactory()
+    path = f"/api/chats/{chat.pk}/messages"
+
+    page = api.get(path).json()
+    told = [
+        {
+            "message_id": line.pk,
+            "agent_login": line.agent.login if line.agent else "",
+            "body": line.body,
+            "created_at": minute(line.created_at),
+        }
+        for line in lines
+    ]
+    assert page == {"count": 2, "result": told}
+    for query in (f"message_id={lines[1].pk}", f"after={lines[0].pk}"):
+        assert api.get(f"{path}?{query}").json() == {"count": 1, "result": told[1:]}
+    assert api.get(f"{path}?limit=1&offset=1").json() == {"count": 2, "result": told[1:]}
+    assert api.get(f"{path}?after={lines[1].pk}").json() == {"count": 0, "result": []}
+
+
+@pytest.mark.parametrize("path", ["", "/messages"])
+def test_what_a_list_cannot_read_is_said_all_at_once(path: str, api: ApiClient) -> None:
+    chat = f"/{ChatFactory().pk}" if path else ""
+    query, expected = {
+        "": (
+            "limit=0&offset=-1&status=gone&date_from=x&chat_queue_id=x",
+            [
+                (100006, "limit"),
+                (100006, "offset"),
+                (100010, "date_from"),
+                (100004, "chat_queue_id"),
+                (100011, "status"),
+            ],
+        ),
+        "/messages": ("limit=x&after=x", [(100004, "limit"), (100004, "after")]),
+    }[path]
+
+    assert faults(api.get(f"/api/chats{chat}{path}?{query}")) == expected
+
+
+@pytest.mark.parametrize("chat_id", ["x", "0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90", "0d9c6a52"])
+def test_a_chat_that_there_is_not_is_not_read(chat_id: str, api: ApiClient) -> None:
+    for path in ("", "/messages"):
+        assert faults(api.get(f"/api/chats/{chat_id}{path}"), 404)

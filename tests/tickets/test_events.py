@@ -156,15 +156,20 @@ def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> N
         AgentFactory(login=login)
 
     chat = chatting.start(ACTOR, client_name="Jan", queue_id=queue.pk)
-    chatting.write(ACTOR, chat, body="Hello?")
-    chatting.write(ACTOR, chat, body="Hello!", agent_login="anna")
+    asked = chatting.write(ACTOR, chat, body="Hello?")
+    answered = chatting.write(ACTOR, chat, body="Hello!", agent_login="anna")
     chatting.assign(ACTOR, chat, agent_login="ben")
     chatting.assign(ACTOR, chat, agent_login="ben")
     chatting.close(ACTOR, chat)
     chatting.close(ACTOR, chat)
 
-    place = {"conversation_id": str(chat.pk), "chat_queue_id": queue.pk}
-    assert recorded() == [
+    conversation: dict[str, Any] = {"conversation_id": str(chat.pk)}
+    place = conversation | {"chat_queue_id": queue.pk}
+    asked_event, answered_event = (
+        ("CHAT_MESSAGE_ADDED", f"chat:{chat.pk}", conversation | {"message_id": message.pk, "agent_login": login})
+        for message, login in ((asked, None), (answered, "anna"))
+    )
+    created, assigned, *others = (
         (action, f"chat:{chat.pk}", place | more)
         for action, more in (
             ("CHAT_CONVERSATION_CREATED", {"client_name": "Jan", "client_email": None}),
@@ -172,7 +177,8 @@ def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> N
             ("CHAT_AGENT_ASSIGNED", {"agent_login": "ben"}),
             ("CHAT_CONVERSATION_CLOSED", {}),
         )
-    ]
+    )
+    assert recorded() == [created, asked_event, assigned, answered_event, *others]
 
 
 def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Recorded]) -> None:

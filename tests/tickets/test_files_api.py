@@ -115,6 +115,15 @@ def test_a_repeated_upload_with_its_key_is_one_file(api: ApiClient) -> None:
     assert (StoredFile.objects.count(), files_on_disk()) == (1, 1)
 
 
+def test_a_key_for_the_same_bytes_with_another_file_name_is_409_and_stores_nothing(api: ApiClient) -> None:
+    first = upload(api, name="a.pdf", HTTP_IDEMPOTENCY_KEY="k")
+
+    other = upload(api, name="b.pdf", HTTP_IDEMPOTENCY_KEY="k")
+
+    assert (first.status_code, other.status_code, codes(other)) == (201, 409, [(100112, None)])
+    assert ([file.filename for file in StoredFile.objects.all()], files_on_disk()) == (["a.pdf"], 1)
+
+
 def test_html_and_svg_come_as_bytes(api: ApiClient) -> None:
     for name in ("a.html", "a.svg", "a.xhtml", "a.js"):
         token = upload(api, b"<script>alert(1)</script>", name).json()["token"]

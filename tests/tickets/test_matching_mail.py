@@ -16,7 +16,17 @@ from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueF
 from tests.tickets.mails import a_mail, files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
 from tickets.mail import receiving
 from tickets.mail.receiving import FLOOD, MOST_ATTEMPTS, process
-from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketStatus, conversing, editing
+from tickets.models import (
+    CustomerSettings,
+    Dispatch,
+    Message,
+    ReceivedMail,
+    StoredFile,
+    Ticket,
+    TicketStatus,
+    conversing,
+    editing,
+)
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -66,14 +76,6 @@ def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api: ApiClient
     assert (shown["from"], shown["subject"], shown["customer_id"]) == ("jan@client.example", "Broken", customer.pk)
     assert [(message["type"], message["body"]) for message in shown["messages"]] == [("MAIL", "Help!\n")]
     assert (received.header_id, received.message.author_name) == ("1@client.example", "Jan")
-
-
-def test_nobody_becomes_a_customer_by_writing() -> None:
-    TicketQueueFactory()
-
-    taken(a_mail())
-
-    assert Ticket.objects.get().customer is None
 
 
 def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
@@ -365,7 +367,14 @@ def test_what_was_quoted_is_folded() -> None:
     assert (message.body, message.quoted.strip()) == ("<p>No.</p>", "<blockquote>Try again</blockquote>")
 
 
-def test_a_mail_costs_so_many_statements(own_storage: object) -> None:  # noqa: F811
+# The mail of an unknown sender reads the setting. An answer in the ticket of a customer reads the customer's addresses.
+@pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [16, 16]), (True, [15, 17])])
+def test_a_mail_costs_so_many_statements(
+    creates_unknown: bool,
+    expected: list[int],
+    own_storage: object,  # noqa: F811
+) -> None:
+    CustomerSettings.objects.update(creates_unknown=creates_unknown)
     queue = TicketQueueFactory(address="help@us.example")
     taken(a_mail(), queue)
     counts = []
@@ -380,7 +389,7 @@ def test_a_mail_costs_so_many_statements(own_storage: object) -> None:  # noqa: 
             assert taken(raw, queue).outcome == "stored"
         counts.append(len(queries))
 
-    assert counts == [14, 15]
+    assert counts == expected
     # The raw mails, and nothing else.
     assert files_on_disk(own_storage) == 3  # type: ignore[arg-type]
     assert not StoredFile.objects.exists()

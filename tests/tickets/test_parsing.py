@@ -49,7 +49,16 @@ def test_what_has_no_headers_is_given_up(raw: bytes) -> None:
         ("From: <jan@c.example", "", "jan@c.example"),
         ("Sender: jan@c.example", "", "jan@c.example"),
         ("From: nobody\nReturn-Path: <jan@c.example>", "", "jan@c.example"),
-        ("From: Form <form@c.example>\nReply-To: jan@c.example", "Form", "jan@c.example"),
+        ("From: Form <form@c.example>\nReply-To: jan@c.example", "Form", "form@c.example"),
+        ("From: Anna anna@klient.example", "Anna", "anna@klient.example"),
+        ('From: "Anna" anna@klient.example', "Anna", "anna@klient.example"),
+        ("From: Anna M. anna@klient.example", "Anna M.", "anna@klient.example"),
+        ("From: anna@klient.example Anna Nowak", "", "anna@klient.example"),
+        ("From: anna@old.example anna@klient.example", "anna@old.example", "anna@klient.example"),
+        ("From: Anna <anna @klient.example>", "Anna", "anna@klient.example"),
+        ("From: =?utf-8?Q?=C5=BBaneta?= zaneta@klient.example", "Żaneta", "zaneta@klient.example"),
+        ("From: anna at klient.example", "", ""),
+        ("From: anna@", "", ""),
         ("From: nobody", "", ""),
         ("Subject: none", "", ""),
         ("From: " + "(" * 5000 + "jan@c.example", "", "jan@c.example"),
@@ -210,6 +219,12 @@ def test_files_inside_a_winmail_dat_are_files_and_a_broken_one_is_kept() -> None
         assert [(each.filename, each.content) for each in with_tnef(broken).attachments] == [("winmail.dat", broken)]
 
 
+def test_recipients_are_never_made_of_a_name_and_an_address() -> None:
+    mail = read("From: a@b.example\nTo: Jan jan@c.example, Eva <eva@c.example>; Ola ola@c.example Nowak")
+
+    assert mail.recipients == ["jan@c.example", "eva@c.example", "ola@c.example"]
+
+
 def test_a_thousand_recipients_are_kept_each_once() -> None:
     to = ",\n ".join(f'"Person, {number}" <p{number}@C.example>' for number in range(1000))
     mail = read(f"From: a@b.example\nTo: {to}\nCc: p0@c.example, Undisclosed recipients:;")
@@ -248,7 +263,8 @@ def test_a_text_that_is_too_long_is_a_file_as_well() -> None:
         "Precedence: bulk",
         "X-Autoreply: yes",
         "X-Auto-Response-Suppress: DR, OOF, AutoReply",
-        "List-Id: <list.example>",
+        "Precedence: junk",
+        "List-Id: <list.example>\nAuto-Submitted: auto-replied",
         "Return-Path: <>",
         "Subject: Automatic reply: holidays",
         "Subject: Autoodpowiedź: urlop",
@@ -262,7 +278,17 @@ def test_what_machines_write_is_known(header: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["Auto-Submitted: no", "Precedence: normal", "Return-Path: <a@b.example>", "Subject: Re: Automatic reply"]
+    "header",
+    [
+        "Auto-Submitted: no",
+        "Precedence: normal",
+        "Precedence: list",
+        "Precedence: bulk\nList-Id: <list.example>",
+        "List-Id: <list.example>",
+        "List-Unsubscribe: <mailto:leave@list.example>",
+        "Return-Path: <a@b.example>",
+        "Subject: Re: Automatic reply",
+    ],
 )
 def test_what_people_write_is_known_too(header: str) -> None:
     assert not read(f"From: a@b.example\n{header}").is_automatic

@@ -139,6 +139,17 @@ def test_a_rotated_secret_signs_for_a_day_along_with_its_successor() -> None:
     assert webhook.signing_secrets == [new]
 
 
+def test_of_two_rotations_from_one_version_the_second_is_refused() -> None:
+    webhook = WebhookFactory()
+    first, second = Webhook.objects.get(), Webhook.objects.get()
+
+    new = first.rotate_secret(ACTOR, version=first.version)
+    with pytest.raises(Conflict):
+        second.rotate_secret(ACTOR, version=second.version)
+
+    assert Webhook.objects.get().signing_secrets == [new, webhook.secret]
+
+
 def test_a_rotation_from_an_outdated_page_keeps_the_secret_that_was_in_force() -> None:
     webhook = WebhookFactory()
     outdated = Webhook.objects.get()

@@ -1,5 +1,6 @@
 """Chats: read as a conversation; given to an agent, answered, closed, by the verbs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import (
     Admin,
@@ -27,11 +28,10 @@ from callcentre.admin import (
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.periods import Spans, within
 from telephony.models import Agent
+from tickets.admin.chat_page import ChatPageMixin
 from tickets.models import Chat, ChatMessage
-from tickets.models.chatting import assign, close, start, write
+from tickets.models.chatting import assign, close, start
 
-# Lines that a page shows: the last ones.
-LINES = 500
 INSTANTS = ("created_at", "assigned_at", "answered_at", "closed_at")
 
 
@@ -65,10 +65,10 @@ class StateFilter(DropdownFilter):
 class Counted(PeriodFilter):
     ways = {"closed": _("closed"), "written": _("an agent wrote")}
 
-    def of(self, way: str, argument: int, spans: Spans) -> Q:
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
         if way == "closed":
             return within("closed_at", spans)
-        lines = ChatMessage.objects.filter(within("created_at", spans), agent=argument)
+        lines = ChatMessage.objects.filter(within("created_at", spans), agent=arguments[0])
         return Q(pk__in=lines.values("chat"))
 
 
@@ -78,14 +78,8 @@ class AgentForm(forms.Form):
     )
 
 
-class AnswerForm(forms.Form):
-    body = forms.CharField(
-        label=_("Text"), max_length=10_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 4, "autofocus": True})
-    )
-
-
 @admin.register(Chat)
-class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
+class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     """Who writes with whom, and who waits for an answer?"""
 
     deletion_kind = "chat"
@@ -103,7 +97,9 @@ class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
     actions = ("close_selected",)
     actions_detail = ("answer", "assign", "close")
     has_own_history = True  # its course is on its page
-    change_form_outer_after_template = "admin/tickets/chat.html"
+
+    class Media:
+        js = ("tickets/chat.js",)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return ChatChangeList
@@ -132,9 +128,7 @@ class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
 
     @display(description=_("state"), label={"waiting": "warning", "open": "info", "closed": "success"})
     def state(self, chat: Chat) -> tuple[str, str]:
-        if chat.closed_at:
-            return "closed", pgettext("of a chat", "closed")
-        return ("open", pgettext("of a chat", "open")) if chat.agent_id else ("waiting", _now("waits for an agent"))
+        return chat.state.value, str(chat.state.label)
 
     # The page
 
@@ -147,13 +141,6 @@ class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
     def get_readonly_fields(self, request: HttpRequest, obj: Chat | None = None) -> tuple[str, ...]:
         return ("client_name", "client_email", "queue", "agent", *INSTANTS) if obj else ()
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if chat := options.get("obj"):
-            newest = list(chat.messages.select_related("agent").order_by("-id")[: LINES + 1])
-            context |= {"lines": newest[:LINES][::-1], "is_cut_off": len(newest) > LINES, "lines_limit": LINES}
-            context |= {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
-
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
             given = form.cleaned_data
@@ -163,15 +150,14 @@ class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
     # What can be done with a chat
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Nothing with one that is closed; only an agent answers."""
+        """Return none for a chat that is closed. The answer is written under the conversation, not on a page."""
         chat = self.get_object(request, object_id)
         if chat is None or chat.closed_at:
             return []
         actions = super().get_actions_detail(request, object_id)
-        is_agent = Agent.objects.of_user(request.user) is not None  # type: ignore[arg-type]
-        return [one for one in actions if is_agent or not one.action_name.endswith("_answer")]
+        return [one for one in actions if not one.action_name.endswith("_answer")]
 
-    def _chat(self, request: HttpRequest, object_id: str) -> Chat:
+    def chat_or_404(self, request: HttpRequest, object_id: str) -> Chat:
         chat: Chat | None = self.get_object(request, object_id)
         if chat is None:
             raise Http404
@@ -186,20 +172,9 @@ class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
             self.say_refused(request, error)
         return redirect(self.url_of("change", chat.pk))
 
-    @page_action(description=_("Answer"), url_path="answer", icon="reply", permissions=["change"])
-    def answer(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        chat, form = self._chat(request, object_id), AnswerForm(request.POST or None)
-        agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
-        if agent is None:
-            raise PermissionDenied
-        if request.method == "POST" and form.is_valid():
-            values = {"body": form.cleaned_data["body"], "agent_login": agent.login}
-            return self._done(request, chat, lambda: write(actor_of(request), chat, **values))
-        return self.action_page(request, title=_now("Answer"), submit=_now("Send"), form=form, obj=chat)
-
     @page_action(description=_("Give to an agent"), url_path="assign", icon="person_add", permissions=["change"])
     def assign(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        chat, form = self._chat(request, object_id), AgentForm(request.POST or None)
+        chat, form = self.chat_or_404(request, object_id), AgentForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             login = form.cleaned_data["agent"].login
             return self._done(request, chat, lambda: assign(actor_of(request), chat, agent_login=login))
@@ -207,7 +182,7 @@ class ChatAdmin(DeletableMixin, UncountedMixin, Admin):
 
     @page_action(description=_("Close the chat"), url_path="close", icon="done_all", permissions=["change"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        chat = self._chat(request, object_id)
+        chat = self.chat_or_404(request, object_id)
         if request.method == "POST":
             return self._done(request, chat, lambda: close(actor_of(request), chat))
         intro = _now("Nobody writes in it any more. There is no way back.")

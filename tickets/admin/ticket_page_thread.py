@@ -43,6 +43,8 @@ class Entry:
     kind: str  # customer, agent, comment, system
     author: str
     address: str
+    # Where the author wants answers, if elsewhere.
+    reply_to: str
     at: datetime
     is_automatic: bool
     # One of the two: text with its links, or the document of a frame.
@@ -90,6 +92,7 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> E
         kind=_kind(message),
         author=author_of(message),
         address=message.author_address,
+        reply_to=message.reply_to,
         at=message.created_at,
         is_automatic=message.is_automatic,
         text=mark_safe("") if is_html else with_links(body),

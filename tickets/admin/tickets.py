@@ -1,6 +1,6 @@
 """The list of tickets: what is mine, what is nobody's, what waits for us, what is late; and any of a million."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -132,10 +132,10 @@ class OpenedFilter(DatesFilter):
 class Counted(PeriodFilter):
     ways = {"closed": _("closed by an agent"), "replied": _("an agent replied")}
 
-    def of(self, way: str, argument: int, spans: Spans) -> Q:
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
         if way == "closed":
-            return Q(closed_by=argument) & within("closed_at", spans)
-        replies = Message.objects.filter(within("created_at", spans), type=Message.Type.REPLY, agent=argument)
+            return Q(closed_by=arguments[0]) & within("closed_at", spans)
+        replies = Message.objects.filter(within("created_at", spans), type=Message.Type.REPLY, agent=arguments[0])
         return Q(pk__in=replies.values("ticket"))
 
 

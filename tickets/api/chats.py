@@ -1,13 +1,18 @@
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, TextField
+from callcentre.api.fields import IdField, TextField, minute
+from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, ListFilter, TextFilter
+from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from tickets.models import Chat, chatting
+from tickets.models import Chat, ChatMessage, ChatState, chatting
 
 
 class ChatInput(Input):
@@ -25,10 +30,54 @@ class ChatMessageInput(Input):
     agent_login = TextField(required=False, max_length=100)
 
 
+class StateFilter(ListFilter):
+    def filter(self, queryset: Any, value: list[str]) -> Any:
+        return queryset.in_states(value)
+
+
+class ChatFilterSet(FilterSet):
+    date_from = InstantFilter("created_at", lookup_expr="gte", help_text="Started at or after.")
+    date_to = InstantFilter("created_at", lookup_expr="lte", is_upper_bound=True, help_text="Started at or before.")
+    agent_login = TextFilter("agent__login", help_text="Login of the agent who has it.")
+    chat_queue_id = IdFilter("queue", help_text="A queue.")
+    client_email = TextFilter("client_email", lookup_expr="iexact", help_text="The client's e-mail address.")
+    status = StateFilter(choices=ChatState.values, help_text="One or more statuses.")
+
+    class Meta:
+        model = Chat
+        fields: list[str] = []
+
+
+class ChatMessageFilterSet(FilterSet):
+    message_id = IdFilter("id", help_text="One message.")
+    after = IdFilter("id", lookup_expr="gt", help_text="The `message_id` of the last message that was read.")
+
+    class Meta:
+        model = ChatMessage
+        fields: list[str] = []
+
+
 class ChatViewSet(ApiViewSet):
     """Chats: written conversations with clients of the website."""
 
     area = "tickets"
+    filterset_class = ChatFilterSet
+
+    def list(self, request: Request) -> Response:
+        paginator = LimitOffset()
+        chats = ChatFilterSet.filtered(request, Chat.objects.all(), paginator.faults(request))
+        page = paginator.paginate_queryset(chats.order_by("-created_at", "-id"), request, columns=_CHAT)
+        return paginator.get_paginated_response([_chat_data(*row) for row in page])
+
+    def retrieve(self, request: Request, chat_id: str) -> Response:
+        return Response(_chat_data(*_found(Chat.objects.values_list(*_CHAT), chat_id)))
+
+    def messages(self, request: Request, chat_id: str) -> Response:
+        paginator = LimitOffset()
+        messages = chat_or_404(chat_id).messages.order_by("id")
+        messages = ChatMessageFilterSet.filtered(request, messages, paginator.faults(request))
+        page = paginator.paginate_queryset(messages, request, columns=_MESSAGE)
+        return paginator.get_paginated_response([_message_data(*row) for row in page])
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(ChatInput)
@@ -51,9 +100,37 @@ class ChatViewSet(ApiViewSet):
         return Response(status=204)
 
 
+_TIMES = ("created_at", "assigned_at", "answered_at", "closed_at")
+_CHAT = ("id", "client_name", "client_email", "queue_id", "agent__login", *_TIMES)
+_MESSAGE = ("id", "agent__login", "body", "created_at")
+
+
+def _chat_data(pk: UUID, name: str, email: str, queue_id: int, login: str | None, *times: Any) -> dict[str, Any]:
+    """Return the chat as the API shows it, of its columns `_CHAT`."""
+    return {
+        "id": str(pk),
+        "client_name": name,
+        "client_email": email,
+        "chat_queue_id": queue_id,
+        "agent_login": login or "",
+        "status": ChatState.of(has_agent=login is not None, is_closed=times[-1] is not None).value,
+        **{name: minute(at) for name, at in zip(_TIMES, times, strict=True)},
+    }
+
+
+def _message_data(pk: int, login: str | None, body: str, created_at: datetime) -> dict[str, Any]:
+    return {"message_id": pk, "agent_login": login or "", "body": body, "created_at": minute(created_at)}
+
+
 def chat_or_404(chat_id: str) -> Chat:
+    chat: Chat = _found(Chat.objects.only("pk"), chat_id)
+    return chat
+
+
+def _found(chats: QuerySet[Chat, Any], chat_id: str) -> Any:
+    """Return the chat of this id; raise Http404 where there is none."""
     try:
-        chat = Chat.objects.only("pk").filter(pk=UUID(chat_id)).first()
+        chat = chats.filter(pk=UUID(chat_id)).first()
     except ValueError:
         chat = None
     if chat is None:

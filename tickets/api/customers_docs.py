@@ -15,7 +15,14 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.errors import ErrorCode
-from tickets.api.chats import AssignInput, ChatInput, ChatMessageInput, ChatViewSet
+from tickets.api.chats import (
+    AssignInput,
+    ChatFilterSet,
+    ChatInput,
+    ChatMessageFilterSet,
+    ChatMessageInput,
+    ChatViewSet,
+)
 from tickets.api.customers import (
     CompanyInput,
     CompanyViewSet,
@@ -25,6 +32,7 @@ from tickets.api.customers import (
     NoteInput,
 )
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
+from tickets.models import ChatState
 
 describe(
     CustomerInput,
@@ -74,6 +82,32 @@ COMPANY = shape(
     "An organisation that customers belong to.",
     company_id=integer("Its id.", 4),
     name=text("Its name.", "ACME"),
+)
+CHAT = shape(
+    "Chat",
+    "A written conversation with a client of the website.",
+    id=text("The chat's id.", "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", format="uuid"),
+    client_name=text("Name of the client.", "Jan Kowal"),
+    client_email=text("The client's e-mail address; may be empty.", "jan.kowal@client.example"),
+    chat_queue_id=integer("The queue.", 3),
+    agent_login=text("Login of the agent who has it; an empty string where none has.", "agent1"),
+    status=text(
+        "`waiting`: no agent has it yet. `open`: an agent has it. `closed`: it takes no more messages.",
+        "open",
+        enum=ChatState.values,
+    ),
+    created_at=minute("When it was started.", "2026-11-20 10:15"),
+    assigned_at=minute("When its agent got it.", "2026-11-20 10:16"),
+    answered_at=minute("When an agent wrote in it for the first time.", "2026-11-20 10:16"),
+    closed_at=minute("When it was closed."),
+)
+CHAT_MESSAGE = shape(
+    "ChatMessage",
+    "What the client or an agent wrote in a chat.",
+    message_id=integer("The message's id; it grows from message to message.", 7120),
+    agent_login=text("Login of the agent who wrote it; an empty string where the client did.", "agent1"),
+    body=text("The text.", "How can I help?"),
+    created_at=minute("When it was written.", "2026-11-20 10:16"),
 )
 FILE = {"type": "string", "format": "binary", "example": "%PDF-1.7 …"}
 
@@ -144,6 +178,25 @@ document(
 document(
     ChatViewSet,
     {"chat_id": path("id", "Id of the chat: a UUID.", "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b")},
+    list=Operation(
+        id="list_chats",
+        summary="List chats",
+        description="By their start, newest first.",
+        is_extension=True,
+        answer=page(CHAT),
+        filter_set=ChatFilterSet,
+        is_paged=True,
+    ),
+    retrieve=Operation(id="read_chat", summary="Read a chat", is_extension=True, answer=CHAT),
+    messages=Operation(
+        id="list_chat_messages",
+        summary="List the messages of a chat",
+        description="Oldest first. To follow a chat, give the last `message_id` as `after`.",
+        is_extension=True,
+        answer=page(CHAT_MESSAGE),
+        filter_set=ChatMessageFilterSet,
+        is_paged=True,
+    ),
     create=Operation(
         id="start_chat",
         summary="Start a chat",
@@ -219,9 +272,10 @@ document(
     retrieve=Operation(
         id="download_file",
         summary="Download an attachment",
-        description="Always as a download, never shown inside a page.",
+        description="Always as a download, never shown inside a page. The content type is that of the file.",
         is_extension=True,
         answer=FILE,
-        answer_type="*/*",
+        # Generators of clients know the first one only.
+        answer_types=("application/octet-stream", "*/*"),
     ),
 )

@@ -33,6 +33,7 @@ def strip(mails: QuerySet[ReceivedMail]) -> int:
         sender="",
         subject="",
         recipients=[],
+        content_sha256="",
         path="",
         message=None,
     )

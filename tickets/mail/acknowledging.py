@@ -14,6 +14,7 @@ from tickets.addresses import is_address
 from tickets.filling import fill, values_for
 from tickets.models import AcknowledgedAddress, Message, Ticket, TicketQueue
 from tickets.models.conversing import acknowledge as write
+from tickets.models.conversing import recipients_of
 
 SPAN = timedelta(hours=1)
 # Local parts of addresses that a machine reads: a word of them, or how they begin.
@@ -26,8 +27,11 @@ _MACHINE = re.compile(
 
 def acknowledge(ticket: Ticket) -> Message | None:
     """To a ticket that a mail has opened, if its queue does so and nothing speaks against it; in its transaction."""
-    queue, address = ticket.queue, ticket.sender
-    if not queue.acknowledges or not is_address(address) or _MACHINE.search(address.rpartition("@")[0]):
+    queue = ticket.queue
+    if not queue.acknowledges or not is_address(ticket.sender):
+        return None
+    address = recipients_of(ticket)[0]
+    if any(_MACHINE.search(each.rpartition("@")[0]) for each in (ticket.sender, address)):
         return None
     if ticket.messages.filter(is_automatic=True).exists():
         return None

@@ -24,6 +24,13 @@ _REFERENCES = 20
 _TAG = re.compile(r"\[#(\d{1,18})\]")
 # What mail programs put before the subject of an answer; RFC 5256 reads past it, and past a tag in brackets after it.
 _ANSWER = re.compile(r"(?i)\A(?:\s*+(?:re|odp|aw|antw|sv|vs|r|ref|res|rv)\s*+(?:\[\d+\]\s*+)?:)++\s*+")
+# The same, with labels such as [EXTERNAL] and the words of forwarded mail.
+_BEFORE_SUBJECT = re.compile(
+    r"(?i)\A(?:\s*+(?:(?:re|odp|aw|antw|sv|vs|r|ref|res|rv|fwd?|pd|wg|tr|i|enc)\s*+(?:\[\d+\]\s*+)?:"
+    r"|\[[^\[\]]{1,40}\]))++\s*+"
+)
+_MOST_TAGS = 10
+_COMPARED = 400
 _HEADER_ID = re.compile(r"[\x21-\x7e]{1,255}")
 _CONTENT_ID = re.compile(r"cid:([^\"'\s>]+)")
 _LINK_TAG = re.compile(r"(?i)(<a\b[^<>]*>|</a\s*>)")
@@ -98,9 +105,19 @@ def _base_subject(ticket: Ticket) -> str:
     return _ANSWER.sub("", _one_line(_TAG.sub(" ", ticket.subject)))
 
 
-def ticket_of_subject(subject: str) -> int | None:
-    found = _TAG.search(subject)
-    return int(found.group(1)) if found else None
+def tickets_of_subject(subject: str) -> list[int]:
+    """Return the numbers of tickets that the tags in a subject name."""
+    return [int(number) for number in dict.fromkeys(_TAG.findall(subject))][:_MOST_TAGS]
+
+
+def are_of_one_subject(one: str, other: str) -> bool:
+    """Return whether two subjects differ only in tags and in what mail programs put before the subject."""
+    return _compared(one) == _compared(other)
+
+
+def _compared(subject: str) -> str:
+    # A subject that came was cut with its tag.
+    return _BEFORE_SUBJECT.sub("", _one_line(_TAG.sub(" ", subject)))[:_COMPARED].strip().casefold()
 
 
 def sender_of(ticket: Ticket) -> str:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from email import message_from_bytes
 from io import BytesIO
 from typing import Any
 
@@ -24,6 +23,7 @@ from imap_tools.mailbox import BaseMailBox
 from imap_tools.query import AND
 
 from callcentre.wake import wake
+from tickets.mail import reader
 from tickets.mail.headers import addresses, header
 from tickets.mail.mailbox import in_words, opened
 from tickets.mail.receiving import take_in
@@ -234,7 +234,7 @@ class _Reader:
 
     def _leave(self, uid: int, validity: int, size: int | None, reason: str, headers: bytes = b"") -> None:
         """The mail stays in the mailbox only; a person sees that, and can have it fetched again."""
-        message = message_from_bytes(headers)
+        message = reader.read(headers)
         senders = addresses(message, "From")
         ReceivedMail.objects.update_or_create(
             sha256=f"uid:{validity}:{uid}",

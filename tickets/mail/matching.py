@@ -1,6 +1,6 @@
 """To which ticket a mail belongs, and whether it has come before."""
 
-import re
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,27 +8,29 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Q
+from django.db.models.functions import Lower
 
-from tickets.mail.composing import ticket_of_subject
-from tickets.mail.folding import fold
+from tickets.mail.composing import are_of_one_subject, tickets_of_subject
 from tickets.mail.parsing import Mail
 from tickets.mail_ids import ticket_of
-from tickets.models import Dispatch, Message, ReceivedMail, Ticket, TicketQueue
-
-_CONTENT_ID = re.compile(r"cid:[^\s\"'<>]+")
+from tickets.models import Dispatch, ReceivedMail, Ticket, TicketQueue
 
 
 def ticket_for(mail: Mail) -> Ticket | None:
-    """The ticket that the mail answers, if its sender takes part there; or that a machine reports of."""
-    reported = _of_ours(mail.reported_ids)
-    candidates = [*reported, *_candidates(mail)]
-    if not candidates:
-        return None
-    found = Ticket.objects.in_bulk(candidates)
+    """Return the ticket that the mail answers, if its sender takes part there; or that a machine reports of."""
+    reported, named = _of_ours(mail.reported_ids), _named(mail)
+    # Anybody can write a tag. Where From is not where answers go, it may not be its author who did.
+    tagged = [] if mail.reply_to or mail.is_form else tickets_of_subject(mail.subject)
+    candidates = list(dict.fromkeys([*reported, *named, *tagged]))
+    found = Ticket.objects.in_bulk(candidates) if candidates else {}
     for ticket_id in candidates:
         ticket = found.get(ticket_id)
-        # Whoever names a Message-ID of ours that he was not sent has not guessed it: it is signed.
-        if ticket is not None and (ticket_id in reported or _takes_part(mail, ticket)):
+        if ticket is None:
+            continue
+        # A Message-ID of ours that was not sent to its sender was not guessed: it is signed.
+        if ticket_id in reported:
+            return current(ticket)
+        if (ticket_id in named or _has_subject(ticket, mail.subject)) and _takes_part(mail, ticket):
             return current(ticket)
     return None
 
@@ -40,8 +42,8 @@ def current(ticket: Ticket) -> Ticket:
     return ticket
 
 
-def _candidates(mail: Mail) -> Sequence[int]:
-    """Ids of tickets, the surest first: those of the mails that it answers, then that of the subject's tag.
+def _named(mail: Mail) -> Sequence[int]:
+    """Return the ids of the tickets of the mails that it answers, the surest first.
 
     Our own come before others'. A message may have gone into another ticket since it was sent: where it is now counts
     before the ticket that its id is signed with.
@@ -49,8 +51,15 @@ def _candidates(mail: Mail) -> Sequence[int]:
     known = _known(mail.answered_ids, ReceivedMail, Dispatch)
     ours = _of_ours(mail.answered_ids, known)
     others = [known[each] for each in mail.answered_ids if each in known]
-    tagged = ticket_of_subject(mail.subject)
-    return list(dict.fromkeys([*ours, *others, *([tagged] if tagged else [])]))
+    return list(dict.fromkeys([*ours, *others]))
+
+
+def _has_subject(ticket: Ticket, subject: str) -> bool:
+    """Return whether the subject beside the tag is the ticket's, or was: other help desks write the same tags."""
+    if are_of_one_subject(subject, ticket.subject):
+        return True
+    earlier = ReceivedMail.objects.filter(message__ticket=ticket).order_by().values_list("subject", flat=True)
+    return any(are_of_one_subject(subject, each) for each in earlier.distinct()[:100])
 
 
 def _of_ours(header_ids: Sequence[str], known: Mapping[str, int] | None = None) -> list[int]:
@@ -70,27 +79,42 @@ def _known(header_ids: Sequence[str], *models: type[ReceivedMail] | type[Dispatc
 
 
 def _takes_part(mail: Mail, ticket: Ticket) -> bool:
-    """Whether whoever sent it, or wants the answers, has written in the ticket or was written to."""
-    addresses = {address.lower() for address in (mail.author, mail.sender) if address}
+    """Return whether the person who sent it, or who gets its answers, has written in the ticket or was written to."""
+    addresses = {address.lower() for address in (mail.sender, mail.reply_to) if address}
     if not addresses:
         return False
     while True:
         if addresses & {ticket.sender.lower(), ticket.customer.email.lower() if ticket.customer else ""}:
             return True
-        wrote, sent_to = Q(), Q()
-        for address in addresses:
-            wrote |= Q(author_address__iexact=address)
-            sent_to |= Q(recipients__icontains=address) | Q(copies__icontains=address)
-        if ticket.messages.filter(wrote).exists():
+        if _wrote(addresses, ticket) or _was_written_to(addresses, ticket):
             return True
-        for recipients, copies in Dispatch.objects.filter(sent_to, message__ticket=ticket).values_list(
-            "recipients", "copies"
-        ):
-            if addresses & {address.lower() for address in [*recipients, *copies]}:
-                return True
         if ticket.merged_into is None:
             return False
         ticket = ticket.merged_into
+
+
+def _wrote(addresses: set[str], ticket: Ticket) -> bool:
+    wrote = Q()
+    for address in addresses:
+        wrote |= Q(author_address__iexact=address)
+    return ticket.messages.filter(wrote).exists()
+
+
+def _was_written_to(addresses: set[str], ticket: Ticket) -> bool:
+    """Return whether one of them got a mail of ours, or is among To and Cc of a mail that came.
+
+    Our own addresses are among those too, and take no part.
+    """
+    ours = TicketQueue.objects.annotate(lower=Lower("address")).filter(lower__in=addresses).values_list("lower")
+    others = addresses - {address for (address,) in ours}
+    received = ReceivedMail.objects.filter(message__ticket=ticket, recipients__overlap=list(others))
+    if others and received.exists():
+        return True
+    sent_to = Q()
+    for address in addresses:
+        sent_to |= Q(recipients__icontains=address) | Q(copies__icontains=address)
+    sent = Dispatch.objects.filter(sent_to, message__ticket=ticket).values_list("recipients", "copies")
+    return any(addresses & {each.lower() for each in [*recipients, *copies]} for recipients, copies in sent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +125,8 @@ class Standing:
     is_ours: bool
     # Mails of its sender since some instant, as far as they were counted.
     recent: int
-    # There is a mail with its id, from its sender, with its subject, in its queue.
-    may_be_copy: bool
+    # The message that the same mail became when it came by another way.
+    copy_id: int | None
 
 
 _STANDING = """
@@ -113,43 +137,49 @@ SELECT EXISTS (SELECT 1 FROM tickets_ticketqueue WHERE address <> '' AND lower(a
             AND id IS DISTINCT FROM %(pk)s
           LIMIT %(limit)s
         ) AS recent),
-       EXISTS (
-         SELECT 1 FROM tickets_receivedmail
-         WHERE header_id <> '' AND header_id = %(header_id)s AND sender = %(sender)s AND subject = %(subject)s
-           AND queue_id IS NOT DISTINCT FROM %(queue)s AND message_id IS NOT NULL
-       )
+       (SELECT message_id FROM tickets_receivedmail
+        WHERE header_id <> '' AND header_id = %(header_id)s AND sender = %(sender)s AND subject = %(subject)s
+          AND content_sha256 = %(content)s AND message_id IS NOT NULL
+        ORDER BY id LIMIT 1)
 """
+# Two of our mailboxes may get one mail at the same time. A statement of its own: the next sees what the other wrote.
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
 def standing_of(mail: Mail, received: ReceivedMail, since: datetime, limit: int) -> Standing:
-    """In one statement: three of the mapper's cost as much as reading the mail."""
+    """Return what is known of the mail, and lock its Message-ID until the transaction ends.
+
+    In one statement: three of the mapper's cost as much as reading the mail.
+    """
     values: dict[str, Any] = {
-        "author": mail.author.lower(),
-        "answers": mail.sender.lower(),
+        "author": mail.author.address.lower(),
+        "answers": mail.answers_to[0].address.lower() if mail.answers_to else "",
         "sender": mail.sender,
         "since": since,
         "limit": limit,
         "pk": received.pk,
         "header_id": mail.header_id,
         "subject": mail.subject,
-        "queue": received.queue_id,
+        "content": received.content_sha256,
     }
     with connection.cursor() as cursor:
+        if mail.header_id:
+            cursor.execute(_LOCK, [mail.header_id])
         cursor.execute(_STANDING, values)
         return Standing(*cursor.fetchone())
 
 
-def copy_of(mail: Mail, queue: TicketQueue | None) -> Message | None:
-    """The message that this mail became when it came by another way: with the same id, from the same sender to the same
-    queue, saying the same. Programs that give all their mails one id lose none by it.
+def content_sha256(mail: Mail) -> str:
+    """Return a digest of the text and the files of a mail, the same in whatever way it came.
+
+    Programs that give all their mails one Message-ID lose none by it. Mailboxes and pipes end lines differently.
     """
-    earlier = ReceivedMail.objects.filter(
-        header_id=mail.header_id, sender=mail.sender, subject=mail.subject, queue=queue, message__isnull=False
-    ).select_related("message")
-    return next((each.message for each in earlier[:10] if each.message and _says_the_same(mail, each.message)), None)
-
-
-def _says_the_same(mail: Mail, message: Message) -> bool:
+    digest = hashlib.sha256()
     text, kind = mail.body
-    body, _quoted = fold(text, kind)
-    return _CONTENT_ID.sub("cid:", body) == _CONTENT_ID.sub("cid:", message.body)
+    pieces = [kind.encode(), text.strip().encode()]
+    for file in mail.attachments:
+        pieces += [file.filename.encode(), file.content.replace(b"\r\n", b"\n").strip()]
+    for piece in pieces:
+        digest.update(b"%d:" % len(piece))
+        digest.update(piece)
+    return digest.hexdigest()

@@ -6,13 +6,15 @@ file; only what has no headers at all is given up (Unreadable), for a person to 
 
 import re
 from dataclasses import dataclass, field
-from email import message_from_bytes
-from email.message import Message
 
 from django.utils.translation import gettext_noop as _
 
+from tickets.mail import parts, reader
 from tickets.mail.headers import addresses, header, headers
-from tickets.mail.parts import Attachment, read, text_of
+from tickets.mail.notices import says_no_failure
+from tickets.mail.parts import Attachment, text_of
+from tickets.mail.reader import Part
+from tickets.mail.senders import Person, answers_elsewhere, sender_of
 from tickets.mail_ids import ids_in
 
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,255})>")
@@ -21,9 +23,11 @@ _BARE_ID = re.compile(r"[^<>\s@]{1,200}@[^<>\s@]{1,54}\Z")
 MOST_RECIPIENTS = 2000
 MOST_ANSWERED = 100
 
+# Headers of mail servers, from the most certain.
+_DELIVERED = ("X-Original-To", "Delivered-To", "Envelope-To", "X-Envelope-To", "X-Delivered-To")
 # Who sends bounces.
 _BOUNCING = re.compile(r"(?i)\A(mailer-daemon|postmaster)@")
-_AUTOMATIC_PRECEDENCE = ("bulk", "junk", "auto_reply", "auto-reply", "list")
+_AUTOMATIC_PRECEDENCE = ("bulk", "junk", "auto_reply", "auto-reply")
 # Of answering machines that say so in no header.
 _AUTOMATIC_SUBJECT = re.compile(
     r"(?i)\A(?:automatic reply|auto(?:matyczna)?[ -]?odpowied[zź]|odpowied[zź] automatyczna|out of office|"
@@ -54,20 +58,27 @@ class Unreadable(Exception):
 @dataclass(slots=True)
 class Mail:
     header_id: str = ""
-    # Whom an answer goes to, and who says that he has sent it: mostly the same.
-    sender: str = ""
-    author: str = ""
-    sender_name: str = ""
+    # Its From, and its Reply-To.
+    author: Person = field(default_factory=Person)
+    answers_to: list[Person] = field(default_factory=list)
+    # There is a From, and no address in it.
+    has_invalid_author: bool = False
     # Lower-cased addresses of To and Cc.
     recipients: list[str] = field(default_factory=list)
+    # Lower-cased addresses that mail servers have noted as whom they brought it to.
+    delivered_to: list[str] = field(default_factory=list)
     subject: str = ""
     # In-Reply-To first, then References from the newest.
     answered_ids: list[str] = field(default_factory=list)
     # Its text, and whether that is HTML or PLAIN.
     body: tuple[str, str] = ("", "PLAIN")
     attachments: list[Attachment] = field(default_factory=list)
-    # Written by a machine: an answering machine, a list, a bounce.
+    # Written by a machine: an answering machine or a bounce.
     is_automatic: bool = False
+    # Sent on by a mailing list: what a machine would answer goes to all of it.
+    is_of_list: bool = False
+    # From is one of our own addresses, so that a form has sent it.
+    is_form: bool = False
     # A mail server says that it could not deliver a mail, and why.
     is_bounce: bool = False
     bounce_reason: str = ""
@@ -75,6 +86,26 @@ class Mail:
     bounced: list[str] = field(default_factory=list)
     # Our own Message-IDs that a machine's report names.
     reported_ids: list[str] = field(default_factory=list)
+
+    @property
+    def _person(self) -> Person:
+        return sender_of(self.author, self.answers_to, is_own=self.is_form)
+
+    @property
+    def sender(self) -> str:
+        """The address of the person that it is from."""
+        return self._person.address
+
+    @property
+    def sender_name(self) -> str:
+        """The name of the person that it is from."""
+        return self._person.name
+
+    @property
+    def reply_to(self) -> str:
+        """The address where answers go, if that is another one than the sender's."""
+        elsewhere = answers_elsewhere(self._person, self.answers_to)
+        return elsewhere.address if elsewhere else ""
 
 
 def parse(raw: bytes) -> Mail:
@@ -84,11 +115,11 @@ def parse(raw: bytes) -> Mail:
     if _is_too_much(raw):
         raise Unreadable(_("it has more lines, parts or parameters than can be read"))
     try:
-        message = message_from_bytes(raw)
+        message = reader.read(raw)
         if not message.keys():
             raise Unreadable(_("it has no headers"))
         mail = _read_headers(message)
-        content = read(message)
+        content = parts.read(message)
     except RecursionError as error:
         raise Unreadable(_("its parts are nested too deeply")) from error
     mail.body, mail.attachments = content.body, content.attachments
@@ -110,15 +141,14 @@ def _is_too_much(raw: bytes) -> bool:
     )
 
 
-def _read_headers(message: Message) -> Mail:
+def _read_headers(message: Part) -> Mail:
     mail = Mail(subject=header(message, "Subject")[:500])
-    senders = addresses(message, "From") or addresses(message, "Sender") or addresses(message, "Return-Path")
-    if senders:
-        mail.sender_name, mail.author = senders[0][0][:200], senders[0][1]
-    answers_to = addresses(message, "Reply-To")
-    mail.sender = answers_to[0][1] if answers_to else mail.author
-    recipients = [address.lower() for name in ("To", "Cc") for _name, address in addresses(message, name)]
-    mail.recipients = list(dict.fromkeys(recipients))[:MOST_RECIPIENTS]
+    authors = (_people(message, name) for name in ("From", "Sender", "Return-Path"))
+    mail.author = next((people[0] for people in authors if people), Person())
+    mail.has_invalid_author = not mail.author.address and bool(header(message, "From"))
+    mail.answers_to = _people(message, "Reply-To")
+    mail.recipients = _lower(message, "To", "Cc")
+    mail.delivered_to = _lower(message, *_DELIVERED)
     ids = ids_of(header(message, "Message-ID"))
     mail.header_id = ids[0] if ids else ""
     answered = ids_of(header(message, "In-Reply-To"))
@@ -127,15 +157,25 @@ def _read_headers(message: Message) -> Mail:
     return mail
 
 
+def _people(message: Part, name: str) -> list[Person]:
+    return [Person(person[:200], address) for person, address in addresses(message, name)]
+
+
+def _lower(message: Part, *names: str) -> list[str]:
+    found = [address.lower() for name in names for _name, address in addresses(message, name)]
+    return list(dict.fromkeys(found))[:MOST_RECIPIENTS]
+
+
 def ids_of(value: str) -> list[str]:
     """Message-IDs without their brackets; one that came without them too."""
     return _MESSAGE_ID.findall(value) or [each for each in value.split()[:1] if _BARE_ID.match(each)]
 
 
-def _read_kind(message: Message, mail: Mail) -> None:
-    is_of_server = bool(_BOUNCING.match(mail.author) or header(message, "X-Failed-Recipients"))
+def _read_kind(message: Part, mail: Mail) -> None:
+    is_of_server = bool(_BOUNCING.match(mail.author.address) or header(message, "X-Failed-Recipients"))
     is_report = message.get_content_type() == "multipart/report"
-    mail.is_automatic = is_of_server or is_report or _is_automatic(message, mail.subject)
+    mail.is_of_list = _is_of_list(message)
+    mail.is_automatic = is_of_server or is_report or _is_automatic(message, mail)
     if not mail.is_automatic:
         return
     parts = [part for part in message.walk() if part is not message]
@@ -152,25 +192,33 @@ def _read_kind(message: Message, mail: Mail) -> None:
         mail.bounce_reason = " ".join("; ".join(dict.fromkeys(reasons)).split())[:500]
     else:
         # Older servers say it in words, and send the mail back.
-        mail.is_bounce = is_of_server
+        mail.is_bounce = is_of_server and not says_no_failure(mail.subject, mail.body[0])
     mail.bounce_reason = mail.bounce_reason or mail.subject
 
 
-def _is_automatic(message: Message, subject: str) -> bool:
+def _is_of_list(message: Part) -> bool:
+    """Return whether a mailing list has sent it on: that says nothing of whether a person wrote it."""
+    names = (name.lower() for name in message.keys())  # noqa: SIM118  (a mail is no mapping)
+    return any(name.startswith("list-") for name in names) or header(message, "Precedence").lower() == "list"
+
+
+def _is_automatic(message: Part, mail: Mail) -> bool:
+    precedence = header(message, "Precedence").lower()
     submitted = header(message, "Auto-Submitted").lower()
     return any(
         (
             bool(submitted) and not submitted.startswith("no"),
-            header(message, "Precedence").lower() in _AUTOMATIC_PRECEDENCE,
-            any(header(message, name) for name in ("X-Autoreply", "X-Autorespond", "X-Mail-Autoreply", "List-Id")),
+            # Lists write "bulk" too.
+            precedence in _AUTOMATIC_PRECEDENCE and not (precedence == "bulk" and mail.is_of_list),
+            any(header(message, name) for name in ("X-Autoreply", "X-Autorespond", "X-Mail-Autoreply")),
             bool(_SUPPRESSED.search(header(message, "X-Auto-Response-Suppress"))),
             "<>" in headers(message, "Return-Path"),
-            bool(_AUTOMATIC_SUBJECT.match(subject)),
+            bool(_AUTOMATIC_SUBJECT.match(mail.subject)),
         )
     )
 
 
-def _reported(parts: list[Message], body: str) -> list[str]:
+def _reported(parts: list[Part], body: str) -> list[str]:
     """Our Message-IDs in the mails, headers and texts that a report has."""
     found = ids_in(body)
     for part in parts:
@@ -180,20 +228,20 @@ def _reported(parts: list[Message], body: str) -> list[str]:
     return list(dict.fromkeys(found))[:MOST_ANSWERED]
 
 
-def _failed(part: Message) -> list[str]:
+def _failed(part: Part) -> list[str]:
     """The recipients of a delivery report of whom it says that they failed."""
     blocks = part.get_payload() if part.is_multipart() else []
     return [
         value
         for block in blocks
-        if isinstance(block, Message) and header(block, "Action").lower() in ("failed", "")
+        if isinstance(block, Part) and header(block, "Action").lower() in ("failed", "")
         for name in ("Original-Recipient", "Final-Recipient")
         for value in headers(block, name)
     ]
 
 
-def status_of(part: Message) -> str:
+def status_of(part: Part) -> str:
     """The fields of a delivery report, which the parser takes for the headers of mails."""
     blocks = part.get_payload() if part.is_multipart() else [part]
-    lines = [f"{name}: {value}" for block in blocks if isinstance(block, Message) for name, value in block.raw_items()]
+    lines = [f"{name}: {value}" for block in blocks if isinstance(block, Part) for name, value in block.raw_items()]
     return "\n".join(lines) if part.is_multipart() else text_of(part)

@@ -4,16 +4,19 @@ Of alternatives the HTML is the text where there is one; parts that follow one a
 Whatever is neither plain text nor HTML is a file: signatures, encrypted parts, invitations, mails inside a mail.
 """
 
+import binascii
+import quopri
 import re
 from dataclasses import dataclass, field
-from email import policy
-from email.message import Message
 from typing import Any
 
 from callcentre.html_cleaning import LONGEST
 from tickets import html
-from tickets.mail import tnef
-from tickets.mail.headers import decoded, header, printable, without_words
+from tickets.mail import reader, tnef, uuencoded
+from tickets.mail.charsets import decoded, printable
+from tickets.mail.flowed import reflowed
+from tickets.mail.headers import charset_of, header, without_words
+from tickets.mail.reader import Part
 from tickets.storing import clean_name
 
 # Beyond these the mail is attached whole.
@@ -73,17 +76,17 @@ class Content:
         return "<br>\n".join(text if is_html else html.from_text(text) for is_html, text in blocks), "HTML"
 
 
-def read(message: Message) -> Content:
+def read(message: Part) -> Content:
     """Its text and files. Of a mail with too many parts the text so far."""
     content = Content()
     try:
         _read(message, content, 0)
     except TooManyParts:
-        content.attachments = [Attachment("mail.eml", _bytes_of(message))]
+        content.attachments = [Attachment("mail.eml", message.source)]
     return content
 
 
-def _read(part: Message, content: Content, depth: int) -> None:
+def _read(part: Part, content: Content, depth: int) -> None:
     content.part_count += 1
     if content.part_count > MOST_PARTS or len(content.attachments) > MOST_FILES or depth > DEEPEST:
         raise TooManyParts
@@ -96,11 +99,11 @@ def _read(part: Message, content: Content, depth: int) -> None:
             _read(each, content, depth + 1)
 
 
-def _inside(part: Message) -> list[Message]:
-    return [each for each in part.get_payload() if isinstance(each, Message)]
+def _inside(part: Part) -> list[Part]:
+    return [each for each in part.get_payload() if isinstance(each, Part)]
 
 
-def _read_alternatives(part: Message, content: Content, depth: int) -> None:
+def _read_alternatives(part: Part, content: Content, depth: int) -> None:
     """All of them are files or the text: of texts the last that is HTML, else the last that says something."""
     chosen: list[tuple[bool, str]] = []
     for each in _inside(part):
@@ -120,13 +123,16 @@ def _says_something(is_html: bool, text: str) -> bool:
     return bool(text.strip())
 
 
-def _read_leaf(part: Message, content: Content) -> None:
+def _read_leaf(part: Part, content: Content) -> None:
     kind = part.get_content_type()
     filename = filename_of(part)
     # Of a multipart without parts its text is all there is.
     is_text = kind in ("text/plain", "text/html") or part.get_content_maintype() == "multipart"
     if is_text and not filename and not header(part, "Content-Disposition").lower().startswith("attachment"):
-        _add_text(text_of(part), kind == "text/html", content)
+        if kind == "text/html":
+            _add_text(text_of(part), True, content)
+        else:
+            _add_plain(part, content)
         return
     data = bytes_of(part)
     is_tnef = kind in ("application/ms-tnef", "application/vnd.ms-tnef") or filename.lower() == "winmail.dat"
@@ -144,6 +150,26 @@ def _attachment(file: tnef.File, number: int) -> Attachment:
     return Attachment(name, file.content or b"", printable(file.content_id)[:255])
 
 
+def _add_plain(part: Part, content: Content) -> None:
+    """Add the text of a part without the files that stand in it, which come after it."""
+    text, files = uuencoded.parted(text_of(part))
+    if _parameter(part, "format") == "flowed":
+        text = reflowed(text, deletes_space=_parameter(part, "delsp") == "yes")
+    _add_text(text, False, content)
+    if len(files) + len(content.attachments) > MOST_FILES:
+        raise TooManyParts
+    for name, data in files:
+        content.attachments.append(Attachment(clean_name(printable(name))[:255] or "attachment", data))
+
+
+def _parameter(part: Part, name: str) -> str:
+    """Return a parameter of the part's type in lower case; "" for none."""
+    try:
+        return str(part.get_param(name) or "").strip().lower()
+    except (ValueError, LookupError, TypeError):
+        return ""
+
+
 def _add_text(text: str, is_html: bool, content: Content) -> None:
     longest = LONGEST if is_html else LONGEST_TEXT
     if len(text) > longest:
@@ -153,7 +179,7 @@ def _add_text(text: str, is_html: bool, content: Content) -> None:
     content.blocks.append((is_html, text))
 
 
-def filename_of(part: Message) -> str:
+def filename_of(part: Part) -> str:
     """The name alone, however it was written; "" for none."""
     for name in ("Content-Disposition", "Content-Type"):
         # Bytes of another character set would be lost in the parameters.
@@ -171,17 +197,20 @@ def filename_of(part: Message) -> str:
     return name
 
 
-def _name_for(part: Message, number: int) -> str:
+def _name_for(part: Part, number: int) -> str:
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
-        subject = clean_name(header(_inside(part)[0], "Subject"))[:200]
+        mail = _inside(part)[0]
+        # An encoded one is no mail before it is decoded.
+        mail = mail if mail.keys() else reader.read(bytes_of(part))
+        subject = clean_name(header(mail, "Subject"))[:200]
         return f"{subject or f'message-{number}'}.eml"
     return f"part-{number}{_EXTENSIONS.get(part.get_content_type(), '.bin')}"
 
 
-def bytes_of(part: Message) -> bytes:
-    """Decoded; of a mail inside the mail, it as it came."""
+def bytes_of(part: Part) -> bytes:
+    """Return the content, decoded; of a mail inside the mail, the bytes that came."""
     if part.get_content_maintype() == "message" and part.is_multipart():
-        return b"\n\n".join(_bytes_of(each) for each in _inside(part))
+        return _mail_inside(part)
     try:
         payload = part.get_payload(decode=True)
     except (ValueError, LookupError, TypeError, AssertionError):  # an encoding that is none
@@ -189,21 +218,25 @@ def bytes_of(part: Message) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def _bytes_of(message: Message) -> bytes:
+def _mail_inside(part: Part) -> bytes:
+    """Return the bytes of a part that the parser has taken for one mail, or for the blocks of a report."""
+    first, last = _inside(part)[0], _inside(part)[-1]
+    source = part.raw[first.start : last.end - len(last.source_end)]
     try:
-        return message.as_bytes(policy=policy.compat32)
-    except Exception:  # noqa: BLE001  (headers that cannot be written as they were read)
-        payload: Any = message.get_payload()
-        lines = [f"{name}: {value}" for name, value in message.raw_items()]
-        return "\n".join([*lines, "", payload if isinstance(payload, str) else ""]).encode("utf-8", "surrogateescape")
+        match header(part, "Content-Transfer-Encoding").lower():
+            case "base64":
+                # No standard has it, and some programs do it.
+                return binascii.a2b_base64(source)
+            case "quoted-printable":
+                return quopri.decodestring(source)
+    except binascii.Error:
+        pass
+    return source
 
 
-def text_of(part: Message) -> str:
+def text_of(part: Part) -> str:
     raw = bytes_of(part)
-    try:
-        declared = str(part.get_content_charset() or "")
-    except (ValueError, LookupError, TypeError):
-        declared = ""
+    declared = charset_of(part)
     if not declared and part.get_content_subtype() == "html" and (found := _META_CHARSET.search(raw[:2000])):
         declared = found[1].decode("ascii", "replace")
     return decoded(raw, declared).replace("\r\n", "\n").removeprefix("\ufeff")

@@ -28,7 +28,7 @@ from callcentre.errors import Conflict, Invalid
 from tickets.mail.acknowledging import acknowledge
 from tickets.mail.folding import fold
 from tickets.mail.keeping import keep
-from tickets.mail.matching import copy_of, current, standing_of, ticket_for
+from tickets.mail.matching import content_sha256, current, standing_of, ticket_for
 from tickets.mail.parsing import Mail, Unreadable, parse
 from tickets.mail.parts import MOST_FILES, Attachment
 from tickets.mail_ids import ticket_of
@@ -121,7 +121,7 @@ def process(pk: int) -> None:
     if not waiting.update(attempt_count=F("attempt_count") + 1):
         return
     with transaction.atomic():
-        received = waiting.select_for_update(of=("self",)).select_related("queue").first()
+        received = waiting.select_for_update(no_key=True, of=("self",)).select_related("queue").first()
         if received is None:
             return
         if received.attempt_count > MOST_ATTEMPTS:
@@ -147,7 +147,7 @@ def _decide(received: ReceivedMail, raw: bytes, wait_until_kept: Callable[[], No
     try:
         mail = parse(raw)
         received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
-        received.recipients = mail.recipients
+        received.recipients, received.content_sha256 = mail.recipients, content_sha256(mail)
         with transaction.atomic():
             _check(received, mail)
             _to_message(received, mail, files)
@@ -192,8 +192,11 @@ def _check(received: ReceivedMail, mail: Mail) -> None:
     # A person's decision is one to let it in.
     if standing.recent >= FLOOD and not received.decided_by:
         raise Quarantine(f"{_FLOODED}: {mail.sender}")
-    if standing.may_be_copy and (message := copy_of(mail, received.queue)) is not None:
-        raise Needless(_("it has come before, by another way"), message)
+    if standing.copy_id is not None:
+        raise Needless(_("it has come before, by another way"), Message.objects.get(pk=standing.copy_id))
+    # A ticket that cannot be answered is for a person to decide on.
+    if mail.has_invalid_author and not mail.is_automatic and not received.decided_by:
+        raise Quarantine(_("its From is no address"))
 
 
 def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
@@ -244,11 +247,13 @@ def _of_bounce(mail: Mail) -> Ticket:
 
 
 def _queue_of(mail: Mail) -> TicketQueue:
-    """The queue whose address it was sent to; else the first."""
+    """Return the queue whose address it was brought to, else whose address it was sent to; else the first."""
     queues = list(TicketQueue.objects.active().order_by("id"))
     if not queues:
         raise Quarantine(_("there is no ticket queue"))
-    return next((queue for queue in queues if queue.address and queue.address.lower() in mail.recipients), queues[0])
+    by_address = {queue.address.lower(): queue for queue in reversed(queues) if queue.address}
+    reached = (by_address.get(address) for address in (*mail.delivered_to, *mail.recipients))
+    return next((queue for queue in reached if queue is not None), queues[0])
 
 
 def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
@@ -262,6 +267,7 @@ def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
             quoted=quoted,
             from_name=mail.sender_name,
             from_address=mail.sender,
+            reply_to=mail.reply_to,
             is_automatic=mail.is_automatic,
             may_be_empty=True,
         )
@@ -278,12 +284,16 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         quoted=quoted,
         sender=mail.sender,
         sender_name=mail.sender_name,
+        reply_to=mail.reply_to,
         queue_id=queue.pk,
         is_automatic=mail.is_automatic,
         may_be_empty=True,
+        # A newsletter or an answering machine is no customer.
+        may_create_customer=not mail.is_automatic,
     )
     message = ticket.messages.get()
-    acknowledge(ticket)
+    if not mail.is_of_list:
+        acknowledge(ticket)
     return message
 
 

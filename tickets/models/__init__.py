@@ -1,6 +1,7 @@
-from tickets.models.chat import Chat, ChatMessage
+from tickets.models.chat import Chat, ChatMessage, ChatState
 from tickets.models.custom_field import CustomField
 from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber
+from tickets.models.customer_settings import CustomerSettings
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
@@ -17,12 +18,14 @@ __all__ = [
     "CannedReply",
     "Chat",
     "ChatMessage",
+    "ChatState",
     "Company",
     "CustomField",
     "Customer",
     "CustomerChange",
     "CustomerNote",
     "CustomerNumber",
+    "CustomerSettings",
     "Dispatch",
     "MailboxTest",
     "Marketplace",

@@ -14,8 +14,9 @@ from tickets.models.ticket_queue import TicketQueue
 def everybody(ticket: Ticket) -> tuple[list[str], list[str]]:
     """Recipients and copies of a reply to all: who wrote last, and all to whom he wrote, without ourselves."""
     mails = ReceivedMail.objects.filter(message__ticket=ticket, message__is_automatic=False).order_by("-id")
-    last = mails.values_list("sender", "recipients").first()
-    sender, others = last or (ticket.sender, [])
+    last = mails.values_list("sender", "message__reply_to", "recipients").first()
+    sender, reply_to, others = last or (ticket.sender, "", [])
+    sender = reply_to or sender
     ours = {address.lower() for address in TicketQueue.objects.exclude(address="").values_list("address", flat=True)}
     copies = [address for address in dict.fromkeys(others) if address not in ours | {sender.lower()}]
     return [address for address in [sender] if is_address(address)], [each for each in copies if is_address(each)]

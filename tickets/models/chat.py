@@ -13,9 +13,35 @@ from telephony.models import Agent, Queue
 MOST_OF_CLIENT = 500
 
 
+class ChatState(models.TextChoices):
+    """The states of a chat: each chat is in one of them."""
+
+    WAITING = "waiting", _("waits for an agent")
+    OPEN = "open", pgettext_lazy("of a chat", "open")
+    CLOSED = "closed", pgettext_lazy("of a chat", "closed")
+
+    @classmethod
+    def of(cls, *, has_agent: bool, is_closed: bool) -> "ChatState":
+        if is_closed:
+            return cls.CLOSED
+        return cls.OPEN if has_agent else cls.WAITING
+
+
 class ChatQuerySet(models.QuerySet["Chat"]):
     def open(self) -> "ChatQuerySet":
         return self.filter(closed_at=None)
+
+    def in_states(self, states: Iterable[str]) -> "ChatQuerySet":
+        """Return those that are in one of these states."""
+        conditions = {
+            ChatState.WAITING: Q(closed_at=None, agent=None),
+            ChatState.OPEN: Q(closed_at=None, agent__isnull=False),
+            ChatState.CLOSED: Q(closed_at__isnull=False),
+        }
+        wanted = Q(pk__in=[])
+        for state in states:
+            wanted |= conditions[ChatState(state)]
+        return self.filter(wanted)
 
     def of_emails(self, emails: Iterable[str]) -> "ChatQuerySet":
         """Those of clients with one of these addresses; of very many, some."""
@@ -61,6 +87,10 @@ class Chat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.client_name} {timezone.localtime(self.created_at):%Y-%m-%d %H:%M}"
+
+    @property
+    def state(self) -> ChatState:
+        return ChatState.of(has_agent=self.agent_id is not None, is_closed=self.closed_at is not None)
 
 
 class ChatMessage(models.Model):

@@ -51,7 +51,7 @@ def assign(actor: Actor, chat: Chat, faults: Sequence[Fault] = (), *, agent_logi
 def write(
     actor: Actor, chat: Chat, faults: Sequence[Fault] = (), *, body: str = "", agent_login: str = ""
 ) -> ChatMessage:
-    """A line of the client's, or of an agent's; the first agent who writes in a chat of nobody has it from then on."""
+    """Add a message of the client, or of an agent. An agent who writes in a chat without an agent has it then."""
     faults = list(faults)
     with transaction.atomic():
         chat = _lock_open(chat)
@@ -68,7 +68,9 @@ def write(
             events.chat_assigned(str(chat.pk), agent.login, chat.queue_id)
         if agent:
             change_log.note(agent.pk, now, now)
-        return chat.messages.create(agent=agent, body=body, created_at=now)
+        message = chat.messages.create(agent=agent, body=body, created_at=now)
+        events.chat_message_added(str(chat.pk), message.pk, agent_login)
+    return message
 
 
 def close(actor: Actor, chat: Chat) -> None:

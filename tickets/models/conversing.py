@@ -69,7 +69,7 @@ def reply(
             faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
         elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
             faults.append(Fault(ErrorCode.PLAIN_ONLY, "body_type", {"source": ticket.source}))
-        to = list(recipients) or _recipients(ticket)
+        to = list(recipients) or recipients_of(ticket)
         if ticket.source == Source.EMAIL and not to:
             faults.append(Fault(ErrorCode.RECIPIENT_UNKNOWN))
         faults += check_addresses(recipients, "recipients") + check_addresses(copies, "copies")
@@ -110,7 +110,7 @@ def acknowledge(ticket: Ticket, text: str) -> Message:
     with transaction.atomic():
         ticket, now = lock(ticket), timezone.now()
         message = _write(ticket, now, {}, [], type=Message.Type.REPLY, body=text, is_automatic=True, created_at=now)
-        _queue(message, _recipients(ticket), [], now)
+        _queue(message, recipients_of(ticket), [], now)
     return message
 
 
@@ -124,6 +124,7 @@ def receive(
     at: datetime | None = None,
     from_name: str = "",
     from_address: str = "",
+    reply_to: str = "",
     quoted: str = "",
     is_automatic: bool = False,
     may_be_empty: bool = False,
@@ -155,6 +156,7 @@ def receive(
                     type=Message.Type.MAIL,
                     author_name=from_name,
                     author_address=from_address,
+                    reply_to=reply_to,
                     body=kept,
                     quoted=quoted,
                     body_type=body_type,
@@ -280,7 +282,12 @@ def _check_date(at: datetime | None, began_at: datetime, now: datetime, faults: 
         faults.append(Fault(ErrorCode.DATE_OUTSIDE, "at"))
 
 
-def _recipients(ticket: Ticket) -> list[str]:
-    """Whom the ticket came from; where that is no address, its customer."""
-    addresses = (ticket.sender, ticket.customer.email if ticket.customer else "")
+def recipients_of(ticket: Ticket) -> list[str]:
+    """Return whom a reply goes to: where the ticket's sender wants answers, else the sender, else the customer.
+
+    The sender's first message says where: anybody can put another Reply-To into a later one.
+    """
+    first = ticket.messages.filter(type=Message.Type.MAIL, author_address=ticket.sender).exclude(author_address="")
+    wanted = first.order_by("created_at", "id").values_list("reply_to", flat=True).first() or ""
+    addresses = (wanted, ticket.sender, ticket.customer.email if ticket.customer else "")
     return [address for address in addresses if is_address(address)][:1]

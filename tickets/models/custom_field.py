@@ -87,7 +87,7 @@ class CustomField(models.Model):
     def edit(self, actor: Actor, **values: Any) -> None:
         """Change what is given. Raises Invalid: a type that values have stays, and a choice has options."""
         with transaction.atomic():
-            locked = CustomField.objects.select_for_update().get(pk=self.pk)
+            locked = CustomField.objects.select_for_update(no_key=True).get(pk=self.pk)
             kind, options = values.get("type", locked.type), values.get("options", locked.options)
             faults = list(check_options(kind, options))
             if kind != locked.type and locked.is_used:

@@ -36,6 +36,8 @@ class Message(models.Model):
     )
     author_name = models.CharField(_("author"), max_length=200, blank=True)
     author_address = models.CharField(_("author's address"), max_length=320, blank=True)
+    # Where its author wants answers, if that is another address: of a mail, Reply-To.
+    reply_to = models.CharField(_("answers to"), max_length=320, blank=True, default="", db_default="")
     body = models.TextField(_("text"), blank=True)
     # What the author quoted of earlier messages: folded where the body is shown.
     quoted = models.TextField(_("quoted text"), blank=True)

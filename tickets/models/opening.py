@@ -22,6 +22,7 @@ from tickets.models.noting import note_end
 from tickets.models.rules import Choice, check_body, choose, cleaned
 from tickets.models.ticket import Source, Ticket, TicketChange
 from tickets.models.ticket_queue import TicketQueue
+from tickets.models.unknown import customer_of_sender
 
 
 def open_ticket(
@@ -33,6 +34,7 @@ def open_ticket(
     body_type: str = Message.BodyType.PLAIN,
     sender: str = "",
     sender_name: str = "",
+    reply_to: str = "",
     source: str = Source.EMAIL,
     attachments: Sequence[str] = (),
     files: Sequence[StoredFile] = (),
@@ -42,11 +44,13 @@ def open_ticket(
     quoted: str = "",
     is_automatic: bool = False,
     may_be_empty: bool = False,
+    may_create_customer: bool = False,
     **chosen: Any,
 ) -> Ticket:
-    """A new ticket with its first message. `chosen`: agent_login, customer_id, queue_id, category_id, status_id,
+    """Open a ticket with its first message. `chosen`: agent_login, customer_id, queue_id, category_id, status_id,
     substatus_id; what is not given is the first active queue, the first status of new tickets, the customer of the
-    sender's address. Sends no mail. Raises Invalid with every fault.
+    sender's address (a new one with `may_create_customer`, where the settings say so). Sends no mail. Raises Invalid
+    with every fault.
     """
     faults = list(faults)
     kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
@@ -63,6 +67,11 @@ def open_ticket(
         files = [*files, *find_unused(actor, attachments, faults)]
         if faults or queue is None:
             raise Invalid(faults)
+        customer = choice.customer
+        if customer is None and may_create_customer:
+            customer = customer_of_sender(actor, sender, sender_name)
+        elif customer is None and "@" in sender:
+            customer = Customer.objects.hold_of_email(sender)
         status = choice.status or status_of_kind(Kind.NEW)
         is_closed = status.kind == Kind.CLOSED
         created_at = at or now
@@ -74,7 +83,7 @@ def open_ticket(
             status=status,
             substatus=choice.substatus,
             agent=choice.agent,
-            customer=choice.customer or _customer_of(sender),
+            customer=customer,
             sender=sender,
             sender_name=sender_name,
             tags=list(dict.fromkeys(tags)),
@@ -91,6 +100,7 @@ def open_ticket(
             type=Message.Type.MAIL,
             author_name=sender_name,
             author_address=sender,
+            reply_to=reply_to,
             body=kept,
             quoted=quoted,
             body_type=body_type,
@@ -103,7 +113,3 @@ def open_ticket(
         login = choice.agent.login if choice.agent else ""
         events.ticket_created(ticket.pk, ticket.customer_id, login, "in_behalf_of" if login else "in")
     return ticket
-
-
-def _customer_of(sender: str) -> Customer | None:
-    return Customer.objects.hold_of_email(sender) if "@" in sender else None

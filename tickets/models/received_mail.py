@@ -56,6 +56,8 @@ class ReceivedMail(models.Model):
     subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500, blank=True)
     # Lower-cased addresses of To and Cc: whom a reply to all goes to.
     recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True)
+    # Of all that it says and has in it: the same in whatever way it came; "" where it was not read.
+    content_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     # Of the raw mail in the storage, and its size in bytes.
     path = models.CharField(max_length=200, blank=True)
     size = models.BigIntegerField(_("size in bytes"))
@@ -137,7 +139,7 @@ class ReceivedMail(models.Model):
 
     def _lock(self) -> "ReceivedMail":
         """Ours until the transaction ends. Raises Conflict where it is not in quarantine any more."""
-        locked = still_there(ReceivedMail.objects.select_for_update(of=("self",)).filter(pk=self.pk))
+        locked = still_there(ReceivedMail.objects.select_for_update(no_key=True, of=("self",)).filter(pk=self.pk))
         if locked.outcome != self.Outcome.QUARANTINED:
             raise Conflict(ErrorCode.MAIL_NOT_QUARANTINED)
         return locked

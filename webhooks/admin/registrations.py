@@ -1,7 +1,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -251,7 +250,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         webhook = self._webhook(request, object_id)
         form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
-            return self._secret_page(request, webhook, webhook.show_secret)
+            return self._secret_page(request, webhook, webhook.show_secret(actor_of(request)))
         intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")
         return self.action_page(
             request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=webhook, intro=intro
@@ -260,14 +259,15 @@ class WebhookAdmin(HistoryMixin, Admin):
     @page_action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
     def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
-        version = webhook.updated_at.isoformat()
-        form = RotateForm.of(request)(request.POST or None, initial={"version": version, "overlap_hours": 24})
+        form = RotateForm.of(request)(request.POST or None, initial={"version": webhook.version, "overlap_hours": 24})
         if request.method == "POST" and form.is_valid():
-            if form.cleaned_data["version"] != version:
+            overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
+            try:
+                secret = webhook.rotate_secret(actor_of(request), overlap, form.cleaned_data["version"])
+            except Conflict:
                 form.add_error(None, _("The webhook was changed meanwhile, or this page was sent before."))
             else:
-                overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
-                return self._secret_page(request, webhook, partial(webhook.rotate_secret, overlap=overlap))
+                return self._secret_page(request, webhook, secret)
         return self.action_page(
             request,
             title=_now("New secret"),
@@ -277,12 +277,7 @@ class WebhookAdmin(HistoryMixin, Admin):
             intro=_now("Until the overlap is over each delivery is signed with both, so that either one verifies."),
         )
 
-    def _secret_page(self, request: HttpRequest, webhook: Webhook, verb: Callable[[Actor], str]) -> HttpResponse:
-        try:
-            secret = verb(actor_of(request))
-        except REFUSALS as error:
-            self.say_refused(request, error)
-            return redirect(self.url_of("change", webhook.pk))
+    def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
         intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
         return secret_page(self, request, webhook, secret, title=_now("The secret"), intro=intro)
 

@@ -101,7 +101,7 @@ class Resend(models.Model):
         """Make one piece due. Whether there is more to do."""
         with transaction.atomic():
             # Two workers that believe it theirs take turns.
-            self.refresh_from_db(from_queryset=Resend.objects.select_for_update())
+            self.refresh_from_db(from_queryset=Resend.objects.select_for_update(no_key=True))
             if self.state == self.State.FINISHED:
                 return False
             if self.total_count is None:

@@ -160,10 +160,16 @@ class Webhook(TimestampedModel):
             if is_notice_due:
                 wake("webhooks.notify_disabled", self.pk)
 
-    def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24)) -> str:
-        """A new secret; the old one signs as well until the overlap is over."""
+    def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24), version: str = "") -> str:
+        """Return a new secret; the old one signs as well until the overlap is over.
+
+        Raises Conflict where the webhook is not at this version any more: two rotations at once would leave one of the
+        two new secrets dead.
+        """
         with transaction.atomic():
             locked = self._hold()
+            if version and version != locked.version:
+                raise Conflict(ErrorCode.CONFLICT)
             self._set(
                 previous_secret=locked.secret,
                 previous_secret_expires_at=timezone.now() + overlap,

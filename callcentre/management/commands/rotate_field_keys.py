@@ -38,7 +38,7 @@ def _rotate(model: type[models.Model], columns: list[str]) -> int:
 def _rotate_piece(model: type[models.Model], columns: list[str], keys: list[Any]) -> None:
     table = connection.ops.quote_name(model._meta.db_table)
     names = [connection.ops.quote_name(column) for column in columns]
-    select = f"SELECT id, {', '.join(names)} FROM {table} WHERE id = ANY(%s) ORDER BY id FOR UPDATE"  # noqa: S608
+    select = f"SELECT id, {', '.join(names)} FROM {table} WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
     update = f"UPDATE {table} SET {', '.join(f'{name} = %s' for name in names)} WHERE id = %s"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(select, [keys])

@@ -5,47 +5,19 @@ What a number outside does is said by its last three digits: a SIP status (486: 
 which 109 is dead. What was observed on a real Asterisk is kept here, its oddities above all.
 """
 
-import heapq
 import itertools
 import json
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-# SIP status -> Q.850 cause, its text, last dialstatus
-CAUSES = {
-    **dict.fromkeys((400, 405, 487), (127, "Interworking, unspecified", "NOANSWER")),
-    **dict.fromkeys((403, 603), (21, "Call Rejected", "NOANSWER")),
-    **dict.fromkeys((404, 604), (1, "Unallocated (unassigned) number", "NOANSWER")),
-    408: (18, "No user responding", "NOANSWER"),
-    410: (22, "Number changed", "NOANSWER"),
-    420: (3, "No route to destination", "CHANUNAVAIL"),
-    480: (19, "User alerting, no answer", "NOANSWER"),
-    484: (28, "Invalid number format", "NOANSWER"),
-    **dict.fromkeys((486, 600), (17, "User busy", "BUSY")),
-    **dict.fromkeys((488, 606), (58, "Bearer capability not available", "NOANSWER")),
-    500: (38, "Network out of order", "NOANSWER"),
-    501: (29, "Facility rejected", "NOANSWER"),
-    502: (27, "Destination out of order", "NOANSWER"),
-    503: (34, "Circuit/channel congestion", "CONGESTION"),
-    504: (102, "Recover on timer expiry", "NOANSWER"),
-}
-TEXTS = {0: "Unknown", 16: "Normal Clearing", 26: "Answered elsewhere"} | {c: text for c, text, _ in CAUSES.values()}
-# DELETE of a channel: ?reason= -> cause
-REASONS = {
-    "normal": 16,
-    "busy": 17,
-    "congestion": 34,
-    "no_answer": 19,
-    "timeout": 18,
-    "rejected": 21,
-    "unallocated": 1,
-    "answered_elsewhere": 26,
-}
+from tests.telephony.switch.ari_causes import CAUSES, REASONS, TEXTS
+from tests.telephony.switch.ari_timers import Timers
+
 TIMER_B_SECONDS = 32.0
 REGISTERED = {str(number) for number in range(100, 1000)}
 DEAD = "109"
@@ -75,6 +47,8 @@ class Line:
     state: str = "Down"
     is_in_stasis: bool = False
     is_caller: bool = False
+    # The dialplan of docs/telephony-switch.md has it: it tries again to enter, and writes down who was never answered.
+    is_in_loop: bool = False
     bridge: str = ""
     music: str = ""
     dialstring: str = ""
@@ -112,12 +86,17 @@ class App:
 class Pbx:
     """Thread-safe. Far ends take `pick_up` seconds to be picked up; every event is told `copies` times."""
 
-    def __init__(self, pick_up: float = 0.05, *, copies: int = 1, variables: int = 0) -> None:
+    def __init__(
+        self, pick_up: float = 0.05, *, copies: int = 1, variables: int = 0, database: set[str] | None = None
+    ) -> None:
         self.pick_up = pick_up
         self.copies = copies
         # ChannelVarset events at each change of a channel
         self.variables = variables
         self.lock = threading.RLock()
+        # Keys of Asterisk's own database, which outlives it, and global variables, which do not.
+        self.database = set() if database is None else database
+        self.globals: dict[str, str] = {}
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.apps: dict[str, App] = {}
         self.lines: dict[str, Line] = {}
@@ -203,14 +182,36 @@ class Pbx:
         with self.lock:
             if not self.is_connected(app):
                 return None
-            position = next(self._numbers)
-            line = Line(
-                f"{int(time.time())}.{position}", f"PJSIP/trunk-{position:08x}", caller, app, caller, dialled, args
-            )
-            line.state, line.is_in_stasis, line.is_caller = "Ring", True, True
-            self.lines[line.id] = line
-            self._tell_of(line, "StasisStart", args=list(args))
+            line = self._caller(caller, dialled, app, args)
+            self._enter(line)
             return line
+
+    def call_in_loop(self, caller: str, dialled: str, app: str = "callcentre", *, wait: float = 0.1) -> Line:
+        """Somebody calls, and the dialplan tries to enter the application until somebody listens."""
+        with self.lock:
+            line = self._caller(caller, dialled, app, ())
+            line.is_in_loop = True
+            self._try_to_enter(line, wait)
+            return line
+
+    def _caller(self, caller: str, dialled: str, app: str, args: tuple[str, ...]) -> Line:
+        position = next(self._numbers)
+        line = Line(f"{int(time.time())}.{position}", f"PJSIP/trunk-{position:08x}", caller, app, caller, dialled, args)
+        line.state, line.is_caller = "Ring", True
+        self.lines[line.id] = line
+        return line
+
+    def _enter(self, line: Line) -> None:
+        line.is_in_stasis = True
+        self._tell_of(line, "StasisStart", args=list(line.args))
+
+    def _try_to_enter(self, line: Line, wait: float) -> None:
+        if self.lines.get(line.id) is not line:
+            return
+        if self.is_connected(line.app):
+            self._enter(line)
+        else:
+            self._timers.after(wait, lambda: self._try_to_enter(line, wait))
 
     def picked_up(self, channel_id: str) -> None:
         """One that rings for ever, after all."""
@@ -252,8 +253,13 @@ class Pbx:
             self._dial(line, dialstatus)
         if line.is_in_stasis:
             self._tell_of(line, "StasisEnd")
+        if line.is_in_loop and line.state != "Up":
+            family = f"missed_{line.app}"
+            self.database.add(f"{family}/{line.id}:{int(time.time())}:{line.number}:{line.exten}")
+            keys = sorted(key.partition("/")[2] for key in self.database if key.startswith(f"{family}/"))
+            self.globals[family] = ",".join(keys)
         # A caller who has left the application is told of only if somebody has asked for him by his channel.
-        if not line.is_caller or f"channel:{line.id}" in self.apps[line.app].sources:
+        if not line.is_caller or (line.app in self.apps and f"channel:{line.id}" in self.apps[line.app].sources):
             self._tell_of(line, "ChannelDestroyed", cause=cause, cause_txt=TEXTS.get(cause, "Unknown"), **extra)
 
     # Bridges and recordings
@@ -360,36 +366,6 @@ class Pbx:
                 act()
 
         self._timers.after(seconds, unless_over)
-
-
-class Timers:
-    """One thread that acts at given times, under the lock of the PBX."""
-
-    def __init__(self, lock: "threading.RLock") -> None:
-        self._changed = threading.Condition(lock)
-        self._due: list[tuple[float, int, Callable[[], None]]] = []
-        self._numbers: Iterator[int] = itertools.count()
-        self._is_closed = False
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def after(self, seconds: float, act: Callable[[], None]) -> None:
-        with self._changed:
-            heapq.heappush(self._due, (time.monotonic() + seconds, next(self._numbers), act))
-            self._changed.notify()
-
-    def close(self) -> None:
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify()
-
-    def _run(self) -> None:
-        with self._changed:
-            while not self._is_closed:
-                wait = self._due[0][0] - time.monotonic() if self._due else None
-                if wait is None or wait > 0:
-                    self._changed.wait(wait)
-                else:
-                    heapq.heappop(self._due)[2]()
 
 
 def _now() -> str:

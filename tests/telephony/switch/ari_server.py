@@ -37,13 +37,16 @@ class AriServer:
 
     def __init__(self, port: int = 0, *, pick_up: float = 0.05, copies: int = 1, variables: int = 0) -> None:
         self.port = port
-        self._make = lambda: Pbx(pick_up, copies=copies, variables=variables)
+        database: set[str] = set()
+        self._make = lambda: Pbx(pick_up, copies=copies, variables=variables, database=database)
         # A stream of events that is asked for is refused: what stands between us and it is broken.
         self.is_cut = False
         # Commands are taken and carried out, but never answered.
         self.is_mute = False
         # What comes over a stream of events is not read: no ping is answered.
         self.is_deaf = False
+        # "GET channels" -> how many of these requests, from now on, are answered with an error.
+        self.failing: dict[str, int] = {}
         # Long answers end in the middle.
         self.breaks_off = False
         self.start()
@@ -138,7 +141,12 @@ class Handler(BaseHTTPRequestHandler):
                 return
             path = [unquote(part) for part in parts.path.removeprefix("/ari/").split("/")]
             with self.ari.pbx.lock:
-                self.ari.pbx.requests.append((self.command, parts.path.removeprefix("/ari/"), parameters))
+                place = parts.path.removeprefix("/ari/")
+                self.ari.pbx.requests.append((self.command, place, parameters))
+                request = f"{self.command} {place}"
+                if self.ari.failing.get(request, 0):
+                    self.ari.failing[request] -= 1
+                    raise Refused(500, "Internal Server Error")
                 content = self._routed(path, parameters)
         except Refused as refusal:
             content, status = refusal.body, refusal.status
@@ -237,6 +245,19 @@ class Stream:
 # What is asked for
 
 
+def _variable(pbx: Pbx, parameters: Parameters) -> Any:
+    """A global variable. Functions cannot be read this way, only written to."""
+    return {"value": pbx.globals.get(parameters["variable"], "")}
+
+
+def _set_variable(pbx: Pbx, parameters: Parameters) -> None:
+    function, _, argument = parameters["variable"].rstrip(")").partition("(")
+    if function == "DB_DELETE":
+        pbx.database.discard(argument)
+    elif not argument:
+        pbx.globals[function] = parameters["value"]
+
+
 def _originate(pbx: Pbx, parameters: Parameters) -> Any:
     return pbx.originate(parameters).json()
 
@@ -327,6 +348,9 @@ def _subscribe(pbx: Pbx, name: str, parameters: Parameters) -> Any:
 ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
     (method, path.split("/"), act)
     for method, path, act in (
+        ("GET", "asterisk/ping", lambda pbx, _: {"asterisk_id": "02:fc:00:00:00:01", "ping": "pong"}),
+        ("GET", "asterisk/variable", _variable),
+        ("POST", "asterisk/variable", _set_variable),
         ("GET", "channels", lambda pbx, _: [line.json() for line in pbx.lines.values()]),
         ("POST", "channels", _originate),
         ("GET", "channels/*", lambda pbx, channel_id, _: pbx.line(channel_id).json()),
@@ -335,6 +359,7 @@ ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
         ("POST", "channels/*/moh", _start_music),
         ("DELETE", "channels/*/moh", _stop_music),
         ("POST", "bridges", _make_bridge),
+        ("GET", "bridges", lambda pbx, _: [_bridge(pbx, bridge_id, {}) for bridge_id in pbx.bridges]),
         ("GET", "bridges/*", _bridge),
         ("DELETE", "bridges/*", lambda pbx, bridge_id, _: pbx.destroy_bridge(bridge_id)),
         ("POST", "bridges/*/addChannel", lambda pbx, bridge_id, wish: pbx.add(bridge_id, wish["channel"].split(","))),

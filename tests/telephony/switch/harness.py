@@ -11,7 +11,7 @@ import pytest
 
 from telephony.switch import simulated, simulation
 from telephony.switch.asterisk import AsteriskSwitch
-from telephony.switch.base import Arrived, Event, Online, Switch
+from telephony.switch.base import Arrived, Event, Heard, Online, Switch
 from telephony.switch.simulated import SimulatedSwitch
 from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
@@ -34,10 +34,11 @@ def wait_for(condition: Callable[[], Any], what: object = "") -> Any:
 
 @dataclass
 class Listener:
-    """A thread that reads a switch's events into a list."""
+    """A thread that reads a switch's events into a list, and apart from them when the switch was heard."""
 
     switch: Switch
     events: list[Event] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)
     is_over: bool = False
 
     def __post_init__(self) -> None:
@@ -46,7 +47,10 @@ class Listener:
 
     def _read(self) -> None:
         for event in self.switch.events():
-            self.events.append(event)
+            if isinstance(event, Heard):
+                self.heard.append(event)
+            else:
+                self.events.append(event)
         self.is_over = True
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
 """Asterisk's oddities, as they were observed on a real one: each on a stand-in with a real socket."""
 
+import logging
 import threading
 from typing import Any
 
@@ -19,7 +20,7 @@ from telephony.switch.base import (
     SwitchUnreachable,
     Up,
 )
-from tests.telephony.switch.ari_pbx import CAUSES
+from tests.telephony.switch.ari_causes import CAUSES
 from tests.telephony.switch.harness import Listener, Pair, asked, wait_for
 
 # Outcomes
@@ -201,28 +202,45 @@ def test_the_number_may_be_said_by_the_dialplan(both: Pair) -> None:
     ]
 
 
-def test_a_caller_who_has_hung_up_before_we_could_ask_about_him_has_called_all_the_same(both: Pair) -> None:
+def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(both: Pair) -> None:
     line, server = both
-
     with server.pbx.lock:
         caller = server.pbx.call_in("+48600100300", "48221002003")
         assert caller
         server.pbx.far_end_hangs_up(caller.id)
 
-    assert line.told(Ended, channel_id=caller.id).cause == 0
-    assert [type(event) for event in line.listener.events] == [Online, Arrived, Ended]
+    with pytest.raises(SwitchError):
+        line.switch.follow(caller.id)
+    line.told(Arrived)
+    assert [type(event) for event in line.listener.events] == [Online, Arrived]
 
 
-def test_a_caller_who_is_there_already_is_told_of_by_a_new_stream(both: Pair) -> None:
+def test_a_caller_who_was_never_let_in_is_known_until_forgotten(both: Pair) -> None:
     line, server = both
-    caller = line.caller()
-    line.agent()
-    server.cut(for_good=False)
+    server.cut()
+    line.told(Offline)
+    wait_for(lambda: not server.pbx.is_connected("callcentre"))
+    with server.pbx.lock:
+        caller = server.pbx.call_in_loop("+48600100300", "48221002003")
+        server.pbx.far_end_hangs_up(caller.id)
+        patient = server.pbx.call_in_loop("+48600100400", "48221002003")
+    server.mend()
 
-    wait_for(lambda: len(line.listener.of(Arrived)) == 2)
-    assert {event.channel_id for event in line.listener.of(Arrived)} == {caller}
-    server.pbx.far_end_hangs_up(caller)
-    line.told(Ended, channel_id=caller)
+    assert line.told(Arrived).channel_id == patient.id
+    (missed,) = line.switch.missed()
+    assert (missed.channel_id, missed.caller, missed.dialled) == (caller.id, "+48600100300", "48221002003")
+    assert int(missed.began_at.timestamp()) == int(caller.id.partition(".")[0])
+    line.switch.forget_missed(missed.key)
+    line.switch.forget_missed(missed.key)
+    assert not server.pbx.database
+
+
+@pytest.mark.parametrize("keys", ["", "nonsense", "1416225570.3:1416225580:+48600100300", "1.2:3::", ",,"])
+def test_what_cannot_be_read_of_missed_callers_is_left_out(keys: str, both: Pair) -> None:
+    line, server = both
+    server.pbx.globals["missed_callcentre"] = f"{keys},pbx1-1416225570.341:1416225580::48221002003"
+
+    assert [missed.channel_id for missed in line.switch.missed()] == ["pbx1-1416225570.341"]
 
 
 def test_callers_of_other_applications_are_not_ours(both: Pair, settings: Any) -> None:
@@ -236,6 +254,7 @@ def test_callers_of_other_applications_are_not_ours(both: Pair, settings: Any) -
     line.agent()
     listener.told(Up)
     assert listener.of(Arrived) == []
+    assert {channel.caller for channel in line.switch.channels()} == {None}
     listener.stop()
 
 
@@ -309,12 +328,18 @@ def test_a_second_listener_takes_over_and_the_first_is_told(both: Pair) -> None:
     second.stop()
 
 
-def test_a_peer_that_has_gone_silent_is_noticed(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(
+    both: Pair, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     line, server = both
     monkeypatch.setattr(asterisk, "PING_SECONDS", 0.2)
     monkeypatch.setattr(asterisk, "PONG_SECONDS", 0.2)
     server.is_deaf = True
     server.cut(for_good=False)
 
-    wait_for(lambda: len(line.listener.of(Offline)) > 1)
+    wait_for(lambda: len(line.listener.of(Offline)) > 2)
+    # The listener makes a warning of the reason.
+    assert all("\n" not in event.reason for event in line.listener.of(Offline))
+    assert "ping timeout" in line.listener.of(Offline)[-1].reason
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
     server.is_deaf = False

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from telephony.switch import simulation
 from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
@@ -198,12 +199,17 @@ def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
 
     arrived = line.listener.told(Arrived)
     assert (arrived.caller, arrived.dialled) == ("+48600100300", "48221002003")
-    assert set(line.switch.channels()) == {Channel(caller, is_up=True), Channel(agent, is_up=True)}
+    assert set(line.switch.channels()) == {
+        Channel(caller, is_up=True, caller="+48600100300", dialled="48221002003"),
+        Channel(agent, is_up=True),
+    }
     assert [event.channel_id for event in line.listener.of(Up)] == [agent]
 
 
-def test_the_end_of_a_caller_is_told(line: Line) -> None:
+def test_the_end_of_a_caller_is_told_once_it_was_asked_for(line: Line) -> None:
     caller = line.caller()
+    line.switch.follow(caller)
+    line.switch.follow(caller)
 
     line.switch.hang_up(caller, 1)
 
@@ -238,6 +244,28 @@ def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
         b"".join(line.switch.recording("1.2"))
 
 
+def test_a_switch_that_is_there_answers(line: Line) -> None:
+    line.switch.ping()
+
+
+def test_the_bridges_that_are_there_are_listed(line: Line) -> None:
+    agent, customer = line.agent(), line.customer()
+    line.told(Up, channel_id=agent)
+    line.told(Up, channel_id=customer)
+    before = line.switch.bridges()
+    line.switch.join("callcentre-1", [agent, customer])
+    joined = line.switch.bridges()
+    line.switch.part("callcentre-1")
+
+    assert (before, joined, line.switch.bridges()) == ([], ["callcentre-1"], [])
+
+
+def test_a_caller_is_listed_before_being_answered(line: Line) -> None:
+    caller = line.caller()
+
+    assert line.switch.channels() == [Channel(caller, is_up=False, caller="+48600100300", dialled="48221002003")]
+
+
 def test_thirty_calls_at_once(line: Line) -> None:
     calls = [threading.Thread(target=line.customer) for _ in range(30)]
     for call in calls:
@@ -247,6 +275,17 @@ def test_thirty_calls_at_once(line: Line) -> None:
 
     wait_for(lambda: len(line.listener.of(Up)) == 30)
     assert len(line.switch.channels()) == 30
+
+
+def test_a_switch_is_heard_while_nothing_happens(line: Line) -> None:
+    begun = timezone.now()
+
+    wait_for(lambda: len(line.listener.heard) > 3, "pulses")
+    instants = [heard.at for heard in line.listener.heard]
+    assert instants == sorted(instants)
+    assert instants[-1] > begun
+    assert instants[-1] <= timezone.now()
+    assert line.listener.events == [Online()]
 
 
 def test_closing_ends_the_stream_of_events(line: Line) -> None:

@@ -1,0 +1,61 @@
+"""Why a call or a leg of it ended: the names of Q.850's causes, and the reasons that are ours.
+
+Names are stored in English, so that programs can compare them; `shown` translates them for people.
+"""
+
+from django.utils.translation import gettext as translated
+from django.utils.translation import gettext_noop as _
+
+# No number outside is the reason, and no agent: nobody could tell the PBX, or hear what became of a call.
+NO_CONNECTION = _("No connection to the PBX")
+UNSEEN = _("The end was not seen: no connection to the PBX")
+# Of calls that could not be placed in time.
+NO_LINE = _("No line was free")
+NOT_TRIED = _("The call was not placed in time")
+QUEUE_CLOSED = _("The queue is closed")
+
+NAMES = {
+    0: _("No cause was given"),
+    1: _("Unallocated (unassigned) number"),
+    2: _("No route to transit network"),
+    3: _("No route to destination"),
+    16: _("Normal clearing"),
+    17: _("User busy"),
+    18: _("No user responding"),
+    19: _("User alerting, no answer"),
+    20: _("Subscriber absent"),
+    21: _("Call rejected"),
+    22: _("Number changed"),
+    26: _("Answered elsewhere"),
+    27: _("Destination out of order"),
+    28: _("Invalid number format"),
+    29: _("Facility rejected"),
+    31: _("Normal, unspecified"),
+    34: _("Circuit/channel congestion"),
+    38: _("Network out of order"),
+    41: _("Temporary failure"),
+    42: _("Switching equipment congestion"),
+    44: _("Requested channel not available"),
+    50: _("Facility not subscribed"),
+    57: _("Bearer capability not authorised"),
+    58: _("Bearer capability not available"),
+    65: _("Bearer capability not implemented"),
+    69: _("Facility not implemented"),
+    79: _("Service or option not implemented"),
+    88: _("Incompatible destination"),
+    102: _("Recover on timer expiry"),
+    111: _("Protocol error"),
+    127: _("Interworking, unspecified"),
+}
+# The length of the columns that hold one.
+LONGEST = 200
+
+
+def text_of(cause: int | None) -> str:
+    """Return the name of a Q.850 cause; without a cause nobody saw the end."""
+    return UNSEEN if cause is None else NAMES.get(cause, "")
+
+
+def shown(text: str) -> str:
+    """Return a stored reason in the reader's language; what a PBX said stays as it said it."""
+    return translated(text) if text else ""

@@ -1,0 +1,63 @@
+"""Events of the switch, given to threads: those of one call to the same thread, in their order.
+
+A channel that we asked for names its connection. A caller's does not: its connection is looked up, or gets its id
+before there is a row, so that whatever follows the arrival finds the thread that lets the caller in.
+"""
+
+from functools import partial
+
+from prometheus_client import Counter
+
+from telephony.calls import handling, inbound
+from telephony.channels import connection_of
+from telephony.crew import Crew
+from telephony.models import Connection, Leg
+from telephony.switch.base import Arrived, Ended, Missed, RecordingFinished, Ringing, Up
+
+handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
+
+# What the switch tells of channels and recordings.
+News = Ringing | Up | Ended | Arrived | RecordingFinished
+
+
+class Dispatcher:
+    """Gives each event to its thread of the crew."""
+
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+        # Callers who are being let in: their channel, and the id that their connection gets.
+        self._arriving: dict[str, int] = {}
+
+    def receive(self, event: News | Missed) -> None:
+        """Give the event to the thread of its call; a caller's goes by way of a thread that finds out which it is."""
+        if isinstance(event, RecordingFinished):
+            self._crew.give(hash(event.name), partial(_handle, event))
+        elif not isinstance(event, Missed) and (connection_id := connection_of(event.channel_id)) is not None:
+            self._crew.give(connection_id, partial(_handle, event))
+        else:
+            self._crew.give(hash(event.channel_id), partial(self._receive_of_caller, event))
+
+    def _receive_of_caller(self, event: Ringing | Up | Ended | Arrived | Missed) -> None:
+        channel_id = event.channel_id
+        known = Leg.objects.filter(channel_id=channel_id).values_list("connection_id", flat=True)
+        connection_id = self._arriving.get(channel_id) or known.first()
+        if isinstance(event, Arrived | Missed):
+            if connection_id is None:
+                connection_id = self._arriving[channel_id] = Connection.next_id()
+            self._crew.give(connection_id, partial(self._begin, event, connection_id))
+        elif connection_id is not None:
+            self._crew.give(connection_id, partial(_handle, event))
+
+    def _begin(self, event: Arrived | Missed, connection_id: int) -> None:
+        if isinstance(event, Missed):
+            inbound.missed(event, connection_id)
+        else:
+            inbound.arrived(event, connection_id)
+        # From now on there is a row to be looked up.
+        self._arriving.pop(event.channel_id, None)
+        handled.labels(type(event).__name__).inc()
+
+
+def _handle(event: News) -> None:
+    handling.handle(event)
+    handled.labels(type(event).__name__).inc()

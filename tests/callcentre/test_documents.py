@@ -1,0 +1,109 @@
+"""The documents of the API at /api/schema and /api/docs: their forms, and who may read them."""
+
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+from django.test import Client
+
+from callcentre.errors import ErrorCode
+from callcentre.models import User
+from tests.conftest import ApiClient
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+JSON = "application/json; charset=utf-8"
+YAML = "application/yaml; charset=utf-8"
+
+
+def test_an_api_user_reads_the_document_as_yaml_or_json(api: ApiClient) -> None:
+    as_yaml, as_json = api.get("/api/schema"), api.get("/api/schema?format=json")
+
+    assert as_yaml["Content-Type"] == YAML
+    assert as_json["Content-Type"] == JSON
+    assert yaml.safe_load(as_yaml.content) == orjson.loads(as_json.content)
+
+
+@pytest.mark.parametrize(
+    ("query", "accept", "content_type"),
+    [
+        ("", "application/json", JSON),
+        ("", "application/vnd.oai.openapi+json", JSON),
+        ("", "application/*, */*;q=0.1", YAML),
+        ("", "application/yaml;q=0.5, application/json", JSON),
+        ("", "application/json;q=0.5, application/yaml", YAML),
+        ("", "application/json, */*;q=0.5", JSON),
+        ("", "application/yaml", YAML),
+        ("", "*/*", YAML),
+        ("", "text/html", YAML),
+        ("", "nonsense", YAML),
+        ("?format=yaml", "application/json", YAML),
+        ("?format=json", "application/yaml", JSON),
+        ("?format=xml", "application/json", JSON),
+    ],
+)
+def test_the_client_chooses_the_form_of_the_document(
+    query: str, accept: str, content_type: str, api: ApiClient
+) -> None:
+    response = api.get(f"/api/schema{query}", HTTP_ACCEPT=accept)
+
+    assert (response.status_code, response["Content-Type"]) == (200, content_type)
+    assert "Accept" in response["Vary"]
+    document = orjson.loads(response.content) if content_type == JSON else yaml.safe_load(response.content)
+    assert document["openapi"] == "3.0.3"
+
+
+def test_the_document_names_the_server_by_the_address_of_its_request(api: ApiClient, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["calls.example", "testserver"]
+
+    by_host = {
+        host: api.get("/api/schema?format=json", HTTP_HOST=host).json()["servers"]
+        for host in ("calls.example:8443", "testserver")
+    }
+
+    assert by_host == {
+        "calls.example:8443": [{"url": "http://calls.example:8443"}],
+        "testserver": [{"url": "http://testserver"}],
+    }
+
+
+def test_the_document_is_english_whatever_the_client_speaks(api: ApiClient) -> None:
+    from callcentre.api.documents import rendered_document
+
+    rendered_document.cache_clear()
+
+    assert b"Campaigns and their records" in api.get("/api/schema", HTTP_ACCEPT_LANGUAGE="pl").content
+
+
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
+def test_an_anonymous_client_is_refused_in_json(anonymous: ApiClient, path: str) -> None:
+    response = anonymous.get(path)
+
+    assert (response.status_code, response.json()["errors"][0]["code"]) == (401, ErrorCode.UNAUTHENTICATED.number)
+    assert response["WWW-Authenticate"].startswith("Basic")
+
+
+def test_an_anonymous_browser_is_sent_to_the_log_in_of_the_admin(db: None, client: Client) -> None:
+    response = client.get("/api/docs", HTTP_ACCEPT="text/html,application/xhtml+xml")
+
+    assert (response.status_code, response["Location"]) == (302, "/admin/login/?next=/api/docs")
+
+
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
+def test_a_back_office_user_reads_the_documents(db: None, client: Client, path: str) -> None:
+    client.force_login(User.objects.create_user("clerk", is_staff=True))
+
+    assert client.get(path, HTTP_ACCEPT="text/html").status_code == 200
+
+
+def test_a_session_opens_nothing_but_the_documents(db: None, client: Client) -> None:
+    client.force_login(User.objects.create_superuser("admin"))
+
+    assert client.get("/api/outbounds").status_code == 401
+
+
+def test_a_user_who_may_not_enter_the_admin_is_refused(db: None, client: Client) -> None:
+    client.force_login(User.objects.create_user("visitor"))
+
+    assert client.get("/api/docs", HTTP_ACCEPT="text/html").status_code == 401

@@ -1,0 +1,156 @@
+"""Why a call ended, in words: on its row, in its event, in the admin."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone, translation
+
+from telephony import causes
+from telephony.calls import distributing, handling, placing, resync
+from telephony.models import Connection, Leg, Queue
+from telephony.switch.base import Channel, Ended, SwitchError, SwitchUnreachable, Up
+from tests.backoffice import page_of, superuser
+from tests.conftest import ACTOR
+from tests.telephony.callers import call_in, member, offers
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
+from webhooks.event_types import EXAMPLES, EventType
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def asked() -> Connection:
+    AgentFactory(login="anna", number="101").log_in(ACTOR)
+    return Connection.call(ACTOR, sip="101", phone_number="22 555 01 07")
+
+
+def reason(connection: Connection) -> tuple[str, int | None, str]:
+    connection.refresh_from_db()
+    return connection.disposition, connection.cause, connection.cause_text
+
+
+def ended_event(connection: Connection) -> dict[str, Any]:
+    event = Event.objects.get(subject=f"connection:{connection.uid}", action="CONNECTION_ENDED")
+    payload: dict[str, Any] = event.payload
+    return payload
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"), [(17, "User busy"), (1, "Unallocated (unassigned) number"), (0, "No cause was given"), (99, "")]
+)
+def test_a_cause_has_its_name(cause: int, text: str, asked: Connection, switch: RecordingSwitch) -> None:
+    placing.place(asked.pk)
+    handling.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+    handling.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), cause))
+
+    assert reason(asked)[1:] == (cause, text)
+    assert Leg.objects.get(number="+48225550107").cause_text == text
+
+
+def test_an_agents_phone_that_is_refused_says_what_the_switch_said(asked: Connection, switch: RecordingSwitch) -> None:
+    switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
+
+    placing.place(asked.pk)
+
+    assert reason(asked) == ("FAILED", None, "Asterisk answered 500: Allocation failed.")
+    assert Leg.objects.get().cause_text == "Asterisk answered 500: Allocation failed."
+
+
+def test_a_number_that_is_refused_says_what_the_switch_said(asked: Connection, switch: RecordingSwitch) -> None:
+    switch.refusals["call_number"] = SwitchError("x" * 300, cause=3)
+
+    placing.place(asked.pk)
+    handling.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+
+    assert reason(asked) == ("FAILED", 3, "x" * causes.LONGEST)
+
+
+def test_an_offer_to_a_phone_that_is_refused_says_what_the_switch_said(queue: Queue, switch: RecordingSwitch) -> None:
+    member(queue, "anna", "101")
+    switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
+    call = call_in()
+
+    distributing.distribute(timezone.now())
+
+    assert offers(call) == [("anna", "failed")]
+    assert call.legs.get(role="agent").cause_text == "Asterisk answered 500: Allocation failed."
+
+
+def test_no_connection_to_the_pbx_differs_from_a_network_that_fails(asked: Connection, switch: RecordingSwitch) -> None:
+    placing.place(asked.pk)
+    handling.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+    handling.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), placing.OUT_OF_ORDER))
+
+    assert reason(asked) == ("FAILED", placing.OUT_OF_ORDER, "Network out of order")
+
+
+def test_a_call_that_nobody_could_place_for_want_of_the_pbx_says_so(asked: Connection) -> None:
+    Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
+
+    placing.place(asked.pk)
+
+    assert reason(asked) == ("FAILED", placing.OUT_OF_ORDER, causes.NO_CONNECTION)
+
+
+def test_a_call_that_the_pbx_did_not_answer_and_does_not_know_says_so(
+    asked: Connection, switch: RecordingSwitch
+) -> None:
+    switch.refusals["call_agent"] = SwitchUnreachable("time-out")
+    placing.place(asked.pk)
+    Leg.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
+
+    comparison = resync.Comparison()
+    for _ in range(2):
+        for finding in comparison.look(switch).findings:
+            finding.act()
+
+    assert reason(asked) == ("FAILED", None, causes.NO_CONNECTION)
+
+
+def test_a_call_that_the_pbx_did_not_answer_but_knows_goes_on(asked: Connection, switch: RecordingSwitch) -> None:
+    switch.refusals["call_agent"] = SwitchUnreachable("time-out")
+    placing.place(asked.pk)
+    switch.listed = [Channel(f"callcentre-{asked.pk}-1", is_up=True)]
+    for finding in resync.Comparison().look(switch).findings:
+        finding.act()
+    handling.handle(Ended(f"callcentre-{asked.pk}-1", timezone.now(), 16))
+
+    assert reason(asked) == ("FAILED", 16, "Normal clearing")
+
+
+def test_a_call_whose_end_nobody_saw_says_so(switch: RecordingSwitch) -> None:
+    call = ConnectionFactory(talking=True)
+    for number in (1, 2):
+        LegFactory(connection=call, channel_id=f"callcentre-{call.pk}-{number}", state="up")
+
+    resync.lose(call.pk, [leg.channel_id for leg in call.legs.all()], timezone.now())
+
+    assert reason(call) == ("ANSWERED", None, causes.UNSEEN)
+    assert set(call.legs.values_list("cause_text", flat=True)) == {causes.UNSEEN}
+
+
+def test_the_event_of_the_end_says_why_as_its_example_does(asked: Connection, switch: RecordingSwitch) -> None:
+    switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
+    placing.place(asked.pk)
+
+    payload = ended_event(asked)
+    assert (payload["cause"], payload["cause_text"]) == (None, "Asterisk answered 500: Allocation failed.")
+    assert payload.keys() == EXAMPLES[EventType.CONNECTION_ENDED].keys()
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_the_admin_says_why_in_the_readers_language() -> None:
+    call = ConnectionFactory(cause=38, cause_text=causes.NO_CONNECTION, disposition="FAILED")
+    LegFactory(connection=call, channel_id="x", cause=17, cause_text="User busy")
+    client = superuser()
+
+    page = client.page(page_of(call))
+    assert "No connection to the PBX" in page
+    assert "User busy" in page
+    assert "No connection to the PBX" in client.page("/admin/telephony/connection/")
+    with translation.override("pl"):
+        assert causes.shown(causes.NO_CONNECTION) != causes.NO_CONNECTION
+        assert causes.shown("Asterisk answered 500.") == "Asterisk answered 500."

@@ -1,0 +1,196 @@
+"""Durations of calls, while the clock of the system is set back or forth."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+from django.utils import timezone
+
+from callcentre.api.fields import zone
+from telephony import clocks
+from telephony.calls import commands, distributing, handling, placing
+from telephony.models import Agent, AgentState, Connection, Leg, Queue, change_log
+from telephony.switch.ari_events import Interpreter
+from telephony.switch.base import Ended
+from tests.conftest import ACTOR, ApiClient
+from tests.reports.asking import ask, refresh
+from tests.telephony.callers import HOTLINE, member
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MORNING = datetime(2026, 11, 20, 9, tzinfo=UTC)
+DAY = (datetime(2026, 11, 20, tzinfo=zone()), datetime(2026, 11, 21, tzinfo=zone()))
+
+
+class Clocks:
+    """The two clocks of the machine: time passes on both; people set only that of the system."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.system, self.steady = MORNING, 1000.0
+        patch.setattr(clocks, "time", self)
+        patch.setattr(timezone, "now", lambda: self.system)
+
+    def time(self) -> float:
+        return self.system.timestamp()
+
+    def monotonic(self) -> float:
+        return self.steady
+
+    def passes(self, seconds: float) -> None:
+        self.steady += seconds
+        self.is_set(seconds)
+
+    def is_set(self, seconds: float) -> None:
+        self.system += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
+    with monkeypatch.context() as patch:
+        yield Clocks(patch)
+
+
+@pytest.fixture
+def agent(both: Clocks) -> Agent:
+    agent: Agent = AgentFactory(login="anna", number="101")
+    agent.log_in(ACTOR)
+    return agent
+
+
+@pytest.fixture
+def dialling(agent: Agent, both: Clocks, switch: RecordingSwitch) -> Connection:
+    """The agent has picked up, and the customer's phone rings since five seconds."""
+    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+    placing.place(call.pk)
+    happens(call, 1, "StasisStart", state="Up")
+    happens(call, 2, "ChannelStateChange", state="Ringing")
+    both.passes(5)
+    return call
+
+
+def happens(call: Connection, number: int, kind: str, **facts: Any) -> None:
+    """What Asterisk tells of a leg of the call now."""
+    state = facts.pop("state", "Up")
+    channel = {"id": f"callcentre-{call.pk}-{number}", "state": state}
+    event = Interpreter().event(message(kind, channel, **facts))
+    assert event
+    handling.handle(event)
+
+
+def message(kind: str, channel: dict[str, Any], **facts: Any) -> bytes:
+    return orjson.dumps({"type": kind, "channel": channel, **facts})
+
+
+def payload(action: str) -> Any:
+    return Event.objects.get(action=action).payload
+
+
+@pytest.mark.parametrize("seconds", [-3600, -10, -1, 10, 3600])
+def test_a_clock_that_is_set_during_a_call_changes_no_duration(
+    seconds: int, dialling: Connection, both: Clocks, agent: Agent, api: ApiClient
+) -> None:
+    both.is_set(seconds)
+    happens(dialling, 2, "StasisStart")
+    both.passes(20)
+    both.is_set(seconds)
+    both.passes(20)
+    happens(dialling, 2, "ChannelDestroyed", cause=16)
+
+    call = Connection.objects.get()
+    assert (call.ring_seconds, call.billsec, call.duration) == (5, 40, 45)
+    ended = payload("CONNECTION_ENDED")
+    assert (ended["duration"], ended["billsec"]) == (45, 40)
+    [row] = api.get("/api/connections").json()["result"]
+    assert (row["duration"], row["billsec"]) == (45, 40)
+    talking = AgentState.objects.get(agent=agent, kind="talking")
+    assert talking.ended_at is not None
+    assert talking.ended_at - talking.started_at == timedelta(seconds=45)
+
+
+def test_a_caller_waits_for_as_long_as_time_passes(both: Clocks, queue: Queue, switch: RecordingSwitch) -> None:
+    member(queue, "bert", "102", minutes_free=1)
+    caller = {"caller": {"number": "+48225550107"}, "dialplan": {"exten": HOTLINE}}
+    event = Interpreter().event(message("StasisStart", {"id": "caller-1", "state": "Ring", **caller}, args=[]))
+    assert event
+    handling.handle(event)
+    both.passes(4)
+    both.is_set(-100)
+    call = Connection.objects.get()
+    distributing.distribute(clocks.now())
+    both.passes(3)
+    happens(call, 2, "StasisStart")
+    both.is_set(100)
+    both.passes(30)
+    handling.handle(Ended("caller-1", clocks.now(), 16))
+
+    call.refresh_from_db()
+    offer = call.offers.get()
+    assert offer.answered_at
+    assert (call.wait_seconds, call.billsec, call.duration) == (7, 30, 37)
+    assert offer.answered_at - offer.offered_at == timedelta(seconds=3)
+
+
+def test_a_command_takes_place_on_the_clock_of_its_call(dialling: Connection, both: Clocks) -> None:
+    happens(dialling, 2, "StasisStart")
+    both.passes(12)
+    both.is_set(-60)
+    command = commands.ask(ACTOR, Connection.objects.get(), "hang_up")
+    commands.carry_out(command.pk, dialling.pk)
+
+    assert Connection.objects.get().billsec == 12
+
+
+def test_a_call_whose_two_ends_two_processes_have_seen_is_never_shorter_than_nothing(
+    switch: RecordingSwitch, agent: Agent, both: Clocks, api: ApiClient
+) -> None:
+    """The instants have no readings that belong together: the second one comes after the first all the same."""
+    call = ConnectionFactory(agent=agent, talking=True, created_at=MORNING, answered_at=MORNING + timedelta(seconds=10))
+    leg: Leg = call.legs.create(
+        role="customer", number="1", channel_id="callcentre-7-2", state="up", asked_at=MORNING, up_at=MORNING
+    )
+    handling.handle(Ended(leg.channel_id, MORNING + timedelta(seconds=3), 16))
+
+    ended = payload("CONNECTION_ENDED")
+    assert (ended["duration"], ended["billsec"]) == (10, 0)
+    [row] = api.get("/api/connections").json()["result"]
+    assert (row["duration"], row["billsec"]) == (10, 0)
+
+
+def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, both: Clocks) -> None:
+    """As a service without these clocks may have stored them."""
+    agent = AgentFactory(login="anna")
+    at, earlier = MORNING + timedelta(minutes=1), MORNING + timedelta(seconds=50)
+    ConnectionFactory(agent=agent, created_at=at, answered_at=at, ended_at=earlier)
+    OfferFactory(agent=agent, offered_at=at, answered_at=at, ended_at=earlier, connection__inbound=True)
+    both.passes(3600)
+    change_log.note(agent.pk, MORNING, at)
+    refresh()
+
+    call = Connection.objects.get(direction="OUTBOUND")
+    assert (call.duration, call.billsec) == (0, 0)
+    shown = api.get(f"/api/connections/{call.uid}").json()
+    assert (shown["duration"], shown["billsec"], [talk["seconds"] for talk in shown["talks"]]) == (0, 0, [0])
+    [row] = ask([agent], DAY, "day", both.system)
+    assert row["outbound_below_threshold"] == {"count": 1, "sum": "00:00:00", "average": "00:00:00"}
+    assert (row["inbound"]["sum"], row["inbound"]["wait_sum"]) == ("00:00:00", 0)
+
+
+def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocks, "_first", {})
+    monkeypatch.setattr(clocks, "REMEMBERED", 3)
+    for number in range(5):
+        clocks.on_call(number, clocks.now())
+
+    assert list(clocks._first) == [2, 3, 4]
+
+
+def test_what_has_no_reading_is_never_in_the_future() -> None:
+    now = timezone.now()
+
+    assert clocks.on_call(1, now + timedelta(hours=1)) < now + timedelta(minutes=1)
+    assert clocks.on_call(None, clocks.now() + timedelta(hours=1)) < now + timedelta(minutes=1)

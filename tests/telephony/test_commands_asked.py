@@ -1,0 +1,175 @@
+"""Commands that are asked for at once, and commands that a switch that is away cannot carry out."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection as database
+from django.utils import timezone
+
+from callcentre.errors import Conflict, ErrorCode
+from telephony.calls import commands, handling, orders, placing, resync
+from telephony.models import Agent, CallCommand, Connection
+from telephony.switch.base import SwitchUnreachable, Up
+from tests.conftest import ACTOR, ApiClient
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, ConnectionFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AWAY = "No connection to the PBX."
+
+
+@pytest.fixture
+def talking(switch: RecordingSwitch) -> Connection:
+    agent: Agent = AgentFactory(login="anna", number="101")
+    agent.log_in(ACTOR)
+    connection = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+    placing.place(connection.pk)
+    for number in (1, 2):
+        handling.handle(Up(f"callcentre-{connection.pk}-{number}", timezone.now()))
+    switch.told.clear()
+    return Connection.objects.get()
+
+
+def carry_out_all() -> None:
+    for pk, connection_id in commands.outstanding():
+        commands.carry_out(pk, connection_id)
+
+
+def refused(connection: Connection, kind: str) -> ErrorCode:
+    with pytest.raises(Conflict) as refusal:
+        commands.ask(ACTOR, connection, kind)
+    return refusal.value.code
+
+
+# One after another
+
+
+def test_hold_and_resume_at_once_are_done_in_their_order(talking: Connection, switch: RecordingSwitch) -> None:
+    commands.ask(ACTOR, talking, "hold")
+    commands.ask(ACTOR, talking, "resume")
+    carry_out_all()
+
+    assert [command[0] for command in switch.told] == ["part", "play_music", "stop_music", "join"]
+    assert list(CallCommand.objects.values_list("kind", "error")) == [("hold", ""), ("resume", "")]
+    assert Connection.objects.get().is_on_hold is False
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        ("hold", "hold", ErrorCode.CALL_ON_HOLD),
+        ("transfer", "hold", ErrorCode.CALL_NOT_TALKING),
+        ("transfer", "transfer", ErrorCode.CALL_NOT_TALKING),
+        ("hang_up", "hold", ErrorCode.CALL_OVER),
+        ("hang_up", "hang_up", ErrorCode.CALL_OVER),
+    ],
+)
+def test_what_was_asked_before_and_is_not_done_yet_counts_as_done(
+    first: str, second: str, code: ErrorCode, talking: Connection
+) -> None:
+    commands.ask(ACTOR, talking, first, {"number": "102"})
+
+    assert refused(talking, second) is code
+    assert CallCommand.objects.get().kind == first
+
+
+def test_of_two_who_ask_for_hold_at_the_same_time_one_is_refused(talking: Connection) -> None:
+    outcomes: list[str] = []
+    barrier = threading.Barrier(2)
+
+    def ask() -> None:
+        barrier.wait(30)
+        try:
+            commands.ask(ACTOR, talking, "hold")
+        except Conflict as refusal:
+            outcomes.append(refusal.code.slug)
+        else:
+            outcomes.append("accepted")
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert sorted(outcomes) == ["accepted", "call_on_hold"]
+    assert CallCommand.objects.count() == 1
+
+
+# A switch that is away
+
+
+@pytest.mark.parametrize("operation", ["hold", "hangup"])
+def test_a_request_to_a_switch_that_does_not_answer_is_refused(
+    operation: str, talking: Connection, switch: RecordingSwitch, api: ApiClient
+) -> None:
+    switch.refusals["ping"] = SwitchUnreachable("time-out")
+
+    answer = api.post(f"/api/connections/{talking.uid}/{operation}")
+
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (409, 140309)
+    assert not CallCommand.objects.exists()
+    assert Connection.objects.get().state == "talking"
+
+
+def test_a_request_is_refused_while_nobody_hears_the_switch(api: ApiClient) -> None:
+    call = ConnectionFactory(talking=True)
+
+    answer = api.post(f"/api/connections/{call.uid}/hold")
+
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (409, 140309)
+
+
+def test_a_call_that_is_not_placed_yet_can_be_given_up_without_the_switch() -> None:
+    AgentFactory(number="101")
+    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+
+    commands.ask(ACTOR, call, "hang_up")
+    carry_out_all()
+
+    assert Connection.objects.get().state == "ended"
+
+
+@pytest.mark.parametrize("kind", ["hold", "hang_up", "transfer"])
+def test_a_command_that_meets_a_dead_switch_is_an_error_and_changes_nothing(
+    kind: str, talking: Connection, switch: RecordingSwitch
+) -> None:
+    commands.ask(ACTOR, talking, kind, {"number": "102"})
+    switch.refusals["ping"] = SwitchUnreachable("time-out")
+    carry_out_all()
+
+    call = Connection.objects.get()
+    assert CallCommand.objects.get().error == AWAY
+    assert (call.state, call.is_on_hold, switch.told) == ("talking", False, [])
+
+
+def test_a_command_whose_order_is_not_answered_is_not_called_done(talking: Connection, switch: RecordingSwitch) -> None:
+    orders.untold.clear()
+    commands.ask(ACTOR, talking, "hold")
+    switch.refusals["part"] = SwitchUnreachable("time-out")
+    carry_out_all()
+
+    command = CallCommand.objects.get()
+    assert (command.error, command.done_at is None) == (AWAY, False)
+    # What the rows want is told once more as soon as the switch can be looked at.
+    assert orders.untold.is_set()
+    switch.refusals.clear()
+    switch.told.clear()
+    resync.restore(talking.pk)
+    assert [told[0] for told in switch.told] == ["part", "play_music"]
+
+
+def test_a_command_that_waited_for_the_switch_too_long_is_not_done_out_of_the_blue(
+    talking: Connection, switch: RecordingSwitch
+) -> None:
+    commands.ask(ACTOR, talking, "hold")
+    commands.ask(ACTOR, talking, "hang_up")
+    CallCommand.objects.update(created_at=timezone.now() - commands.KEPT - timedelta(seconds=1))
+    carry_out_all()
+
+    assert list(CallCommand.objects.values_list("kind", "error")) == [("hold", AWAY), ("hang_up", "")]
+    assert (Connection.objects.get().state, Connection.objects.get().is_on_hold) == ("ended", False)

@@ -1,0 +1,209 @@
+"""The listener with its real threads, in this process, and an Asterisk on a real socket: who calls is heard."""
+
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection as database
+from django.utils import timezone
+
+from telephony import customers
+from telephony import listener as module
+from telephony.calls import handling, inbound, orders
+from telephony.channels import channel_id
+from telephony.crew import Crew
+from telephony.dispatch import Dispatcher
+from telephony.leading import is_heard
+from telephony.listener import THREADS, Listener
+from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording
+from telephony.switch.asterisk import AsteriskSwitch
+from telephony.switch.base import Arrived, Ended, Event, Up
+from tests.processes import wait_for
+from tests.telephony.callers import CALLER, HOTLINE
+from tests.telephony.switch.ari_server import AriServer, ari_server
+from tests.telephony.switch.harness import point_at
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE_SECONDS = 30.0
+
+
+@pytest.fixture
+def ari(settings: Any) -> Iterator[AriServer]:
+    with ari_server(pick_up=0.05, copies=2) as server:
+        point_at(settings, server)
+        yield server
+
+
+@pytest.fixture
+def listening(ari: AriServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AriServer]:
+    """A listener that hears this Asterisk, and looks at its channels more often than usual."""
+    switch = AsteriskSwitch()
+    for place in (orders, module):
+        monkeypatch.setattr(place, "current_switch", lambda: switch)
+    monkeypatch.setattr(module, "CALM_SECONDS", 1.0)
+    monkeypatch.setattr(module, "DOUBT_SECONDS", 0.2)
+    listener = Listener()
+
+    def run() -> None:
+        try:
+            listener.run()
+        finally:
+            database.close()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        wait_for(is_heard, "the switch is heard")
+        yield ari
+    finally:
+        listener.is_stopping = True
+        thread.join(PATIENCE_SECONDS)
+
+
+def call_in(ari: AriServer) -> str:
+    line = ari.pbx.call_in(CALLER, HOTLINE)
+    assert line
+    return line.id
+
+
+def call_of(channel: str) -> Connection | None:
+    return Connection.objects.filter(legs__channel_id=channel).first()
+
+
+def is_over(channel: str) -> bool:
+    call = call_of(channel)
+    return call is not None and call.state == "ended"
+
+
+def test_a_caller_of_whom_no_event_tells_is_let_in_although_the_first_look_fails(
+    queue: Queue, listening: AriServer
+) -> None:
+    with listening.pbx.lock:
+        # The stream breaks just before the caller comes.
+        listening.pbx.apps["callcentre"].send = lambda message: None
+        channel = call_in(listening)
+        listening.failing["GET channels"] = 2
+    listening.cut(for_good=False)
+
+    wait_for(lambda: call_of(channel), "the caller is let in")
+    wait_for(lambda: listening.pbx.lines[channel].music, "and hears music")
+    assert not listening.failing["GET channels"]
+    listening.pbx.far_end_hangs_up(channel)
+    wait_for(lambda: is_over(channel), "the end is heard")
+
+
+def test_a_caller_whose_arrival_could_not_be_handled_is_let_in_by_the_next_look(
+    queue: Queue, listening: AriServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures, real = [ValueError("once"), ValueError("twice")], customers.customers_of
+
+    def customers_of(numbers: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return real(numbers)
+
+    monkeypatch.setattr(inbound, "customers_of", customers_of)
+    channel = call_in(listening)
+
+    wait_for(lambda: call_of(channel), "the caller is let in")
+    assert (Connection.objects.count(), failures) == (1, [])
+    listening.pbx.far_end_hangs_up(channel)
+    wait_for(lambda: is_over(channel), "the end is heard")
+
+
+def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
+    anna: Agent, listening: AriServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The caller hangs up while the switch is told to join both.
+    real = AsteriskSwitch.join
+
+    def join(self: AsteriskSwitch, bridge_id: str, channel_ids: list[str], **values: Any) -> None:
+        caller = next(name for name in channel_ids if not name.startswith("callcentre-"))
+        listening.pbx.far_end_hangs_up(caller)
+        # Time for another thread to end the call, if one were to.
+        for _ in range(50):
+            if is_over(caller):
+                break
+            time.sleep(0.01)
+        real(self, bridge_id, channel_ids, **values)
+
+    monkeypatch.setattr(AsteriskSwitch, "join", join)
+    # No look is to clear away what is left.
+    monkeypatch.setattr(module, "CALM_SECONDS", 600.0)
+    monkeypatch.setattr(module, "DOUBT_SECONDS", 600.0)
+    for _ in range(5):
+        channel = call_in(listening)
+        wait_for(partial(is_over, channel), "the call is over")
+        wait_for(lambda: not Leg.objects.filter(ended_at=None).exists(), "so are its legs")
+        wait_for(lambda: not listening.pbx.bridges, "no bridge is left")
+        anna.free(anna.actor)
+
+    assert not listening.pbx.lines
+    assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
+
+    # Nothing was said that could have been recorded.
+    assert not Recording.objects.exists()
+
+
+# The order of what belongs to one call
+
+
+class Held:
+    """Work that has begun and is held until it is let go."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+
+    def __call__(self) -> None:
+        self.has_begun.set()
+        assert self.may_end.wait(PATIENCE_SECONDS)
+
+
+def flushed(crew: Crew, busy: int) -> None:
+    """Wait until the threads but that of this key have done what they were given, and what that led to."""
+    for _ in range(2):
+        done = [threading.Event() for key in range(THREADS) if key != busy % THREADS]
+        keys = [key for key in range(THREADS) if key != busy % THREADS]
+        for key, event in zip(keys, done, strict=True):
+            crew.give(key, event.set)
+        assert all(event.wait(PATIENCE_SECONDS) for event in done)
+
+
+def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they_are_of(
+    queue: Queue, switch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew = Crew(THREADS)
+    dispatcher, seen, held = Dispatcher(crew), [], Held()
+
+    def handle(event: Event) -> None:
+        seen.append(type(event).__name__)
+        if isinstance(event, Up):
+            held()
+
+    monkeypatch.setattr(handling, "handle", handle)
+    # More callers than threads, so that a thread is shared by luck at most once.
+    channels = [f"1416225570.{number}" for number in range(2 * THREADS)]
+    now = timezone.now()
+    for channel in channels:
+        dispatcher.receive(Arrived(channel, now, CALLER, HOTLINE))
+    wait_for(lambda: Connection.objects.count() == len(channels))
+
+    for channel in channels:
+        seen.clear()
+        held.has_begun.clear()
+        held.may_end.clear()
+        call = call_of(channel)
+        assert call
+        dispatcher.receive(Up(channel_id(call.pk, 1), now))
+        assert held.has_begun.wait(PATIENCE_SECONDS)
+        dispatcher.receive(Ended(channel, now, 16))
+        flushed(crew, call.pk)
+        before = list(seen)
+        held.may_end.set()
+        wait_for(lambda: len(seen) == 2)
+        assert (before, seen) == (["Up"], ["Up", "Ended"])
+    crew.end(PATIENCE_SECONDS)

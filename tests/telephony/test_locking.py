@@ -1,0 +1,84 @@
+"""Agents of one transaction are locked in the order of their ids: of two calls none waits for the other for ever."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.db import connection as database
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from telephony.calls import handling, placing
+from telephony.models import Agent, Connection, Queue
+from telephony.switch.base import Ended, Up
+from tests.conftest import ACTOR
+from tests.telephony.callers import ask, call_in, distribute, give_up, pick_up
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, QueueMemberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# One agent; or several, in the order of their ids.
+LOCK = re.compile(
+    r"FROM telephony_agent WHERE id = (?:ANY\(')?([\d,{}]+)(?:'::\w+\[\]\) ORDER BY id)? FOR NO KEY UPDATE"
+)
+
+
+def inbound(queue: Queue, first: Agent) -> Connection:
+    QueueMemberFactory(queue=queue, agent=first)
+    call = call_in()
+    distribute()
+    pick_up(call)
+    return call
+
+
+def outbound(queue: Queue, first: Agent) -> Connection:
+    call = Connection.call(ACTOR, sip=first.number, phone_number="+48225550107")
+    placing.place(call.pk)
+    for number in (1, 2):
+        handling.handle(Up(f"callcentre-{call.pk}-{number}", timezone.now()))
+    return call
+
+
+def target_is_busy(call: Connection) -> None:
+    handling.handle(Ended(call.legs.get(role="target").channel_id, timezone.now(), 17))
+
+
+def locked_by(act: Callable[[], None]) -> list[list[int]]:
+    """Return the agents that each transaction has locked, in its order, each once."""
+    with CaptureQueriesContext(database) as queries:
+        act()
+    transactions: list[list[int]] = [[]]
+    for query in queries:
+        if query["sql"] == "BEGIN":
+            transactions.append([])
+        elif found := LOCK.search(query["sql"]):
+            agents = sorted(int(pk) for pk in found[1].strip("{}").split(","))
+            transactions[-1] += [pk for pk in agents if pk not in transactions[-1]]
+    return [agents for agents in transactions if len(agents) > 1]
+
+
+@pytest.mark.parametrize("begin", [inbound, outbound])
+@pytest.mark.parametrize("act", ["transfer", "target_is_busy", "give_up"])
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_agents_between_whom_a_call_goes_are_locked_in_one_order(
+    begin: Callable[[Queue, Agent], Connection], act: str, is_reversed: bool, queue: Queue, switch: RecordingSwitch
+) -> None:
+    first, second = sorted((AgentFactory(number=number) for number in ("101", "109")), key=lambda agent: agent.pk)
+    if is_reversed:
+        first, second = second, first
+    for agent in (first, second):
+        agent.log_in(ACTOR)
+    call = begin(queue, first)
+    if act != "transfer":
+        ask(call, "transfer", number=second.number)
+
+    together = locked_by(
+        {
+            "transfer": lambda: ask(call, "transfer", number=second.number),
+            "target_is_busy": lambda: target_is_busy(call),
+            "give_up": lambda: give_up(call),
+        }[act]
+    )
+
+    assert together == [sorted([first.pk, second.pk])]

@@ -1,0 +1,183 @@
+"""Several calls of one agent: one customer at a time is called, in the order in which they were asked for."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection as database
+from django.test import Client
+from django.utils import timezone
+
+from telephony import causes
+from telephony.calls import distributing, handling, placing
+from telephony.leading import LOCK_SPACE, Leadership, is_heard
+from telephony.models import Agent, Connection, Leg, Queue
+from telephony.switch.base import Ended
+from tests.conftest import ACTOR
+from tests.processes import wait_for
+from tests.telephony.callers import call_in, distribute, member, offers
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def agent() -> Agent:
+    agent: Agent = AgentFactory(login="anna", number="101")
+    agent.log_in(ACTOR)
+    return agent
+
+
+@pytest.fixture
+def asked(agent: Agent) -> list[Connection]:
+    return [Connection.call(ACTOR, sip="101", phone_number=f"+4822555010{number}") for number in range(3)]
+
+
+def states(calls: list[Connection]) -> list[str]:
+    return [Connection.objects.get(pk=call.pk).state for call in calls]
+
+
+def end(call: Connection) -> None:
+    handling.handle(Ended(f"callcentre-{call.pk}-1", timezone.now(), 16))
+
+
+def place_at_once(calls: list[Connection]) -> None:
+    barrier = threading.Barrier(len(calls))
+
+    def place(pk: int) -> None:
+        barrier.wait(30)
+        try:
+            placing.place(pk)
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=place, args=[call.pk]) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+
+def test_of_three_calls_that_are_placed_at_once_one_rings(asked: list[Connection], switch: RecordingSwitch) -> None:
+    place_at_once(asked)
+    # The oldest may have come last to the others' turn.
+    placing.place(asked[0].pk)
+
+    assert states(asked) == ["originating", "queued", "queued"]
+    assert [told[0] for told in switch.told] == ["call_agent"]
+
+
+def test_they_ring_one_after_another_in_their_order(asked: list[Connection], switch: RecordingSwitch) -> None:
+    seen = []
+    for call in asked:
+        for other in reversed(asked):
+            placing.place(other.pk)
+        seen.append(states(asked))
+        end(call)
+
+    assert seen == [
+        ["originating", "queued", "queued"],
+        ["ended", "originating", "queued"],
+        ["ended", "ended", "originating"],
+    ]
+
+
+def test_a_call_waits_while_the_phone_rings_for_a_caller(queue: Queue, switch: RecordingSwitch) -> None:
+    member(queue, "anna", "101")
+    caller = call_in()
+    distribute()
+    call = Connection.call(ACTOR, sip="101", phone_number="+48225550101")
+
+    placing.place(call.pk)
+    while_ringing = states([call])
+    handling.handle(Ended(caller.legs.get(role="agent").channel_id, timezone.now(), 17))
+    placing.place(call.pk)
+
+    assert (while_ringing, states([call])) == (["queued"], ["originating"])
+
+
+def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Queue, switch: RecordingSwitch) -> None:
+    member(queue, "anna", "101")
+    call = Connection.call(ACTOR, sip="101", phone_number="+48225550101")
+    caller = call_in()
+    barrier = threading.Barrier(2)
+
+    def run(act: object, *args: object) -> None:
+        barrier.wait(30)
+        try:
+            act(*args)  # type: ignore[operator]
+        finally:
+            database.close()
+
+    threads = [
+        threading.Thread(target=run, args=[placing.place, call.pk]),
+        threading.Thread(target=run, args=[distributing.distribute, timezone.now()]),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    ringing = Leg.objects.filter(agent__login="anna", ended_at=None).count()
+    assert (ringing, states([call]) == ["originating"], bool(offers(caller))) in [(1, True, False), (1, False, True)]
+
+
+def test_those_who_wait_for_a_phone_do_not_keep_others_from_being_placed(
+    asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "MOST_AT_ONCE", 1)
+    AgentFactory(number="102").log_in(ACTOR)
+    other = Connection.call(ACTOR, sip="102", phone_number="+48225550101")
+    placing.place(asked[0].pk)
+
+    assert placing.overdue(timezone.now() + timedelta(seconds=5)) == [other.pk]
+
+
+def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(
+    asked: list[Connection], switch: RecordingSwitch, settings: Any
+) -> None:
+    first, second = asked[:2]
+    placing.place(first.pk)
+    now = timezone.now()
+    Connection.objects.filter(pk=second.pk).update(place_until=now + timedelta(seconds=5))
+
+    assert second.pk in placing.overdue(now + timedelta(seconds=2))
+    placing.place(second.pk)
+    until = Connection.objects.get(pk=second.pk).place_until
+    end(first)
+    placing.place(second.pk)
+
+    assert until
+    assert until >= now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)
+    assert states([second]) == ["originating"]
+
+
+def test_a_call_does_not_wait_for_a_phone_of_which_nobody_would_hear(
+    asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placing.place(asked[0].pk)
+    Connection.objects.filter(pk=asked[1].pk).update(place_until=timezone.now() - timedelta(seconds=1))
+    with Leadership() as other:
+        other._own.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", [LOCK_SPACE]
+        )
+        wait_for(lambda: not is_heard())
+        placing.place(asked[1].pk)
+
+    over = Connection.objects.get(pk=asked[1].pk)
+    assert (over.disposition, over.cause_text) == ("FAILED", causes.NO_CONNECTION)
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+def test_operators_are_not_told_of_calls_that_wait_for_their_phone(
+    is_busy: bool, asked: list[Connection], switch: RecordingSwitch, client: Client
+) -> None:
+    if is_busy:
+        placing.place(asked[0].pk)
+    Connection.objects.filter(state="queued").update(created_at=timezone.now() - timedelta(minutes=5))
+
+    lines = client.get("/metrics").content.decode().splitlines()
+    (oldest,) = [float(line.split()[1]) for line in lines if line.startswith("callcentre_queued_call_oldest_seconds ")]
+    assert (oldest >= 300) is not is_busy

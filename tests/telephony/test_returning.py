@@ -1,0 +1,258 @@
+"""A call that is handed on in vain: its customer goes back, and is not dropped."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from telephony.calls import commands, handling, placing
+from telephony.models import Agent, Connection, Queue
+from telephony.switch.base import Ended, Ringing, SwitchError, Up
+from tests.backoffice import page_of, superuser
+from tests.conftest import ACTOR
+from tests.telephony.callers import actions, ask, call_in, distribute, give_up, member, offers, pick_up, state
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OUTSIDE = "+48225550199"
+
+
+@pytest.fixture
+def inbound(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
+    """A caller of the queue who talks with Anna."""
+    call = call_in()
+    distribute()
+    pick_up(call)
+    switch.told.clear()
+    return call
+
+
+@pytest.fixture
+def outbound(switch: RecordingSwitch) -> Connection:
+    """A customer whom Anna has called, and talks with; the call is of no queue."""
+    AgentFactory(login="anna", number="101").log_in(ACTOR)
+    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+    placing.place(call.pk)
+    for number in (1, 2):
+        handling.handle(Up(f"callcentre-{call.pk}-{number}", timezone.now()))
+    switch.told.clear()
+    return call
+
+
+def target(call: Connection) -> str:
+    return str(call.legs.filter(role="target").latest("id").channel_id)
+
+
+def target_ends(call: Connection, cause: int) -> None:
+    handling.handle(Ended(target(call), timezone.now(), cause))
+
+
+def fresh(call: Connection) -> Connection:
+    return Connection.objects.get(pk=call.pk)
+
+
+def ways(call: Connection) -> list[tuple[str, str, str, str]]:
+    """Where the call went, and why."""
+    return [(move.action, str(move.queue or ""), move.number, move.note) for move in call.transfers.order_by("id")]
+
+
+@pytest.mark.parametrize(
+    ("cause", "why"), [(17, "User busy"), (19, "User alerting, no answer"), (1, "Unallocated (unassigned) number")]
+)
+def test_a_number_that_is_not_reached_gives_the_customer_back_to_the_agent(
+    cause: int, why: str, inbound: Connection, anna: Agent, switch: RecordingSwitch
+) -> None:
+    ask(inbound, "transfer", number=OUTSIDE)
+    handling.handle(Ringing(target(inbound), timezone.now()))
+    target_ends(inbound, cause)
+    ringing = state(anna)
+    handling.handle(Up(target(inbound), timezone.now()))
+
+    call = fresh(inbound)
+    assert (ringing, call.state, call.agent, state(anna)) == ("ringing", "talking", anna, "talking")
+    assert ways(call) == [("transfer", "", OUTSIDE, ""), ("return", "", "101", f"{OUTSIDE}: {why}")]
+    assert [command for command in switch.told if command[0] == "hang_up"] == [
+        ("hang_up", inbound.legs.get(role="agent").channel_id)
+    ]
+    assert switch.told[-1] == ("join", call.bridge_id, "caller-1", target(call))
+
+
+def test_the_agent_hears_of_it_as_of_any_call(inbound: Connection, anna: Agent) -> None:
+    ask(inbound, "transfer", number=OUTSIDE)
+    before = actions().count("AGENT_RINGING")
+    target_ends(inbound, 17)
+
+    assert actions().count("AGENT_RINGING") == before + 1
+    assert offers(inbound) == [("anna", "answered"), ("anna", "ringing")]
+
+
+def test_an_agent_who_is_busy_gives_the_customer_back_to_the_agent_who_handed_on(
+    inbound: Connection, anna: Agent, switch: RecordingSwitch
+) -> None:
+    AgentFactory(login="zoe", number="109").log_in(ACTOR)
+    ask(inbound, "transfer", number="109")
+    target_ends(inbound, 17)
+
+    assert offers(inbound) == [("anna", "answered"), ("zoe", "refused"), ("anna", "ringing")]
+
+
+def test_a_number_that_the_switch_refuses_gives_the_customer_back(
+    inbound: Connection, anna: Agent, switch: RecordingSwitch
+) -> None:
+    switch.refusals["call_number"] = SwitchError("Asterisk answered 500: Allocation failed.")
+    ask(inbound, "transfer", number=OUTSIDE)
+
+    assert (fresh(inbound).state, state(anna)) == ("dialling", "ringing")
+    assert ways(inbound)[-1][3] == f"{OUTSIDE}: Asterisk answered 500: Allocation failed."
+
+
+def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(
+    outbound: Connection, switch: RecordingSwitch
+) -> None:
+    ask(outbound, "transfer", number=OUTSIDE)
+    target_ends(outbound, 17)
+    handling.handle(Up(target(outbound), timezone.now()))
+
+    call = fresh(outbound)
+    assert (call.state, call.agent and call.agent.login, call.disposition) == ("talking", "anna", "")
+
+
+def test_an_agent_who_does_not_take_the_customer_back_leaves_the_call_to_the_queue(
+    inbound: Connection, queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
+) -> None:
+    ask(inbound, "transfer", number=OUTSIDE)
+    target_ends(inbound, 17)
+    handling.handle(Ringing(target(inbound), timezone.now()))
+    target_ends(inbound, 19)
+    waiting = fresh(inbound)
+    distribute()
+
+    assert (waiting.state, waiting.queue) == ("waiting", queue)
+    assert ways(inbound)[-1] == ("return", str(queue), "", "101: User alerting, no answer")
+    assert offers(inbound)[-1] == ("bert", "ringing")
+    assert state(anna) != "ringing"
+
+
+@pytest.mark.parametrize("why", ["logged out", "inactive", "in another call"])
+def test_an_agent_who_cannot_be_rung_leaves_the_call_to_the_queue(
+    why: str, inbound: Connection, queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
+    ask(inbound, "transfer", number=OUTSIDE)
+    if why == "logged out":
+        anna.log_out(ACTOR)
+    elif why == "inactive":
+        anna.deactivate(ACTOR)
+    else:
+        handling.handle(Ended(inbound.legs.get(role="agent").channel_id, timezone.now(), 16))
+        placing.place(Connection.call(ACTOR, sip="101", phone_number="+48225550155").pk)
+    target_ends(inbound, 17)
+
+    assert (fresh(inbound).state, fresh(inbound).queue) == ("waiting", queue)
+    assert ways(inbound)[-1] == ("return", str(queue), "", f"{OUTSIDE}: User busy")
+
+
+def test_without_a_queue_the_agent_is_rung_even_in_another_call(outbound: Connection, switch: RecordingSwitch) -> None:
+    ask(outbound, "transfer", number=OUTSIDE)
+    handling.handle(Ended(f"callcentre-{outbound.pk}-1", timezone.now(), 16))
+    placing.place(Connection.call(ACTOR, sip="101", phone_number="+48225550155").pk)
+    target_ends(outbound, 17)
+
+    assert fresh(outbound).state == "dialling"
+    assert switch.told[-1][:3] == ("call_agent", target(outbound), "101")
+
+
+def test_without_a_queue_a_call_ends_when_the_agent_does_not_take_it_back(
+    outbound: Connection, switch: RecordingSwitch
+) -> None:
+    ask(outbound, "transfer", number=OUTSIDE)
+    target_ends(outbound, 17)
+    target_ends(outbound, 19)
+
+    over = fresh(outbound)
+    assert (over.state, over.disposition, over.hung_up_by, over.cause) == ("ended", "ANSWERED", "system", 19)
+    assert ("hang_up", f"callcentre-{outbound.pk}-2", 19) in switch.told
+
+
+def test_a_customer_who_hangs_up_on_the_way_back_ends_the_call(
+    inbound: Connection, anna: Agent, switch: RecordingSwitch
+) -> None:
+    ask(inbound, "transfer", number=OUTSIDE)
+    target_ends(inbound, 17)
+    give_up(inbound)
+    handling.handle(Ended(target(inbound), timezone.now(), 26))
+
+    assert (fresh(inbound).state, fresh(inbound).hung_up_by) == ("ended", "customer")
+    assert state(anna) != "ringing"
+    assert not inbound.legs.filter(ended_at=None, role="target").exists()
+
+
+# Sent on by a queue, not by an agent
+
+
+def overflowing(queue: Queue, **values: Any) -> None:
+    Queue.objects.filter(pk=queue.pk).update(overflow_number=OUTSIDE, **values)
+
+
+def wait_too_long(call: Connection) -> None:
+    start = timezone.now() - timedelta(seconds=700)
+    Connection.objects.filter(pk=call.pk).update(created_at=start, waiting_since=start)
+    distribute()
+
+
+def test_a_caller_who_was_sent_on_in_vain_waits_again_and_is_then_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+    overflowing(queue, longest_wait_seconds=600)
+    call = call_in()
+    wait_too_long(call)
+    target_ends(call, 17)
+    again = fresh(call)
+    wait_too_long(call)
+
+    assert (again.state, again.queue) == ("waiting", queue)
+    assert ways(call) == [("overflow", "", OUTSIDE, ""), ("return", str(queue), "", f"{OUTSIDE}: User busy")]
+    assert (fresh(call).state, fresh(call).hung_up_by) == ("ended", "system")
+
+
+def test_a_caller_whom_a_closed_queue_sent_on_in_vain_is_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+    overflowing(queue, is_active=False)
+    call = call_in()
+    target_ends(call, 17)
+
+    over = fresh(call)
+    assert (over.state, over.disposition, over.cause_text) == ("ended", "NO ANSWER", "User busy")
+
+
+# Who hung up
+
+
+@pytest.mark.parametrize(("number", "party"), [(OUTSIDE, "target"), ("109", "agent")])
+def test_a_target_that_hangs_up_is_named(number: str, party: str, inbound: Connection, switch: RecordingSwitch) -> None:
+    AgentFactory(login="zoe", number="109").log_in(ACTOR)
+    ask(inbound, "transfer", number=number)
+    handling.handle(Up(target(inbound), timezone.now()))
+    target_ends(inbound, 16)
+
+    assert (fresh(inbound).state, fresh(inbound).hung_up_by) == ("ended", party)
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_the_page_of_the_call_says_where_it_went_and_why(inbound: Connection, switch: RecordingSwitch) -> None:
+    ask(inbound, "transfer", number=OUTSIDE)
+    target_ends(inbound, 17)
+
+    assert f"{OUTSIDE}: User busy" in superuser().page(page_of(fresh(inbound)))
+
+
+def test_a_call_that_is_back_can_be_handed_on_again(inbound: Connection, anna: Agent, switch: RecordingSwitch) -> None:
+    ask(inbound, "transfer", number=OUTSIDE)
+    target_ends(inbound, 17)
+    handling.handle(Up(target(inbound), timezone.now()))
+    support = QueueFactory()
+    zoe = member(support, "zoe", "109")
+    ask(inbound, "transfer", queue_id=support.pk)
+    distribute()
+
+    assert not commands.outstanding()
+    assert (fresh(inbound).queue, state(zoe)) == (support, "ringing")

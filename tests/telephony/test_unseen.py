@@ -1,0 +1,360 @@
+"""Calls whose end nobody saw: they ended when the switch was heard last, or, once it is known, with their recording."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callcentre.api.fields import second
+from telephony import recordings
+from telephony.calls import commands, handling, placing, resync
+from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording, Talk
+from telephony.switch.base import Arrived, Channel, Up
+from tests.conftest import ACTOR, ApiClient
+from tests.reports.asking import ask, refresh, settle
+from tests.telephony.callers import HOTLINE, distribute
+from tests.telephony.conftest import MORNING, Clock
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, PauseFactory, QueueFactory, QueueMemberFactory
+from tests.telephony.ledgers import assert_consistent
+from tests.telephony.sound import RecorderSwitch, wav
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
+# All since the morning: the call is answered, the switch is heard last, and heard again.
+ANSWERED, LAST, AGAIN = 10, 50, 7200
+
+
+@pytest.fixture
+def queue() -> Queue:
+    return QueueFactory(number=HOTLINE, wrap_up_seconds=30)
+
+
+@pytest.fixture
+def anna(clock: Clock) -> Agent:
+    agent: Agent = AgentFactory(login="anna", number="101")
+    agent.log_in(ACTOR)
+    return agent
+
+
+@pytest.fixture
+def talking(anna: Agent, switch: RecordingSwitch, clock: Clock, queue: Queue) -> Connection:
+    """A call of anna's that is recorded, for a queue with a wrap-up."""
+    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107", queue_id=queue.pk)
+    placing.place(call.pk)
+    for number in (1, 2):
+        handling.handle(Up(f"callcentre-{call.pk}-{number}", clock.later(5)))
+    return call
+
+
+def interrupt(switch: RecordingSwitch, clock: Clock, *, listed: list[str] | None = None, looks: int = 2) -> None:
+    """The switch is heard last, and two hours later again; then it lists these channels only."""
+    silent_since = MORNING + timedelta(seconds=LAST)
+    clock.later(AGAIN - int(clock.now.timestamp() - MORNING.timestamp()))
+    switch.listed = [Channel(name, is_up=True) for name in listed or []]
+    comparison = resync.Comparison()
+    for _ in range(looks):
+        for finding in comparison.look(switch, silent_since).findings:
+            finding.act()
+        clock.later(2)
+
+
+def lasts(call: Connection, seconds: float, name: str = "") -> None:
+    """The recording of the call is stored, and is so long."""
+    recording = Recording.objects.get(name=name or call.uid)
+    Recording.objects.filter(pk=recording.pk).update(state="fetching", next_attempt_at=recording.started_at)
+    RecorderSwitch.recordings[recording.name] = wav(1000, seconds=seconds)
+    recordings.fetch(recording.pk)
+    assert Recording.objects.get(pk=recording.pk).state == "ready"
+
+
+@pytest.fixture(autouse=True)
+def _storage(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+    settings.SWITCH_BACKEND = "tests.telephony.sound.RecorderSwitch"
+    monkeypatch.setattr(RecorderSwitch, "recordings", {})
+
+
+def fresh(call: Connection) -> Connection:
+    return Connection.objects.get(pk=call.pk)
+
+
+def ledger(agent: Agent) -> list[tuple[str, int, int | None]]:
+    """Kind, from and to of the agent's states, in seconds since the morning."""
+    assert_consistent(agent)
+
+    def seconds(instant: Any) -> int | None:
+        return None if instant is None else int((instant - MORNING).total_seconds())
+
+    rows = AgentState.objects.filter(agent=agent).order_by("started_at", "id")
+    return [(row.kind, seconds(row.started_at) or 0, seconds(row.ended_at)) for row in rows]
+
+
+def reported(clock: Clock, agent: Agent, aggregation: str = "day") -> dict[str, Any]:
+    refresh()
+    settle(clock.now + timedelta(days=800))
+    [row] = ask([agent], DAY, aggregation, clock.now)
+    return row
+
+
+def test_a_call_that_went_down_with_the_switch_ended_when_that_was_heard_last(
+    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
+) -> None:
+    interrupt(switch, clock)
+    anna_now = AgentState.objects.get(agent=anna, ended_at=None)
+    Agent.objects.end_wrap_ups(clock.now)
+
+    assert (fresh(talking).billsec, fresh(talking).disposition) == (40, "ANSWERED")
+    assert Event.objects.get(action="CONNECTION_ENDED").payload["billsec"] == 40
+    assert set(Leg.objects.values_list("ended_at", flat=True)) == {MORNING + timedelta(seconds=LAST)}
+    assert anna_now.kind == "wrap_up"
+    assert ledger(anna)[-3:] == [("talking", 5, LAST), ("wrap_up", LAST, LAST + 30), ("free", LAST + 30, None)]
+    assert reported(clock, anna)["outbound_above_threshold"]["sum"] == "00:00:40"
+
+
+@pytest.mark.parametrize("seconds", [4.0, 4.9, 40, 3000.2])
+def test_the_end_of_the_recording_takes_the_place_of_what_was_presumed(
+    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, seconds: float
+) -> None:
+    """Sums that were made of the presumed end are made anew; the states of the agent follow."""
+    interrupt(switch, clock)
+    Agent.objects.end_wrap_ups(clock.now)
+    before = reported(clock, anna)["outbound_above_threshold"]["sum"]
+
+    lasts(talking, seconds)
+
+    billsec, call = int(seconds), fresh(talking)
+    end = ANSWERED + billsec
+    assert (before, call.billsec, call.duration, call.end_found_at) == ("00:00:40", billsec, end, None)
+    assert ledger(anna)[-3:] == [("talking", 5, end), ("wrap_up", end, end + 30), ("free", end + 30, None)]
+    shown = reported(clock, anna)
+    assert shown["outbound_above_threshold"]["sum"] == f"00:{billsec // 60:02}:{billsec % 60:02}"
+    free = clock.now - MORNING - timedelta(seconds=end + 30)
+    assert shown["pauses"][1]["sum"] == str(free).rjust(8, "0")
+
+
+def test_a_recording_that_went_on_until_the_end_was_found_says_nothing(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    """Nobody had taken its bridge away."""
+    interrupt(switch, clock)
+
+    lasts(talking, AGAIN - ANSWERED + 2)
+
+    assert (fresh(talking).billsec, fresh(talking).end_found_at) == (40, None)
+
+
+def test_a_recording_that_was_there_before_the_end_was_found_counts_at_once(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    lasts(talking, 4)
+
+    interrupt(switch, clock)
+
+    assert fresh(talking).billsec == 4
+
+
+def test_a_call_on_hold_goes_on_after_its_recording(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+    clock.later(4)
+    command = commands.ask(ACTOR, fresh(talking), "hold")
+    commands.carry_out(command.pk, talking.pk)
+    interrupt(switch, clock)
+
+    lasts(talking, 4)
+
+    assert (fresh(talking).billsec, fresh(talking).end_found_at) == (40, None)
+
+
+def test_of_several_recordings_the_last_one_tells(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+    for kind in ("hold", "resume"):
+        clock.later(4)
+        command = commands.ask(ACTOR, fresh(talking), kind)
+        commands.carry_out(command.pk, talking.pk)
+    interrupt(switch, clock)
+
+    lasts(talking, 3)
+    between = fresh(talking).billsec
+    lasts(talking, 7, f"{talking.uid}-2")
+
+    assert (between, fresh(talking).billsec) == (40, 15)
+
+
+def test_a_call_whose_end_was_seen_is_left_alone(talking: Connection, clock: Clock) -> None:
+    clock.later(20)
+    command = commands.ask(ACTOR, fresh(talking), "hang_up")
+    commands.carry_out(command.pk, talking.pk)
+
+    lasts(talking, 4)
+
+    assert fresh(talking).billsec == 20
+
+
+def test_the_talk_of_the_agent_who_had_the_call_last_ends_with_the_recording(
+    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
+) -> None:
+    zoe: Agent = AgentFactory(login="zoe", number="109")
+    zoe.log_in(ACTOR)
+    clock.later(6)
+    command = commands.ask(ACTOR, fresh(talking), "transfer", {"number": "109"})
+    commands.carry_out(command.pk, talking.pk)
+    handling.handle(Up(f"callcentre-{talking.pk}-3", clock.later(1)))
+    interrupt(switch, clock)
+    before = reported(clock, zoe)["outbound_above_threshold"]["sum"]
+
+    lasts(talking, 100, f"{talking.uid}-2")
+
+    assert [talk["seconds"] for talk in api.get(f"/api/connections/{talking.uid}").json()["talks"]] == [6, 100]
+    assert (before, reported(clock, zoe)["outbound_above_threshold"]["sum"]) == ("00:00:33", "00:01:40")
+    assert reported(clock, anna)["outbound_above_threshold"]["sum"] == "00:00:06"
+    assert ("talking", 17, 117) in ledger(zoe)
+    assert Talk.objects.filter(ended_at=None).count() == 0
+
+
+def test_an_inbound_call_ends_for_its_caller_and_its_agent(
+    anna: Agent, queue: Queue, switch: RecordingSwitch, clock: Clock
+) -> None:
+    QueueMemberFactory(queue=queue, agent=anna)
+    handling.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
+    call = Connection.objects.get()
+    distribute()
+    handling.handle(Up(call.legs.latest("id").channel_id, clock.later(ANSWERED)))
+    interrupt(switch, clock)
+    before = reported(clock, anna)["inbound"]["sum"]
+
+    lasts(call, 4)
+
+    assert (before, fresh(call).billsec, reported(clock, anna)["inbound"]["sum"]) == ("00:00:40", 4, "00:00:04")
+    assert ledger(anna)[-2:] == [("talking", ANSWERED, ANSWERED + 4), ("wrap_up", ANSWERED + 4, None)]
+
+
+def test_a_caller_who_was_lost_while_waiting_has_waited_until_the_switch_was_heard_last(
+    queue: Queue, switch: RecordingSwitch, clock: Clock
+) -> None:
+    handling.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
+    interrupt(switch, clock)
+
+    call = Connection.objects.get()
+    assert (call.disposition, call.wait_seconds, call.duration, call.end_found_at) == ("NO ANSWER", LAST, LAST, None)
+
+
+def test_a_leg_that_ended_while_nobody_listened_ends_the_call_then(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    interrupt(switch, clock, listed=[f"callcentre-{talking.pk}-1"])
+    presumed = fresh(talking)
+    lasts(talking, 15)
+
+    assert (presumed.hung_up_by, presumed.billsec, fresh(talking).billsec) == ("customer", 40, 15)
+
+
+def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_found(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    """The customer has waited for it until then."""
+    clock.later(6)
+    command = commands.ask(ACTOR, fresh(talking), "transfer", {"number": "+48225550199"})
+    commands.carry_out(command.pk, talking.pk)
+    interrupt(switch, clock, listed=[f"callcentre-{talking.pk}-2"])
+
+    in_vain, _way_back = Leg.objects.filter(role="target").order_by("id")
+    assert in_vain.ended_at == MORNING + timedelta(seconds=AGAIN + 2)
+
+
+def test_a_leg_that_was_heard_of_since_ended_now(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+    clock.later(LAST)
+    Leg.objects.update(up_at=clock.now)
+    interrupt(switch, clock)
+
+    assert fresh(talking).duration == AGAIN
+
+
+def test_a_leg_that_was_listed_since_ended_when_it_was_missing(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    names = [f"callcentre-{talking.pk}-{number}" for number in (1, 2)]
+    clock.later(100)
+    comparison = resync.Comparison()
+    for listed in (names, [], []):
+        switch.listed = [Channel(name, is_up=True) for name in listed]
+        for finding in comparison.look(switch, MORNING + timedelta(seconds=LAST)).findings:
+            finding.act()
+        clock.later(30)
+
+    assert fresh(talking).duration == ANSWERED + 100 + 30
+
+
+def test_where_nobody_knows_when_the_switch_was_heard_a_call_ends_when_that_is_found(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    clock.later(20)
+    comparison = resync.Comparison()
+    for _ in range(2):
+        for finding in comparison.look(switch).findings:
+            finding.act()
+
+    assert fresh(talking).billsec == 20
+
+
+def test_a_call_without_legs_ended_with_the_last_of_them(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
+    Leg.objects.update(state="ended", ended_at=clock.later(20))
+    clock.later(3600)
+
+    resync.end_legless(talking.pk)
+
+    assert fresh(talking).billsec == 20
+
+
+def test_the_hours_of_the_presumed_end_and_of_the_right_one_are_summed_anew(
+    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
+) -> None:
+    """The recording ends in the next hour; both hours had been summed before."""
+    interrupt(switch, clock)
+    refresh()
+
+    lasts(talking, 3600)
+
+    refresh()
+    hours = {row["period"][-2:]: row for row in ask([anna], DAY, "hour", clock.now)}
+    sums = {hour: row["outbound_above_threshold"]["sum"] for hour, row in hours.items()}
+    assert sums == {"09": "00:59:50", "10": "00:00:10", "11": "00:00:00"}
+
+
+def test_a_wrap_up_that_the_agent_ended_keeps_its_end(
+    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
+) -> None:
+    interrupt(switch, clock, looks=3)
+    anna.free(ACTOR)
+    freed = ledger(anna)[-1][1]
+
+    lasts(talking, 3000)
+
+    end = ANSWERED + 3000
+    assert ledger(anna)[-3:] == [("talking", 5, end), ("wrap_up", end, freed), ("free", freed, None)]
+
+
+def test_an_agent_who_paused_meanwhile_keeps_the_pause(
+    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
+) -> None:
+    clock.later(600)
+    anna.pause(ACTOR, PauseFactory().pk)
+    interrupt(switch, clock)
+    before = ledger(anna)
+
+    lasts(talking, 4)
+
+    assert ledger(anna) == before
+    assert before[-1][:2] == ("paused", 610)
+
+
+def test_a_moved_end_is_shown_as_the_end(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+    interrupt(switch, clock)
+    lasts(talking, 4)
+
+    assert second(fresh(talking).ended_at) == second(MORNING + timedelta(seconds=14))
+    assert set(Leg.objects.values_list("ended_at", flat=True)) == {MORNING + timedelta(seconds=14)}

@@ -1,0 +1,111 @@
+"""The OpenAPI document read by programs of others: a validator, and a generator of clients whose client is used."""
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from openapi_spec_validator import OpenAPIV30SpecValidator
+
+from callcentre.api.documents import rendered_document
+from tests.serving import WebServer
+from tests.telephony.factories import (
+    ConnectionFactory,
+    ConnectionTopicFactory,
+    QueueFactory,
+    TopicFactory,
+)
+from tests.webhooks.factories import EventFactory
+from webhooks.event_types import EventType
+
+PACKAGE = "client_of_callcentre"
+
+
+@pytest.fixture(scope="module")
+def document() -> Any:
+    return orjson.loads(rendered_document("http://127.0.0.1", is_json=True))
+
+
+@pytest.fixture(scope="module")
+def generated(document: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a client that openapi-python-client has made of the document; Python can import it."""
+    folder = tmp_path_factory.mktemp("client")
+    (folder / "openapi.json").write_bytes(orjson.dumps(document))
+    (folder / "config.yaml").write_text("post_hooks: []")  # they would format the code
+    names = ["--path", "openapi.json", "--config", "config.yaml", "--output-path", PACKAGE]
+    command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none", "--fail-on-warning", *names]
+    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield folder / PACKAGE
+
+
+def call(server: WebServer, credential: str, operation: str, **arguments: Any) -> Any:
+    """Call `<tag>.<operation id>` by the generated client. Return its answer: status_code, parsed."""
+    client = importlib.import_module(f"{PACKAGE}.client").Client(
+        base_url=f"http://127.0.0.1:{server.port}", httpx_args={"auth": tuple(credential.split(":"))}
+    )
+    with client:
+        return importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed(client=client, **arguments)
+
+
+def test_an_independent_validator_finds_no_fault(document: Any) -> None:
+    assert [error.message for error in OpenAPIV30SpecValidator(document).iter_errors()] == []
+
+
+def test_the_generated_client_has_every_operation(document: Any, generated: Path) -> None:
+    wanted = {
+        f"{operation['tags'][0]}.{operation['operationId']}"
+        for methods in document["paths"].values()
+        for operation in methods.values()
+    }
+
+    made = {f"{path.parent.name}.{path.stem}" for path in generated.glob("api/*/*.py") if path.stem != "__init__"}
+
+    assert made == wanted
+    for operation in made:
+        assert callable(importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed)
+
+
+def test_the_generated_client_reads_what_an_id_in_the_path_names(
+    generated: Path, servers: list[WebServer], credential: str
+) -> None:
+    connection = ConnectionFactory(queue=QueueFactory())
+    topic = TopicFactory(group__queue=connection.queue)
+    ConnectionTopicFactory(connection=connection, topic=topic)
+
+    of_connection = call(servers[0], credential, "connections.read_connection_topic", id=str(connection))
+    of_queue = call(servers[0], credential, "connections.list_queue_topics", id=str(connection.queue_id))
+
+    assert of_connection.parsed.to_dict()["topic_id"] == topic.pk
+    assert str(topic.name) in str(of_queue.parsed)
+
+
+def test_the_generated_client_sends_files_objects_and_lists_and_reads_failures(
+    generated: Path, servers: list[WebServer], credential: str
+) -> None:
+    types, models = (importlib.import_module(f"{PACKAGE}.{name}") for name in ("types", "models"))
+    upload = {"body": types.File(payload=b"%PDF-1.7"), "filename": "a.pdf"}
+    tickets, customers, _ = (
+        EventFactory(action=action)
+        for action in (EventType.TICKET_CREATED, EventType.CUSTOMER_CREATED, EventType.AGENT_RINGING)
+    )
+    actions = [models.ListEventsActionsItem(event.action) for event in (tickets, customers)]
+
+    stored = call(servers[0], credential, "tickets.upload_temporary_file", **upload)
+    content = call(servers[0], credential, "tickets.download_file", token=stored.parsed.token)
+    created, refused = (
+        call(servers[0], credential, "campaigns.create_campaign_group", body=models.CampaignGroupInput(name=name))
+        for name in ("Sales", "")
+    )
+    events = call(servers[0], credential, "webhooks.list_events", actions=actions)
+
+    assert (stored.status_code, content.parsed.payload.read()) == (201, b"%PDF-1.7")
+    assert (created.status_code, created.parsed.name) == (201, "Sales")
+    assert (refused.status_code, refused.parsed.errors[0].field) == (400, "name")
+    assert [event.id for event in events.parsed.result] == [tickets.pk, customers.pk]

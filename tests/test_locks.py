@@ -1,0 +1,86 @@
+"""The two locks: one with what the service runs with, and one with the developers' tools beside it."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+OURS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+# The folders whose programs run where requirements.lock alone is installed.
+SHIPPED = [*sorted(OURS - {"tests"}), "deploy", "docs"]
+# Modules that no package has: type checkers bring them.
+FOR_TYPES = {"_typeshed"}
+PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ;]+)", re.MULTILINE)
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Return the version of each package of a lock."""
+    return dict(PIN.findall((ROOT / lock).read_text()))
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def wanted(requirements: list[str]) -> set[str]:
+    """Return the names of packages that requirements of pyproject.toml begin with."""
+    return {normal(re.split(r"[^\w.-]", requirement)[0]) for requirement in requirements}
+
+
+def project() -> Any:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the top-level names of all modules that a file imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_the_code_of_the_service_imports_packages_of_its_own_lock_only() -> None:
+    distributions, locked = packages_distributions(), pins("requirements.lock")
+    files = [ROOT / "manage.py", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]
+
+    missing = {
+        (str(path.relative_to(ROOT)), name)
+        for path in files
+        for name in imported(path)
+        if name not in sys.stdlib_module_names | OURS | FOR_TYPES
+        and not any(normal(distribution) in locked for distribution in distributions.get(name, []))
+    }
+
+    assert len(files) > 100
+    assert missing == set()
+
+
+def test_each_lock_has_what_pyproject_wants() -> None:
+    wants = project()
+
+    assert wanted(wants["project"]["dependencies"]) <= pins("requirements.lock").keys()
+    assert wanted(wants["dependency-groups"]["dev"]) <= pins("requirements-dev.lock").keys()
+
+
+def test_no_tool_of_the_developers_is_installed_with_the_service() -> None:
+    assert not wanted(project()["dependency-groups"]["dev"]) & pins("requirements.lock").keys()
+
+
+def test_a_package_of_both_locks_has_one_version() -> None:
+    runs, develops = pins("requirements.lock"), pins("requirements-dev.lock")
+    both = runs.keys() & develops.keys()
+
+    assert "django" in both
+    assert {name for name in both if runs[name] != develops[name]} == set()
+
+
+def test_the_locks_name_no_host() -> None:
+    assert [
+        line for lock in ROOT.glob("requirements*.lock") for line in lock.read_text().splitlines() if "//" in line
+    ] == []

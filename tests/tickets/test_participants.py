@@ -1,0 +1,205 @@
+"""Who a mail is from, and who may write in a ticket."""
+
+import pytest
+from django.utils import timezone
+
+from tests.backoffice import page_of, superuser
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
+from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
+from tickets.mail.receiving import process
+from tickets.mail.senders import Person, answers_elsewhere, sender_of
+from tickets.models import Dispatch, Message, Ticket, TicketStatus, answering, conversing
+
+pytestmark = pytest.mark.django_db
+
+JAN, EVE = Person("Jan", "jan@client.example"), Person("Eve", "eve@else.example")
+
+
+def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
+    """Return a ticket and our reply to it."""
+    made = TicketFactory(**ticket)
+    message = conversing.reply(ACTOR, made, agent_login=AgentFactory().login, body="<p>Try again</p>")
+    return made, Dispatch.objects.get(message=message)
+
+
+@pytest.mark.parametrize(
+    ("answers_to", "is_own", "sender", "elsewhere"),
+    [
+        ([], False, EVE, None),
+        ([JAN], False, EVE, JAN),
+        ([JAN], True, JAN, JAN),
+        ([], True, EVE, None),
+        ([Person("", "EVE@else.example")], True, EVE, None),
+        ([JAN, EVE], True, EVE, None),
+    ],
+)
+def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(
+    answers_to: list[Person], *, is_own: bool, sender: Person, elsewhere: Person | None
+) -> None:
+    assert sender_of(EVE, answers_to, is_own=is_own) == sender
+    assert answers_elsewhere(EVE, answers_to) == elsewhere
+
+
+def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag() -> None:
+    ticket, _dispatch = answered(subject="Broken")
+
+    received = taken(
+        a_mail(From="eve@else.example", Reply_To="jan@client.example", Subject=f"Re: [#{ticket.pk}] Broken")
+    )
+
+    message = received.message
+    assert message.ticket != ticket
+    assert (message.ticket.sender, message.author_address, message.reply_to, received.sender) == (
+        "eve@else.example",
+        "eve@else.example",
+        "jan@client.example",
+        "eve@else.example",
+    )
+
+
+def test_a_participant_whose_answers_go_elsewhere_does_not_join_by_tag() -> None:
+    ticket, _dispatch = answered(subject="Broken")
+
+    received = taken(a_mail(Reply_To="eve@else.example", Subject=f"Re: [#{ticket.pk}] Broken"))
+
+    assert received.message.ticket != ticket
+
+
+def test_a_mail_with_our_message_id_joins_and_keeps_its_author() -> None:
+    ticket, dispatch = answered()
+
+    headers = {"From": "Eve <eve@else.example>", "Reply_To": "jan@client.example"}
+    message = taken(a_mail(In_Reply_To=f"<{dispatch.header_id}>", **headers)).message
+
+    assert message.ticket == ticket
+    assert (message.author_name, message.author_address, message.reply_to) == (
+        "Eve",
+        "eve@else.example",
+        "jan@client.example",
+    )
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_the_page_says_where_answers_go() -> None:
+    TicketQueueFactory()
+
+    ticket = taken(a_mail(Reply_To="office@client.example")).message.ticket
+
+    page = superuser().page(page_of(ticket))
+    assert "jan@client.example" in page
+    assert "answers go to office@client.example" in page
+
+
+def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_that() -> None:
+    TicketQueueFactory()
+    received = taken(a_mail(Reply_To="office@client.example", Message_ID="<1@client.example>"))
+    taken(a_mail("Second", Reply_To="eve@else.example", In_Reply_To="<1@client.example>"))
+
+    reply = conversing.reply(ACTOR, received.message.ticket, agent_login=AgentFactory().login, body="x")
+
+    assert reply.ticket.messages.filter(type="MAIL").count() == 2
+    assert Dispatch.objects.get(message=reply).recipients == ["office@client.example"]
+    assert answering.everybody(reply.ticket)[0] == ["eve@else.example"]
+
+
+def test_a_reply_goes_to_another_sender_than_the_mail_had() -> None:
+    TicketQueueFactory()
+    ticket = taken(a_mail(Reply_To="office@client.example")).message.ticket
+    Ticket.objects.filter(pk=ticket.pk).update(sender="new@client.example")
+
+    reply = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="x")
+
+    assert Dispatch.objects.get(message=reply).recipients == ["new@client.example"]
+
+
+@pytest.mark.parametrize("place", ["To", "Cc"])
+def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place: str) -> None:
+    TicketQueueFactory(address="help@us.example")
+    headers = {"To": "help@us.example", "Message_ID": "<1@client.example>"}
+    headers[place] = "help@us.example, Ewa <Ewa@client.example>"
+    first = taken(a_mail(**headers)).message
+
+    for names in ({"In_Reply_To": "<1@client.example>"}, {"Subject": f"Re: [#{first.ticket.pk}] Broken"}):
+        second = taken(a_mail("From me too", From="ewa@CLIENT.example", **names)).message
+        assert (second.ticket, second.author_address) == (first.ticket, "ewa@CLIENT.example")
+    assert answering.everybody(first.ticket)[0] == ["ewa@CLIENT.example"]
+
+
+def test_to_whom_a_colleague_writes_takes_part_too() -> None:
+    TicketQueueFactory(address="help@us.example")
+    first = taken(a_mail(Cc="ewa@client.example", Message_ID="<1@client.example>")).message
+    taken(a_mail("And Ola", From="ewa@client.example", Cc="ola@client.example", In_Reply_To="<1@client.example>"))
+
+    assert taken(a_mail(From="ola@client.example", In_Reply_To="<1@client.example>")).message.ticket == first.ticket
+
+
+def test_an_address_of_ours_in_to_takes_no_part() -> None:
+    TicketQueueFactory(address="help@us.example")
+    first = taken(a_mail(To="HELP@us.example, info@us.example", Message_ID="<1@client.example>")).message
+    TicketQueueFactory(address="Info@us.example")
+
+    # Answers to our own address would join for anybody who writes it there.
+    received = taken(
+        a_mail(From="eve@else.example", Reply_To="x@else.example, info@us.example", In_Reply_To="<1@client.example>")
+    )
+
+    assert received.message is None or received.message.ticket != first.ticket
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "Re: [#{}] Broken lamp",
+        "Odp: Broken lamp [#{}]",
+        "[EXTERNAL] RE: [#{}] broken  lamp",
+        "AW: Re: [#{}] Re: Broken lamp",
+        "Fwd: [#{}] Broken lamp",
+        "[#999999] Re: [#{}] Broken lamp",
+    ],
+)
+def test_a_tag_beside_the_subject_of_its_ticket_leads_there(subject: str) -> None:
+    ticket, _dispatch = answered(subject="Re: Broken lamp")
+
+    assert taken(a_mail(Subject=subject.format(ticket.pk))).message.ticket == ticket
+
+
+@pytest.mark.parametrize("subject", ["[#{}] Your invoice", "Re: [#{}]", "[#{}] Broken lamp stand", "[ACME #{}] Broken"])
+def test_the_tag_of_another_help_desk_leads_nowhere(subject: str) -> None:
+    ticket, _dispatch = answered(subject="Broken lamp")
+
+    received = taken(a_mail(Subject=subject.format(ticket.pk)))
+
+    assert (received.outcome, received.message.ticket == ticket) == ("stored", False)
+
+
+def test_a_tag_leads_to_its_ticket_after_its_subject_was_changed() -> None:
+    TicketQueueFactory()
+    ticket = taken(a_mail(Subject="Broken lamp")).message.ticket
+    Ticket.objects.filter(pk=ticket.pk).update(subject="Lamp of Kowalski")
+
+    assert taken(a_mail(Subject=f"Re: [#{ticket.pk}] Broken lamp")).message.ticket == ticket
+
+
+@pytest.mark.parametrize("headers", [{"List_Id": "<team.client.example>"}, {"Precedence": "list"}])
+def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers: dict[str, str]) -> None:
+    ticket, dispatch = answered(customer=CustomerFactory())
+    closed = TicketStatus.objects.get(kind="closed")
+    Ticket.objects.filter(pk=ticket.pk).update(status=closed, closed_at=timezone.now())
+
+    message = taken(a_mail(In_Reply_To=f"<{dispatch.header_id}>", **headers)).message
+
+    ticket.refresh_from_db()
+    assert (message.ticket, message.is_automatic, ticket.status.kind) == (ticket, False, "new")
+
+
+def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in() -> None:
+    TicketQueueFactory()
+
+    received = taken(a_mail().replace(b"Jan <jan@client.example>", b"Jan at client.example"))
+
+    assert (received.outcome, received.reason) == ("quarantined", "its From is no address")
+    received.retry(ACTOR)
+    process(received.pk)
+    assert Message.objects.get().ticket.sender == ""

@@ -1,0 +1,127 @@
+"""Bytes of mails as text, in the character set that was declared or in the one that was meant."""
+
+import re
+from collections.abc import Iterable
+
+# What mail programs declare is often an older name, or a subset, of what they mean.
+_MEANT = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "ks_c_5601-1987": "cp949",
+    "euc-kr": "cp949",
+    "unicode-1-1-utf-7": "utf-7",
+    "iso-8859-8-i": "iso-8859-8",
+    "x-sjis": "cp932",
+    "shift_jis": "cp932",
+}
+# Larger character sets, which have the characters that vendors added to the declared one.
+_LARGER = {"euc-jp": ("euc_jis_2004",), "big5": ("cp950", "big5hkscs"), "tis-620": ("cp874",)}
+# Windows' character sets, where bytes that stand for nothing in the declared one show that they are meant.
+_WINDOWS = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "iso-8859-2": "cp1250", "latin2": "cp1250"}
+_SINGLE_BYTE = re.compile(r"(?:us-)?ascii|iso[-_]8859|latin|windows-125|cp125|koi8|unknown|\Z")
+_UNASSIGNED = re.compile(r"[\x80-\x9f]")
+# Of Python, and of no mail: some of them take time that grows with the square of the text.
+_NOT_OF_MAIL = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
+_ISO_2022_JP = re.compile(r"(?:cs)?iso[-_]?2022[-_]?jp|cp5022[012]|x-windows-iso2022jp")
+_ASCII = re.compile(r"(?:us-)?ascii|\Z")
+
+# Escapes of ISO-2022-JP: to which character set the bytes after each belong.
+_ESCAPE = re.compile(rb"\x1b(\([BJI]|\$[@B]|\$\([@BDOQ])")
+_TWO_BYTES = (b"$@", b"$B", b"$(@", b"$(B")
+
+
+def printable(text: str) -> str:
+    """Return the text without what PostgreSQL does not take; bytes that were no text are shown as such."""
+    if text.isascii():
+        return text.replace("\0", "")
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").replace("\0", "")
+
+
+def decoded(raw: bytes, declared: str) -> str:
+    """Return the text as declared, if that can be; else as UTF-8 if it is; else as what is common."""
+    declared = declared.lower().strip("'\" ")
+    if _ISO_2022_JP.match(declared):
+        return printable(_iso_2022_jp(raw, declared))
+    if _SINGLE_BYTE.match(declared):
+        try:
+            # Whatever was declared: other text hardly ever looks like UTF-8.
+            return printable(raw.decode())
+        except UnicodeDecodeError:
+            declared = declared if "8859" in declared or not _ASCII.fullmatch(declared) else "cp1250"
+    for charset in (_MEANT.get(declared, declared), *_LARGER.get(declared, ()), "utf-8", "cp1250"):
+        if (text := _strictly(raw, charset)) is not None:
+            return printable(text)
+    return printable(raw.decode("cp1252", "replace"))
+
+
+def decoded_as_named(raw: bytes, charsets: Iterable[str]) -> str:
+    """Return bytes that no character set was declared for, in the first of these that can be; else as a guess."""
+    for charset in charsets:
+        name = charset.lower()
+        if not _ASCII.fullmatch(name) and (text := _strictly(raw, _MEANT.get(name, name))) is not None:
+            return decoded(raw, name) if _SINGLE_BYTE.match(name) else printable(text)
+    return decoded(raw, "")
+
+
+def _strictly(raw: bytes, charset: str) -> str | None:
+    """Return the text in this character set; None where it is unknown or the bytes are not of it."""
+    if charset.replace("-", "_") in _NOT_OF_MAIL:
+        return None
+    try:
+        text = raw.decode(charset)
+    except (UnicodeError, LookupError, ValueError):
+        return None
+    if charset in _WINDOWS and _UNASSIGNED.search(text):
+        return raw.decode(_WINDOWS[charset], "replace")
+    return text
+
+
+def _iso_2022_jp(raw: bytes, declared: str) -> str:
+    """Return the text in the declared variant of ISO-2022-JP; else with the characters of Microsoft and NEC.
+
+    Those stand in rows of JIS X 0208 that are empty in the standard, where cp932 has them too.
+    """
+    for charset in (declared, "iso2022_jp_ext", "iso2022_jp_2004"):
+        if (text := _strictly(raw, charset)) is not None:
+            return text
+    first, *rest = _ESCAPE.split(raw)
+    parts = [first.decode("ascii", "replace")]
+    for escape, part in zip(rest[::2], rest[1::2], strict=True):
+        if escape in _TWO_BYTES:
+            parts.append(_of_two_bytes(part))
+        elif escape == b"$(D":
+            parts.append(
+                b"".join(b"\x8f" + _high(part[at : at + 2]) for at in range(0, len(part), 2)).decode(
+                    "euc_jp", "replace"
+                )
+            )
+        elif escape in (b"$(O", b"$(Q"):
+            parts.append(_high(part).decode("euc_jis_2004", "replace"))
+        elif escape == b"(I":
+            parts.append(_high(part).decode("cp932", "replace"))
+        else:
+            parts.append(part.decode("ascii", "replace"))
+    return "".join(parts)
+
+
+def _high(part: bytes) -> bytes:
+    return bytes(each | 0x80 for each in part)
+
+
+def _of_two_bytes(part: bytes) -> str:
+    """Return characters of JIS X 0208 with the vendors' rows: their numbers moved to where cp932 has them.
+
+    A line break ends them: mail programs forget the escape there.
+    """
+    lines = part.split(b"\n")
+    return "\n".join([_shifted(lines[0]), *(line.decode("ascii", "replace") for line in lines[1:])])
+
+
+def _shifted(line: bytes) -> str:
+    found = bytearray()
+    for row, cell in zip(line[::2], line[1::2], strict=False):
+        lead = ((row - 0x21) >> 1) + 0x81
+        found.append((lead if lead < 0xA0 else lead + 0x40) & 0xFF)
+        trail = cell + (0x1F if row % 2 else 0x7E)
+        found.append((trail + 1 if row % 2 and trail >= 0x7F else trail) & 0xFF)
+    return found.decode("cp932", "replace")

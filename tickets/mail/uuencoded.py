@@ -1,0 +1,61 @@
+"""Files that stand uuencoded in the text of a mail, as programs wrote them before there were parts."""
+
+import binascii
+import re
+
+_BEGIN = re.compile(r"begin [0-7]{3,4} (\S[^\n]{0,254})")
+_LINE = re.compile(r"[\x20-\x60]{1,90}")
+
+
+def parted(text: str) -> tuple[str, list[tuple[str, bytes]]]:
+    """Return the text without its uuencoded files, and the name and content of each."""
+    if "begin " not in text:
+        return text, []
+    lines = text.split("\n")
+    kept: list[str] = []
+    files: list[tuple[str, bytes]] = []
+    at = 0
+    while at < len(lines):
+        begin = _BEGIN.fullmatch(lines[at].rstrip("\r"))
+        content, end = _content(lines, at + 1) if begin else (None, at + 1)
+        if begin and content is not None:
+            files.append((begin[1].strip(), content))
+        else:
+            kept += lines[at:end]
+        at = end
+    return "\n".join(kept), files
+
+
+def _content(lines: list[str], start: int) -> tuple[bytes | None, int]:
+    """Return the file whose lines begin here, None where it is none; and the line after what was looked at.
+
+    No line that was looked at as one of a file can begin another: each is read once.
+    """
+    chunks: list[bytes] = []
+    at = start
+    while at < len(lines):
+        line = lines[at].rstrip("\r")
+        if line == "end":
+            return (b"".join(chunks) if chunks else None), at + 1
+        if not line.strip(" `"):
+            # An empty line of data, which some programs leave out.
+            at += 1
+            continue
+        if (chunk := _chunk(line)) is None:
+            return None, at
+        chunks.append(chunk)
+        at += 1
+    return None, at
+
+
+def _chunk(line: str) -> bytes | None:
+    """Return what one line encodes; None for a line of text."""
+    length = (ord(line[0]) - 32) & 63
+    needed = 1 + (length + 2) // 3 * 4
+    # Spaces at the end get lost under way; a few characters after it are a checksum.
+    if not _LINE.fullmatch(line) or len(line) > needed + 2:
+        return None
+    try:
+        return binascii.a2b_uu(line[:needed].ljust(needed))
+    except binascii.Error:
+        return None

@@ -1,0 +1,71 @@
+// The page of a chat: messages that come are added below the others, and an answer is sent without leaving the page.
+// The form is never replaced, so the focus and the typed text stay.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+    const chat = document.getElementById("chat");
+    if (!chat) return;
+    const EVERY_MS = 3000;
+    const log = document.getElementById("chat-log");
+    const list = log.querySelector("ol");
+    const status = log.querySelector("[role=status]");
+    const trouble = document.getElementById("chat-trouble");
+    const form = document.getElementById("chat-answer");
+    const text = form && form.querySelector("textarea");
+    let hasTyped = false;
+
+    const warn = (words) => { if (trouble.textContent !== words) trouble.textContent = words; trouble.hidden = !words; };
+    const last = () => (list.lastElementChild ? Number(list.lastElementChild.dataset.line) : 0);
+    const isAtEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+    const toEnd = () => { log.scrollTop = log.scrollHeight; };
+
+    const show = (page) => {
+        const fresh = page.querySelector("[data-state]");
+        const follows = isAtEnd();
+        for (const line of fresh.querySelectorAll("li")) if (Number(line.dataset.line) > last()) list.append(document.adoptNode(line));
+        if (follows) toEnd();
+        const words = fresh.querySelector("[role=status]").textContent;
+        if (status.textContent !== words) status.textContent = words;
+        if (form) form.querySelector("[type=submit]").disabled = fresh.dataset.state === "closed";
+    };
+    const ask = async () => {
+        if (document.hidden) return;
+        // Typing keeps the session, looking does not.
+        const headers = hasTyped ? {} : { "X-Poll": "1" };
+        hasTyped = false;
+        try {
+            const answer = await fetch(`${chat.dataset.lines}?after=${last()}`, { headers, redirect: "error", signal: AbortSignal.timeout(8000) });
+            if (!answer.ok) throw new Error(answer.status);
+            show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+            if (trouble.textContent === chat.dataset.away) warn("");
+        } catch {
+            warn(chat.dataset.away);
+        }
+    };
+
+    if (form) {
+        text.addEventListener("input", () => { hasTyped = true; });
+        form.addEventListener("submit", async (event) => {
+            event.preventDefault();
+            if (form.dataset.isSending || !text.value.trim()) return;
+            form.dataset.isSending = "1";
+            const sent = text.value;
+            try {
+                const answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" }, redirect: "error" });
+                if (answer.status !== 400 && !answer.ok) throw new Error(answer.status);
+                const { errors } = await answer.json();
+                warn(errors.join(" "));
+                // What was typed while the answer was on its way stays.
+                if (!errors.length) text.value = text.value.startsWith(sent) ? text.value.slice(sent.length) : text.value;
+                await ask();
+            } catch {
+                warn(chat.dataset.away);
+            } finally {
+                delete form.dataset.isSending;
+            }
+        });
+    }
+    toEnd();
+    setInterval(ask, EVERY_MS);
+    document.addEventListener("visibilitychange", ask);
+});
