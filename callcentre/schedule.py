@@ -61,6 +61,12 @@ SCHEDULE: dict[str, Any] = {
     "reports.prune_exports": {"task": "reports.prune_exports", "schedule": LocalTime(hour="3", minute="17")},
     # once an hour: count the words of catalogs whose articles have changed, for searches
     "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
+    # every 10 seconds: add Polish word forms to articles whose message or worker was lost, and after an upgrade to all
+    "knowledgebase.sweep_word_forms": {
+        "task": "knowledgebase.sweep_word_forms",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
     # at 3:41 every night: forget searches that nobody asks any more, and images that no article took
     "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": LocalTime(hour="3", minute="41")},
     # once an hour: forget answers kept for retried writes, 24 hours old

@@ -1,7 +1,7 @@
 """Articles in bulk, for load tests: by COPY, with words as common and as rare as those of a language."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import accumulate
 from uuid import UUID
@@ -43,8 +43,11 @@ def generate(count: int) -> None:
     fill("Load test", count)
 
 
-def fill(name: str, count: int) -> Catalog:
-    """So many published articles of 250 words more in the catalog of this name, by Zipf's law; its terms counted."""
+def fill(name: str, count: int, common: Iterable[str] = ()) -> Catalog:
+    """Add published articles of 250 words to the catalog of this name, by Zipf's law, and count its terms.
+
+    `common` are real words that are more common than the made-up ones.
+    """
     catalog, _is_new = Catalog.objects.get_or_create(name=name)
     categories = [
         Category.objects.get_or_create(catalog=catalog, name=f"Category {number}")[0]
@@ -54,7 +57,7 @@ def fill(name: str, count: int) -> Catalog:
     chance = random.Random(f"{name} {known}")  # noqa: S311
     with transaction.atomic(), connection.cursor() as cursor:
         with cursor.copy(COPY) as copy:
-            for number, (title, text) in enumerate(_texts(count, chance), start=known):
+            for number, (title, text) in enumerate(_texts(count, [*common, *vocabulary()], chance), start=known):
                 chosen = categories[number % CATEGORIES]
                 pk = UUID(int=chance.getrandbits(128), version=4)
                 now = datetime.now(UTC)
@@ -85,8 +88,7 @@ def fill(name: str, count: int) -> Catalog:
     return catalog
 
 
-def _texts(count: int, chance: random.Random) -> Iterator[tuple[str, str]]:
-    words = vocabulary()
+def _texts(count: int, words: list[str], chance: random.Random) -> Iterator[tuple[str, str]]:
     weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(words))))
     for _ in range(count):
         chosen = chance.choices(words, cum_weights=weights, k=TITLE_WORDS + WORDS)

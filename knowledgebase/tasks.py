@@ -1,7 +1,14 @@
+from uuid import UUID
+
 from celery import shared_task
 from django.db.models import F, Q
 
+from callcentre.wake import wake
+from knowledgebase import indexing
 from knowledgebase.models import Article, ArticleImage, Catalog, SearchMiss, Term
+
+# Articles of one turn: seconds, so that other tasks get theirs.
+TURN = 500
 
 
 @shared_task(name="knowledgebase.count_terms")
@@ -10,6 +17,18 @@ def count_terms() -> None:
     changed = Article.objects.filter(Q(catalog__counted_at=None) | Q(updated_at__gt=F("catalog__counted_at")))
     for catalog in Catalog.objects.filter(pk__in=changed.values("catalog")):
         Term.objects.count_anew(catalog)
+
+
+@shared_task(name="knowledgebase.add_word_forms")
+def add_word_forms(article_id: str) -> None:
+    indexing.add_word_forms(UUID(article_id))
+
+
+@shared_task(name="knowledgebase.sweep_word_forms")
+def sweep_word_forms() -> None:
+    """Index articles whose message was lost, and after an upgrade all that there are, turn by turn."""
+    if indexing.index_word_forms(TURN) == TURN:
+        wake("knowledgebase.sweep_word_forms")
 
 
 @shared_task(name="knowledgebase.prune")

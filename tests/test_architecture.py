@@ -40,6 +40,7 @@ WITHOUT_ADMIN = {
     "tickets.AcknowledgedAddress": "who got an acknowledgement within the hour: for the service only",
     "knowledgebase.ArticleImage": "seen in its article",
     "knowledgebase.ArticleVote": "counted at its article; who voted is nobody's business",
+    "knowledgebase.Lemma": "read from a dictionary by the service, for searches",
     "knowledgebase.Term": "counted by the service, for searches",
     "tickets.ChatMessage": "read in its chat",
     "tickets.CustomerNote": "read at its customer",

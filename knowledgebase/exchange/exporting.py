@@ -26,12 +26,12 @@ def export_folder(catalog: Catalog, folder: Path, kind: Format = "html") -> Iter
         directory.mkdir(parents=True, exist_ok=True)
         html = _with_files(article, newest.content, directory)
         text = html if kind == "html" else markdownify(html, heading_style="ATX", bullets="-")
-        head = {
+        head: dict[str, str | bool] = {
             "id": str(article.pk),
             "title": newest.title,
             "author": article.author.login if article.author else "",
             # A draft of a published article is one: nobody has published it yet.
-            "published": "false" if article.has_draft else "true",
+            "published": not article.has_draft,
         }
         # The id makes two articles of one title two files.
         path = directory / f"{_name(newest.title)[:80].strip()}-{str(article.pk)[:8]}.{kind}"

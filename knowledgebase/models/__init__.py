@@ -2,6 +2,7 @@ from knowledgebase.models.article import Article, ArticleChange, ArticleVersion
 from knowledgebase.models.catalog import Catalog, Category
 from knowledgebase.models.feedback import ArticleVote
 from knowledgebase.models.image import ArticleImage
+from knowledgebase.models.lemma import Lemma
 from knowledgebase.models.miss import SearchMiss
 from knowledgebase.models.term import Term
 
@@ -13,6 +14,7 @@ __all__ = [
     "ArticleVote",
     "Catalog",
     "Category",
+    "Lemma",
     "SearchMiss",
     "Term",
 ]

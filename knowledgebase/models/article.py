@@ -13,9 +13,11 @@ from callcentre.actor import SYSTEM, Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.html_cleaning import Uncleanable
 from callcentre.models import Change, TimestampedModel, actor_columns
+from callcentre.wake import wake
 from knowledgebase.html import Cleaned, clean, possible, text_of
-from knowledgebase.models.catalog import Catalog, Category, Language, category_of
+from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language, category_of
 from knowledgebase.models.image import ArticleImage
+from knowledgebase.models.lemma import FORMS_VERSION
 from knowledgebase.models.term import Term
 from telephony.models import Agent
 
@@ -31,6 +33,10 @@ class ArticleQuerySet(models.QuerySet["Article"]):
     def with_drafts(self) -> "ArticleQuerySet":
         """Those whose newest version nobody reads yet."""
         return self.exclude(published_number=F("number"))
+
+    def without_word_forms(self) -> "ArticleQuerySet":
+        """Published articles that the worker has not looked up in the dictionary since their text changed."""
+        return self.published().filter(language__in=WITH_LEMMAS, forms_version__lt=FORMS_VERSION)
 
     def voted_down(self) -> "ArticleQuerySet":
         """Those that more readers found useless than useful, worst first."""
@@ -74,6 +80,10 @@ class Article(TimestampedModel):
     published_number = models.PositiveIntegerField(null=True, editable=False)
     positive_count = models.PositiveIntegerField(_("helpful"), default=0, editable=False)
     negative_count = models.PositiveIntegerField(_("not helpful"), default=0, editable=False)
+    # The database fills `search` and `peaks`: a trigger makes them of title and text (migrations/0008), and the worker
+    # adds the lemmas of Polish words (knowledgebase/indexing.py). `forms_version` is 0 until the worker has done so.
+    # They are generated fields here, so that Django never writes them.
+    forms_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     search = models.GeneratedField(
         expression=Func("language", "title", "text", function="knowledgebase_vector"),
         output_field=SearchVectorField(),
@@ -105,6 +115,11 @@ class Article(TimestampedModel):
             GinIndex(fields=["search"], name="article_search", condition=Q(is_published=True)),
             GinIndex(fields=["peaks"], name="article_peaks", condition=Q(is_published=True)),
             models.Index(fields=["catalog", "title", "id"], name="article_list", condition=Q(is_published=True)),
+            models.Index(
+                fields=["forms_version"],
+                name="article_word_forms",
+                condition=Q(is_published=True, language__in=WITH_LEMMAS),
+            ),
             models.Index(fields=["-updated_at", "id"], name="article_newest"),
             models.Index(fields=["negative_count"], name="article_voted_down", condition=Q(negative_count__gt=0)),
         ]
@@ -216,6 +231,7 @@ class Article(TimestampedModel):
             locked.save()
             locked._log(actor, "publish")
             Term.objects.learn(locked.pk)
+            locked._look_up_words()
         self.refresh_from_db()
 
     def unpublish(self, actor: Actor) -> None:
@@ -274,6 +290,11 @@ class Article(TimestampedModel):
         else:
             self.negative_count += votes
 
+    def _look_up_words(self) -> None:
+        """Let the worker add the forms of its words to the index."""
+        if self.is_published and self.language in WITH_LEMMAS:
+            wake("knowledgebase.add_word_forms", str(self.pk))
+
     def _show(self, title: str, content: str) -> None:
         self.title, self.content, self.text = title, content, text_of(content)
 
@@ -291,6 +312,7 @@ class Article(TimestampedModel):
             self._log(actor, "move", changes)
             if self.is_published:
                 self.published_at = timezone.now()
+                self._look_up_words()
 
     def _add_version(self, actor: Actor, title: str, cleaned: Cleaned) -> None:
         self.versions.create(

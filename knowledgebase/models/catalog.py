@@ -8,12 +8,17 @@ from django.utils.translation import pgettext_lazy
 from callcentre.actor import Actor
 from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
+from callcentre.wake import wake
 
 
 class Language(models.TextChoices):
-    """Languages whose inflections PostgreSQL knows; `simple` for all others: words as they are written."""
+    """Languages whose word forms a search knows: Polish by a dictionary, the others by PostgreSQL's stemmers.
 
-    SIMPLE = "simple", _("any (words as they are written)")
+    `simple` is any other language: words as they are written. Articles that look Polish have their word forms there
+    too.
+    """
+
+    SIMPLE = "simple", _("any (Polish is recognised, other words as they are written)")
     DANISH = "danish", _("Danish")
     DUTCH = "dutch", _("Dutch")
     ENGLISH = "english", _("English")
@@ -23,12 +28,17 @@ class Language(models.TextChoices):
     HUNGARIAN = "hungarian", _("Hungarian")
     ITALIAN = "italian", _("Italian")
     NORWEGIAN = "norwegian", _("Norwegian")
+    POLISH = "polish", _("Polish")
     PORTUGUESE = "portuguese", _("Portuguese")
     ROMANIAN = "romanian", _("Romanian")
     RUSSIAN = "russian", _("Russian")
     SPANISH = "spanish", _("Spanish")
     SWEDISH = "swedish", _("Swedish")
     TURKISH = "turkish", _("Turkish")
+
+
+# Articles of these have Polish word forms (models/lemma.py).
+WITH_LEMMAS = (Language.SIMPLE, Language.POLISH)
 
 
 class Catalog(TimestampedModel):
@@ -46,7 +56,7 @@ class Catalog(TimestampedModel):
         max_length=20,
         choices=Language,
         default=Language.SIMPLE,
-        help_text=_("Words are also found in their other forms; Polish has no such rules here: choose “any”."),
+        help_text=_("Words of this language are also found in their other forms."),
     )
     counted_articles = models.PositiveIntegerField(default=0, editable=False)
     counted_at = models.DateTimeField(null=True, editable=False)
@@ -63,7 +73,10 @@ class Catalog(TimestampedModel):
         return self.name
 
     def edit(self, actor: Actor, **values: Any) -> None:
-        """Change name or language. Another language makes the index of every article anew, in this transaction."""
+        """Change name or language. Another language makes the index of every article anew, in this transaction.
+
+        Polish word forms follow when the worker has added them.
+        """
         with transaction.atomic():
             locked = Catalog.objects.select_for_update(no_key=True).get(pk=self.pk)
             for name, value in values.items():
@@ -71,6 +84,7 @@ class Catalog(TimestampedModel):
             locked.save(update_fields=[*values, "updated_at"])
             if "language" in values:
                 self.articles.exclude(language=locked.language).update(language=locked.language)
+                wake("knowledgebase.sweep_word_forms")
         self.refresh_from_db()
 
 

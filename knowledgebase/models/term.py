@@ -9,6 +9,8 @@ from knowledgebase.models.catalog import Catalog
 
 # A term in fewer articles is no common one: to rank so few costs milliseconds.
 COMMON_FROM = 500
+# Terms of lemmas ('=~zwrot') begin so. They are no words that anyone types.
+LEMMA = "=~"
 # Any number will do that no other advisory lock of ours uses.
 _COUNT_LOCK = 7_306
 
@@ -37,7 +39,7 @@ WITH words AS MATERIALIZED (
   SELECT '=' || word AS term, ndoc AS articles FROM words
   UNION ALL
   SELECT '^' || left(word, n), least(sum(ndoc), %(articles)s) FROM words, generate_series(1, 6) AS n
-  WHERE length(word) >= n GROUP BY 1
+  WHERE length(word) >= n AND word NOT LIKE '~%%' GROUP BY 1
 )
 INSERT INTO knowledgebase_term (catalog_id, term, articles, levels, counts)
 SELECT %(catalog)s, term, articles, coalesce(levels, '{}'), coalesce(counts, '{}')
@@ -67,7 +69,9 @@ class TermQuerySet(models.QuerySet["Term"]):
 
 
 class Term(models.Model):
-    """A word of a catalog's articles ('=word'), or a beginning of words ('^wo'), as articles had it when last counted.
+    """A word of a catalog's articles ('=word'), a lemma ('=~lemma') or a beginning of words ('^wo').
+
+    It has the counts of the time when the catalog was counted last.
 
     Searches read here which words are common, and where such a word stands out (docs/decisions/0012); and which word
     somebody may have meant who mistyped one. Counts that are out of date make a search slower or a little worse, never

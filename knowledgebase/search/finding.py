@@ -1,11 +1,11 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
 from knowledgebase.models.catalog import Catalog
-from knowledgebase.models.term import COMMON_FROM
+from knowledgebase.models.term import COMMON_FROM, LEMMA
 from knowledgebase.search import ranking, spelling
 from knowledgebase.search.highlight import Highlighter, like
 from knowledgebase.search.query import Query, fold, parse
@@ -25,7 +25,7 @@ FROM knowledgebase_search(%(catalog)s, %(words)s::text[], %(places)s::integer[],
 HITS = """
 SELECT id::text, title, category_id::text, category_name, beginning
 FROM knowledgebase_hits(%(catalog)s, knowledgebase_queries(%(language)s, %(first)s, %(last)s),
-                        %(candidates)s::tsquery, %(hits)s, %(read)s)
+                        %(candidates)s::tsquery, %(hits)s, %(read)s, %(all_written)s)
 """
 LATE = "SELECT id::text, text FROM knowledgebase_article WHERE id = ANY(%(late)s::uuid[])"
 FORMS = """
@@ -46,33 +46,41 @@ class Hit:
 
 
 def find(catalog_id: UUID, text: str) -> list[Hit] | None:
-    """The best hits of a search, best first; None where there is no such catalog.
+    """Return the best hits of a search, best first; None if there is no such catalog.
 
-    Where no article has all the words, words that nobody wrote are taken for mistyped ones.
+    If no article has all the words, words that no article has are taken for mistyped ones.
     """
     query = parse(text)
     if not query.terms:
         return [] if Catalog.objects.filter(pk=catalog_id).exists() else None
+    hits = _found(catalog_id, query)
+    if hits == [] and (mended := spelling.mended(catalog_id, query)) is not None:
+        return _found(catalog_id, mended)
+    return hits
+
+
+def _found(catalog_id: UUID, query: Query) -> list[Hit] | None:
     known = _Known.of(catalog_id, query)
     if known is None:
         return None
     rows = _matches(catalog_id, query, known) if known.hits is None else known.hits
-    hits = _shown(query, known, rows)
-    if not hits and (mended := spelling.mended(catalog_id, query)) is not None:
-        hits = _shown(mended, known, _matches(catalog_id, mended, known))
-    return hits
+    return _shown(query, known, rows)
 
 
 @dataclass(slots=True)
 class _Known:
-    """What the catalog knows of the words of a query."""
+    """The facts that the catalog has about the words of a query."""
 
     language: str
     articles: int
+    # How common the words are: in all their forms, and as they are written.
     words: list[Frequency]
-    stems: list[str]
-    # Of all articles that match, where no word is common; None where one is.
-    hits: list[Any] | None
+    written: list[Frequency]
+    stems: list[str] = field(default_factory=list)
+    # The forms of words that the dictionary has.
+    forms: dict[str, set[str]] = field(default_factory=dict)
+    # All articles that match, if no word is common; else None.
+    hits: list[Any] | None = None
 
     @classmethod
     def of(cls, catalog_id: UUID, query: Query) -> "_Known | None":
@@ -89,18 +97,19 @@ class _Known:
         if not rows:
             return None
         _kind, _place, language, articles, *_ = rows[0]
-        known = cls(language, articles, [Frequency() for _ in words], [], None)
-        hits: list[Any] = []
+        known = cls(language, articles, [Frequency() for _ in words], [Frequency() for _ in words])
         if is_prefix and len(words[-1]) > 3:
-            known.words[-1].beginning = f"={words[-1]}"
-        for kind, place, term, articles, levels, counts, *hit in rows[1:]:
-            match kind:
-                case "stem":
-                    known.stems.append(term)
-                case "term":
-                    known.words[place - 1].add(term, articles, levels, counts)
-                case "hit":
-                    hits.append(hit)
+            known.words[-1].beginning = known.written[-1].beginning = f"={words[-1]}"
+        hits = [hit for kind, _place, _term, _articles, _levels, _counts, *hit in rows if kind == "hit"]
+        for kind, place, term, articles, levels, counts, *_hit, forms in rows[1:]:
+            if kind == "stem" and forms is not None:
+                known.forms.setdefault(words[place - 1], set()).update(forms.split())
+            elif kind == "stem":
+                known.stems.append(term)
+            elif kind == "term":
+                known.words[place - 1].add(term, articles, levels, counts)
+                if not term.startswith(LEMMA):
+                    known.written[place - 1].add(term, articles, levels, counts)
         if all(kind != "term" for kind, *_ in rows):
             known.hits = hits
         return known
@@ -126,10 +135,11 @@ def _parameters(catalog_id: UUID, query: Query) -> dict[str, Any]:
 
 
 def _matches(catalog_id: UUID, query: Query, known: _Known) -> list[Any]:
-    parameters = {**_parameters(catalog_id, query), "language": known.language, "candidates": None}
+    parameters = _parameters(catalog_id, query) | {"language": known.language, "candidates": None, "all_written": False}
     rows: list[Any] = []
-    if candidates := ranking.candidates(known.words, known.articles):
-        rows = _rows(HITS, {**parameters, "candidates": candidates})
+    candidates, all_written = ranking.candidates(known.words, known.written, known.articles)
+    if candidates:
+        rows = _rows(HITS, {**parameters, "candidates": candidates, "all_written": all_written})
     if len(rows) < MAX_HITS:
         # Few match; or fewer of the candidates than was thought, because of a phrase, or of words that are not wanted.
         rows = _rows(HITS, parameters)
@@ -137,7 +147,8 @@ def _matches(catalog_id: UUID, query: Query, known: _Known) -> list[Any]:
 
 
 def _shown(query: Query, known: _Known, rows: list[Any]) -> list[Hit]:
-    highlighter = Highlighter(query.wanted, _forms(known, [text for row in rows for text in (row[1], row[4])]))
+    stemmed = _forms(known, [text for row in rows for text in (row[1], row[4])])
+    highlighter = Highlighter(query.wanted, stemmed, known.forms)
     texts = {pk: text for pk, _title, _category, _name, text in rows}
     if late := [pk for pk, text in texts.items() if len(text) == _READ and not highlighter.matches(text)]:
         texts |= dict(_rows(LATE, {"late": late}))

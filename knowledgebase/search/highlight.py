@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from html import escape
 from itertools import islice
+from os.path import commonprefix
 
 from knowledgebase.search.query import Term, fold
 
@@ -20,36 +21,39 @@ _BEFORE = 60
 class Highlighter:
     """Marks the terms of one query, whatever accents and case the text has.
 
-    `forms` are words that are marked as well: other forms of the terms, in a language with inflections.
+    `stemmed` are words that are marked as well: other forms of the terms that a stemmer has found in the texts. `forms`
+    are all forms of a word of the query, where the dictionary has it.
     """
 
-    def __init__(self, terms: Iterable[Term], forms: Iterable[str] = ()) -> None:
-        phrases: dict[tuple[str, ...], bool] = {(fold(form),): False for form in forms}
+    def __init__(
+        self, terms: Iterable[Term], stemmed: Iterable[str] = (), forms: Mapping[str, set[str]] | None = None
+    ) -> None:
+        phrases: dict[tuple[str, ...], bool] = {(fold(word),): False for word in stemmed}
         for term in terms:
             words = tuple(map(fold, term.words))
             phrases[words] = phrases.get(words, False) or term.is_prefix
-        self._phrases = [
-            (words, r"\w*" if is_prefix else r"(?![^\W_])", words[0][:4]) for words, is_prefix in phrases.items()
-        ]
+        self._phrases = [_Phrase(words, is_prefix=is_prefix, forms=forms or {}) for words, is_prefix in phrases.items()]
 
     @cached_property
-    def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
-        """One for each word or phrase; those that begin alike, as forms of one word do, count as one."""
-        return [(_begun(words, rest, _letter), word) for words, rest, word in self._phrases]
+    def _patterns(self) -> list[tuple[re.Pattern[str], "_Phrase"]]:
+        return [(pattern, phrase) for phrase in self._phrases for pattern in phrase.patterns(_letter)]
 
     @cached_property
-    def _plain_patterns(self) -> list[tuple[re.Pattern[str], str]]:
+    def _plain_patterns(self) -> list[tuple[re.Pattern[str], "_Phrase"]]:
         """The same for texts without accents in small letters: compiled in a fifth of the time, which is what counts
         where few texts are found."""
-        return [(_begun(words, rest, re.escape), word) for words, rest, word in self._phrases]
-
-    def _reading(self, text: str) -> tuple[str, list[tuple[re.Pattern[str], str]]]:
-        """The text with the same letters at the same places, and what to look for in it."""
-        return (text.lower(), self._plain_patterns) if text.isascii() else (text, self._patterns)
+        return [(pattern, phrase) for phrase in self._phrases for pattern in phrase.patterns(re.escape)]
 
     def matches(self, text: str) -> bool:
-        text, patterns = self._reading(text)
-        return any(pattern.search(text) for pattern, _word in patterns)
+        return any(True for _match in self._matches(text))
+
+    def _matches(self, text: str) -> Iterator[Span]:
+        """Yield the matches of each phrase, the first ones only, with the letters that tell it from the others."""
+        # The small letters of a plain text are at the same places.
+        text, patterns = (text.lower(), self._plain_patterns) if text.isascii() else (text, self._patterns)
+        for pattern, phrase in patterns:
+            found = filter(phrase.is_in, pattern.finditer(text))
+            yield from ((*match.span(), phrase.beginning) for match in islice(found, _LOOKED_AT))
 
     def mark(self, title: str, text: str) -> str:
         """The best fragment of the text; where only the title matches, the title, and how the text begins."""
@@ -62,15 +66,9 @@ class Highlighter:
         return beginning or escape(title)
 
     def _spans(self, text: str) -> list[Span]:
-        """Where the words are, in order; of those that overlap, the longest."""
-        text, patterns = self._reading(text)
-        found = [
-            (*match.span(), word) for pattern, word in patterns for match in islice(pattern.finditer(text), _LOOKED_AT)
-        ]
-        if len(patterns) == 1:
-            return found
+        """Return where the words are, in order; of those that overlap, the longest."""
         spans: list[Span] = []
-        for span in sorted(found, key=lambda span: (span[0], -span[1])):
+        for span in sorted(self._matches(text), key=lambda span: (span[0], -span[1])):
             if not spans or span[0] >= spans[-1][1]:
                 spans.append(span)
         return spans
@@ -124,7 +122,7 @@ def like(stems: Iterable[str], text: str) -> set[str]:
     """The text's words that begin as a stem does, or nearly: which of them are its forms, the database knows."""
     found: set[str] = set()
     for stem in stems:
-        pattern = _begun([stem[:-1] if len(stem) > 3 else stem], r"\w*", _letter)
+        pattern = re.compile(_begun(stem[:-1] if len(stem) > 3 else stem, _letter) + r"\w*", re.DOTALL)
         found |= {match[0].lower() for match in islice(pattern.finditer(text), _LOOKED_AT)}
     return found
 
@@ -146,12 +144,59 @@ def _letter(char: str) -> str:
     return f"[{re.escape(''.join(sorted(letters)))}]"
 
 
-def _begun(words: Sequence[str], rest: str, letter: Callable[[str], str]) -> re.Pattern[str]:
-    """The beginning of a word, or words in their order, each letter as `letter` reads it; and what follows.
+class _Phrase:
+    """A word of a query, or several words in their order, as patterns that find them in a text."""
+
+    def __init__(self, words: tuple[str, ...], *, is_prefix: bool, forms: Mapping[str, set[str]]) -> None:
+        # Phrases that begin alike, as forms of one word do, count as one.
+        self.beginning = words[0][:4]
+        self._words = words
+        self._prefix = words[-1] if is_prefix else None
+        # All forms of the words that have others, by their place in the phrase.
+        self._forms = {place: {word, *forms[word]} for place, word in enumerate(words) if word in forms}
+
+    def patterns(self, letter: Callable[[str], str]) -> Iterator[re.Pattern[str]]:
+        """Yield the patterns, with each letter as `letter` reads it: several if forms of the first word differ early.
+
+        The words that have other forms are groups: a match is one only if `is_in` says so.
+        """
+        last = len(self._words) - 1
+        others = [self._word(place, letter) for place in range(1, last + 1)]
+        rest = "" if last in self._forms else r"\w*" if self._prefix else r"(?![^\W_])"
+        for beginning in _beginnings(self._forms.get(0, {self._words[0]})):
+            first = _begun(beginning, letter)
+            yield re.compile(
+                r"[\W_]+".join([rf"({first}\w*)" if 0 in self._forms else first, *others]) + rest, re.DOTALL
+            )
+
+    def is_in(self, match: re.Match[str]) -> bool:
+        """Return whether the words of a match are forms of the words of this phrase."""
+        last = len(self._words) - 1
+        for place, word in zip(self._forms, map(fold, match.groups()), strict=True):
+            is_begun = place == last and self._prefix is not None and word.startswith(self._prefix)
+            if not is_begun and word not in self._forms[place]:
+                return False
+        return True
+
+    def _word(self, place: int, letter: Callable[[str], str]) -> str:
+        if place not in self._forms:
+            return "".join(map(letter, self._words[place]))
+        beginnings = ("".join(map(letter, beginning)) for beginning in _beginnings(self._forms[place]))
+        return rf"((?:{'|'.join(beginnings)})\w*)"
+
+
+def _beginnings(words: set[str]) -> list[str]:
+    """Return with what these words begin: a few strings, one for all words with the same first three letters."""
+    groups: dict[str, list[str]] = {}
+    for word in words:
+        groups.setdefault(word[:3], []).append(word)
+    return [commonprefix(group) for group in groups.values()]  # noqa: RUF071  (they are words, not paths)
+
+
+def _begun(word: str, letter: Callable[[str], str]) -> str:
+    """Return a pattern for the beginning of a word, each letter as `letter` reads it.
 
     It begins with the letters and no condition, so that a text is looked through in microseconds: what is before the
-    first word is looked at after it.
+    word is looked at after it.
     """
-    first, *others = ("".join(map(letter, word)) for word in words)
-    before = rf"(?<![^\W_].{{{len(words[0])}}})"
-    return re.compile(r"[\W_]+".join([first + before, *others]) + rest, re.DOTALL)
+    return "".join(map(letter, word)) + rf"(?<![^\W_].{{{len(word)}}})"

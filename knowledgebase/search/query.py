@@ -10,7 +10,9 @@ from callcentre.normal_forms import normalised
 # A phrase that is never closed goes to the end.
 _PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s"“”„«»]+))')
 # Letters, digits and the marks that belong to letters, in any alphabet.
-_WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")
+WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")
+# An ending after an abbreviation, as in PIN-u, says nothing that the abbreviation does not.
+_ENDING = re.compile(r"(?<![^\W_])([^\W\d_a-ząćęłńóśźż]{2,})[-’'](?:a|u|y|e|i|em|ie|iem|om|ów|owi|ami|ach)(?![\w-])")
 # Letters that no decomposition takes apart.
 _LETTERS = str.maketrans(
     {"ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ø": "o", "Ø": "O", "ı": "i", "ħ": "h", "Ħ": "H", "ŧ": "t", "Ŧ": "T"}
@@ -54,9 +56,9 @@ def parse(text: str) -> Query:
     """
     terms: list[Term] = []
     is_last_quoted = False
-    for part in _PART.finditer(normalised("NFC", text)):
+    for part in _PART.finditer(_ENDING.sub(r"\1", normalised("NFC", text))):
         is_quoted = part["phrase"] is not None
-        words = tuple(_WORD.findall(part["phrase"] if is_quoted else part["word"]))
+        words = tuple(WORD.findall(part["phrase"] if is_quoted else part["word"]))
         if words:
             terms.append(Term(words, is_negative=part["minus"] is not None))
             is_last_quoted = is_quoted

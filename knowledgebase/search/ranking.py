@@ -83,8 +83,22 @@ class Frequency:
         return f"'{level:02}{term}'"
 
 
-def candidates(words: Sequence[Frequency], total: int) -> str:
-    """A query of peaks for the articles worth ranking; "" where all matches are, as they are few.
+def candidates(words: Sequence[Frequency], written: Sequence[Frequency], total: int) -> tuple[str, bool]:
+    """Return a query of peaks for the articles worth ranking; "" if all matches are, as they are few.
+
+    `words` are the words in all their forms, `written` the same words as they are written, which have to be among the
+    best. If these are few, the second value is True: all of them are worth ranking.
+    """
+    if [*words] == [*written]:
+        return _standing_out(words, total, CANDIDATES_TOGETHER), False
+    inflected, exact = (_standing_out(one, total, CANDIDATES_TOGETHER / 2) for one in (words, written))
+    if not inflected:
+        return "", False
+    return (f"{inflected} | {exact}", False) if exact else (inflected, True)
+
+
+def _standing_out(words: Sequence[Frequency], total: int, together: float) -> str:
+    """Return a query for the articles in which these words stand out; "" if all that have them are few.
 
     For several words: those with all of them in the title, if these are not too few or many; else those in which all of
     them stand out, and those in which one of them does most.
@@ -99,9 +113,9 @@ def candidates(words: Sequence[Frequency], total: int) -> str:
     titles = total * math.prod(word.titles / total for word in words)
     if TITLES <= titles <= MOST_TITLES:
         return " & ".join(word.in_titles() for word in words)
-    share = (CANDIDATES_TOGETHER / total) ** (1 / len(words))
+    share = (together / total) ** (1 / len(words))
     groups = [" & ".join(word.best(share * total) for word in words)]
     for position, word in enumerate(words):
         of_others = math.prod(shares[:position] + shares[position + 1 :])
-        groups.append(word.best(CANDIDATES_TOGETHER / 3 / len(words) / of_others))
+        groups.append(word.best(together / 3 / len(words) / of_others))
     return " | ".join(f"({group})" for group in groups)

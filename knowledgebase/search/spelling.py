@@ -17,10 +17,12 @@ MAX_WORDS = 8
 # Of a shorter word, too much is one letter away; of a longer one, trigrams say enough, and there would be tens of
 # thousands: a sentence in Chinese is one word.
 SHORTEST, LONGEST = 3, 16
-# Words -> the one most like each, "" for none. One that the catalog has, or that begins one that it has, is right.
+# Words -> the one most like each, "" for none. A word is right if the catalog has it, a word that begins with it, or
+# another form of it.
 SIMILAR = """
 SELECT w.word,
-  CASE WHEN known.term IS NOT NULL THEN w.word ELSE coalesce(substr(coalesce(near.term, like_it.term), 2), '') END
+  CASE WHEN known.term IS NOT NULL OR inflected.term IS NOT NULL THEN w.word
+       ELSE coalesce(substr(coalesce(near.term, like_it.term), 2), '') END
 FROM unnest(%(words)s::text[]) AS w(word)
 LEFT JOIN LATERAL (
   SELECT t.term FROM knowledgebase_term t
@@ -29,15 +31,21 @@ LEFT JOIN LATERAL (
   LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
+  SELECT t.term FROM knowledgebase_lemmas(w.word) AS l
+  JOIN knowledgebase_term t ON t.catalog_id = %(catalog)s AND t.term = '=~' || l.lemma
+  WHERE known.term IS NULL
+  LIMIT 1
+) AS inflected ON true
+LEFT JOIN LATERAL (
   SELECT t.term FROM unnest(%(typed)s::text[], %(meant)s::text[], %(turned)s::bool[]) AS slip(typed, meant, is_turned)
   JOIN knowledgebase_term t ON t.catalog_id = %(catalog)s AND t.term = slip.meant
-  WHERE slip.typed = w.word AND known.term IS NULL
+  WHERE slip.typed = w.word AND known.term IS NULL AND inflected.term IS NULL
   ORDER BY slip.is_turned DESC, t.articles DESC, t.term LIMIT 1
 ) AS near ON true
 LEFT JOIN LATERAL (
   SELECT t.term FROM knowledgebase_term t
-  WHERE t.catalog_id = %(catalog)s AND t.term %% ('=' || w.word) AND t.term LIKE '=%%'
-    AND known.term IS NULL AND near.term IS NULL
+  WHERE t.catalog_id = %(catalog)s AND t.term %% ('=' || w.word) AND t.term LIKE '=%%' AND t.term NOT LIKE '=~%%'
+    AND known.term IS NULL AND inflected.term IS NULL AND near.term IS NULL
   ORDER BY similarity(t.term, '=' || w.word) DESC, t.articles DESC, t.term LIMIT 1
 ) AS like_it ON true
 """

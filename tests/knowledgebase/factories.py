@@ -15,6 +15,7 @@ from knowledgebase.models import (
     ArticleVote,
     Catalog,
     Category,
+    Lemma,
     SearchMiss,
     Term,
 )
@@ -127,6 +128,14 @@ class SearchMissFactory(factory.django.DjangoModelFactory[SearchMiss]):
 
     class Params:
         old = factory.Trait(last_at=factory.LazyFunction(lambda: timezone.now() - timedelta(days=91)))
+
+
+class LemmaFactory(factory.django.DjangoModelFactory[Lemma]):
+    class Meta:
+        model = Lemma
+
+    lemma = factory.Sequence(lambda n: f"lemma{n}")
+    forms = factory.LazyAttribute(lambda made: [made.lemma])
 
 
 class TermFactory(factory.django.DjangoModelFactory[Term]):

@@ -54,6 +54,63 @@ def test_markdown_and_html_become_published_articles_in_their_categories(tmp_pat
     assert articles["Late"].content == "<p>Wait.</p>"
 
 
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ("title: >\n  How returns\n  work", "How returns work"),
+        ("title: >-\n  How returns\n\n  work\n", "How returns work"),
+        ("title: |\n  How returns\n  work", "How returns work"),
+        ("title: How returns\n  work", "How returns work"),
+        ('\'title\': "Zwrot \\u2013 \\"jak\\""', 'Zwrot – "jak"'),
+        ("title: 'It''s here'  # a comment", "It's here"),
+        ("tags: [a, b]\ntitle: C#", "C#"),
+        ("Title: 2026-11-22", "2026-11-22"),
+        ("title: no", "no"),
+        ("title: 007", "007"),
+        ("title: Returns: how they work\nauthor: ''", "Returns: how they work"),
+        ("title: What --&gt; now", "What --> now"),
+        ("title:\nauthor: nobody-known", "The heading"),
+    ],
+)
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_the_head_of_a_file_is_yaml(head: str, title: str, ends: str, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", f"---\n{head}\n---\n# The heading\n\ntext".replace("\n", ends))
+
+    assert import_(tmp_path) == "1 added, 0 changed, 0 as they were, 0 failed\n"
+
+    assert Article.objects.get().title == title
+
+
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [
+        ("title: [a, b]", "The head of the file has no text as its title."),
+        ("published:\n  from: today", "The head of the file has no text as its published."),
+        ("title: 'never closed", "The head of the file is no YAML: while scanning a quoted scalar"),
+        ("title: a\x07", "The head of the file is no YAML: unacceptable character"),
+        ("title: " + "[" * 5000, "The head of the file is no YAML: maximum recursion depth"),
+        ("title: a\ntags: " + "x" * 20_000, "The head of the file has more than 20000 characters."),
+    ],
+)
+def test_a_head_that_cannot_be_read_is_named_and_makes_no_article(head: str, problem: str, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", f"---\n{head}\n---\ntext")
+
+    out = StringIO()
+    with pytest.raises(CommandError):
+        call_command("import_articles", "Help", str(tmp_path), stdout=out, stderr=out)
+
+    assert f"a.md: {problem}" in out.getvalue()
+    assert not Article.objects.exists()
+
+
+@pytest.mark.parametrize("text", ["---\nNo head: at all: none\n---\ntext", "---\n- one\n---\ntext"])
+def test_dashes_around_something_else_are_no_head(text: str, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", text)
+    import_(tmp_path)
+
+    assert text.splitlines()[1].lstrip("- ") in Article.objects.get().content
+
+
 def test_what_is_taken_out_is_named_and_files_that_cannot_be_read_stop_no_other(tmp_path: Path) -> None:
     write(tmp_path, "a.html", "<p>a<script>b</script></p>")
     write(tmp_path, "b.md", b"\xff\xfe\x00")
@@ -169,6 +226,18 @@ def test_what_was_not_edited_stays_as_it_was_and_no_draft_is_published(kind: str
 
     drafted.refresh_from_db()
     assert (drafted.title, drafted.newest.title) == ("Published", "Draft")
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+@pytest.mark.parametrize(
+    "title",
+    ["Returns: how", "Ticket #1", "[draft] - *new*", "no", "2026", "'quoted'", '"a" \\ b', "-->", "> 5 zł", "日本 😀"],
+)
+def test_every_title_is_exported_and_imported_as_it_was(title: str, kind: str, tmp_path: Path) -> None:
+    ArticleFactory(category=CategoryFactory(catalog__name="Help"), title=title)
+    call_command("export_articles", "Help", str(tmp_path), "--format", kind, stdout=StringIO())
+
+    assert import_(tmp_path) == "0 added, 0 changed, 1 as they were, 0 failed\n"
 
 
 def _contents() -> list[str]:

@@ -1,0 +1,28 @@
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+# How the word forms of an article are made (knowledgebase/indexing.py). The worker indexes articles with a lower number
+# again.
+FORMS_VERSION = 1
+
+
+class Lemma(models.Model):
+    """A Polish word that some article has, and all its forms, without accents. Shared by all catalogs.
+
+    Searches read here which lemmas a word of a query has. A row never changes and is never deleted.
+    """
+
+    lemma = models.CharField(_("lemma"), max_length=100, db_collation="C")
+    forms = ArrayField(models.CharField(max_length=100, db_collation="C"), verbose_name=_("forms"))
+
+    class Meta:
+        verbose_name = _("lemma")
+        verbose_name_plural = _("lemmas")
+        ordering = ["lemma", "id"]
+        constraints = [models.UniqueConstraint(fields=["lemma"], name="lemma_is_unique")]
+        indexes = [GinIndex(fields=["forms"], name="lemma_forms", fastupdate=False)]
+
+    def __str__(self) -> str:
+        return self.lemma
