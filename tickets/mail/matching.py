@@ -84,8 +84,9 @@ def _takes_part(mail: Mail, ticket: Ticket) -> bool:
     if not addresses:
         return False
     while True:
-        emails = ticket.customer.emails if ticket.customer else []
-        if addresses & {each.lower() for each in (ticket.sender, *emails)}:
+        if ticket.sender.lower() in addresses:
+            return True
+        if ticket.customer and addresses & {each.lower() for each in ticket.customer.emails}:
             return True
         if _wrote(addresses, ticket) or _was_written_to(addresses, ticket):
             return True
