@@ -47,9 +47,11 @@ _MARKS = {
     # Outlook's line above the headers of the quoted mail.
     "div style": rf"(?i)(border-top:\s?solid (?:#[0-9a-f]{{6}}|windowtext) 1(?:\.0)?pt|{_COLOUR})",
     "p style": f"(?i)({_COLOUR})",
-    "span style": f"(?i)({_COLOUR})",
+    "span style": f"(?i)({_COLOUR}|mso-fareast-language)",
     "blockquote type": r"(?i)^(cite)",
     "blockquote class": r"(?i)(?:^|\s)(gmail_quote)(?=\s|$)",
+    # What the author has indented.
+    "blockquote style": r"(?i)(?:^|;)\s{0,5}(border:\s?none)",
     "hr id": r"(?i)^(stopSpelling|zwchr)$",
 }
 # Of a text that goes into mails of our own: it may be coloured and spaced.
@@ -77,7 +79,7 @@ def _policy(attributes: dict[str, tuple[str, ...]], **others: Any) -> Policy:
 _MESSAGE = _policy({})
 _MARKED = _policy(
     {
-        "blockquote": ("class", "type"),
+        "blockquote": ("class", "style", "type"),
         "div": ("class", "id", "style"),
         "hr": ("id",),
         "p": ("class", "id", "style"),

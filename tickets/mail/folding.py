@@ -1,10 +1,12 @@
 """The text of a mail, parted into what its author wrote and the quotation at its end. Nothing is cut off.
 
-A quotation is folded if nothing of the author follows it. Where that is in doubt, nothing is folded: to show a quotation
-costs a look, to hide an answer costs the answer. Mail that is forwarded is not folded: it is new to its reader.
+A quotation is folded if nothing of the author follows it. Where that is in doubt, nothing is folded: a quotation that
+is shown costs a look, an answer that is hidden may never be read.
+
+Forwarded mail is not folded: it is new to the reader.
 """
 
-from itertools import pairwise
+from itertools import dropwhile
 
 from tickets import html
 from tickets.mail import quotation_words as words
@@ -53,7 +55,7 @@ def _place_in(lines: list[Line]) -> int | None:
         written, quoted = lines[:number], lines[end:]
         if not _says_something(written) or _has_answers(line, quoted):
             return None
-        while words.RULE.match(lines[number - 1].text):
+        while number and words.RULE.match(lines[number - 1].text):
             number -= 1
         return lines[number].start if number else None
     return None
@@ -71,7 +73,7 @@ def _end_of_header(lines: list[Line], number: int) -> int | None:
         return _end_of_labels(lines, number)
     if end := _end_of_name(lines, number):
         is_quoted = end < len(lines) and lines[end].depth > line.depth
-        has_address = any("@" in each.text for each in lines[number:end])
+        has_address = words.ADDRESS.search(" ".join(each.text for each in lines[number:end]))
         return end if is_quoted or has_address or line.is_marked else None
     if line.is_marked:
         return number + line.text.endswith(":") if not words.FROM.match(line.text) else _end_of_labels(lines, number)
@@ -79,11 +81,11 @@ def _end_of_header(lines: list[Line], number: int) -> int | None:
 
 
 def _is_labelled(lines: list[Line], number: int) -> bool:
-    """Return whether the headers of a mail begin here: its sender, its date and its subject."""
+    """Return whether the headers of a mail begin here: its sender, date, recipients and subject."""
     if not words.FROM.match(lines[number].text):
         return False
     headers = lines[number : _end_of_labels(lines, number)]
-    return all(any(label.match(line.text) for line in headers) for label in (words.SENT, words.SUBJECT))
+    return all(any(label.match(line.text) for line in headers) for label in (words.SENT, words.TO, words.SUBJECT))
 
 
 def _end_of_labels(lines: list[Line], number: int) -> int:
@@ -111,20 +113,34 @@ def _end_of_name(lines: list[Line], number: int) -> int | None:
         text = f"{text} {line.text}".lstrip()
         if len(text) > _LONGEST_NAME:
             return None
-        has_date = any(character.isdigit() for character in text)
-        if has_date and (words.WROTE_WHEN.match(text) or (begins and words.WROTE_AT_END.search(text))):
+        if _is_name(text, begins=begins) or (end == number + 1 and _is_name_above_quotation(lines, number)):
             return end
-        if not begins:
-            return None
-        if len(line.text) < _SHORTEST_BROKEN or line.text[-1] in ".!?:;":
+        following = lines[end].text if end < len(lines) else ""
+        is_broken = len(line.text) >= _SHORTEST_BROKEN and line.text[-1] not in ".!?:;"
+        if not begins or not (is_broken or words.BROKEN_OFF.match(following)):
             return None
     return None
 
 
+def _is_name(text: str, *, begins: bool) -> bool:
+    if not any(character.isdigit() for character in text):
+        return False
+    return bool(words.WROTE_WHEN.match(text) or (begins and words.WROTE_AT_END.search(text)))
+
+
+def _is_name_above_quotation(lines: list[Line], number: int) -> bool:
+    """Return whether the line has an address and a date, in any language, and a quotation comes next."""
+    line, following = lines[number], lines[number + 1 : number + 2]
+    is_above = bool(following) and following[0].depth > line.depth
+    return is_above and "@" in line.text and any(character.isdigit() for character in line.text)
+
+
 def _says_something(written: list[Line]) -> bool:
-    """Return whether the author says more above the quotation than a greeting, and not that the answers are in it."""
+    """Return whether the author says more above the quotation than a greeting, and does not speak of it there."""
     said = [line for line in _without_signature(written) if not words.RULE.match(line.text)]
     if len(said) <= 1 and all(words.GREETING.match(line.text) for line in said):
+        return False
+    if said[-1].text.endswith(":"):
         return False
     return not any(words.ANNOUNCEMENT.search(line.text) for line in said)
 
@@ -147,35 +163,30 @@ def _has_answers(first: Line, quoted: list[Line]) -> bool:
     number = 0
     while number < len(quoted):
         line = quoted[number]
-        if line.is_own and not line.is_signature:
+        if not is_set_off and words.NAMED.match(line.text):
             return True
-        if is_set_off or first.is_contained:
-            is_inside = line.depth > 0 if is_set_off else line.is_contained
-            if not is_inside and (end := _end_of_name(quoted, number)) and quoted[end : end + 1]:
-                number = end
-                continue
-            if not is_inside:
+        is_inside = line.depth > 0 if is_set_off else line.is_contained or not first.is_contained
+        if not is_inside:
+            end = _end_of_name(quoted, number)
+            if end is None or end == len(quoted):
                 return bool(_without_signature(quoted[number:]))
-        elif words.NAMED.match(line.text):
-            return True
-        number += 1
-    return _has_coloured_answers(quoted)
-
-
-def _has_coloured_answers(quoted: list[Line]) -> bool:
-    """Return whether lines of another colour stand between the lines of the quotation, or end it without a greeting."""
+            number = end
+        else:
+            number += 1
+    if any(line.is_own and not line.is_signature for line in quoted):
+        return True
     message = _first_message(quoted)
-    if all(line.is_coloured for line in message):
+    return any(line.is_typed for line in message) or _has_coloured_answers(message)
+
+
+def _has_coloured_answers(message: list[Line]) -> bool:
+    """Return whether lines in colour stand between the others, or end the message and are no signature."""
+    asked = list(dropwhile(lambda line: line.is_coloured, message))
+    start = next((number for number, line in enumerate(asked) if line.is_coloured), None)
+    if start is None:
         return False
-    for before, line in pairwise(message):
-        if before.is_coloured and not line.is_coloured:
-            return True
-        if line.is_coloured and not before.is_coloured:
-            ends_letter = words.CLOSING.match(before.text) or words.CLOSING.match(line.text)
-            rest_is_coloured = all(each.is_coloured for each in message[message.index(line) :])
-            if rest_is_coloured:
-                return not ends_letter
-    return False
+    ends_letter = any(words.CLOSING.match(line.text) for line in asked[start - 1 : start + 1])
+    return not ends_letter or not all(line.is_coloured for line in asked[start:])
 
 
 def _first_message(quoted: list[Line]) -> list[Line]:

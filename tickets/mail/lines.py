@@ -9,9 +9,10 @@ from callcentre.html_cleaning import unescape
 from tickets import html
 
 # Elements that stand on lines of their own.
-_BLOCKS = set(
-    "blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td tfoot th thead tr ul".split()  # noqa: SIM905, E501
-)
+_BLOCKS = {
+    *("blockquote", "br", "caption", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li"),
+    *("ol", "p", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
+}
 _VOID = {"br", "col", "hr", "img"}
 # Marks of elements that contain the quotation, and of those that stand above it.
 _CONTAINERS = {
@@ -36,7 +37,9 @@ _TOKEN = re.compile(r"<(?P<end>/?)(?P<tag>[a-z0-9]+)(?P<attributes>[^<>]*)>|(?P<
 _FONT_COLOUR = re.compile(r' color="([^"]{1,40})"')
 _HEX = re.compile(r"#(?:([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})|([0-9a-f])([0-9a-f])([0-9a-f]))(?![0-9a-f])")
 _RGB = re.compile(r"rgba?\(\s{0,5}(\d{1,3})[\s,]{1,5}(\d{1,3})[\s,]{1,5}(\d{1,3})")
-_COLOUR_NAME = re.compile(r"(?!black|gr[ae]y|white|silver|dark|dim|windowtext|inherit|initial|unset|auto|current)[a-z]{3,}$")
+_COLOUR_NAME = re.compile(
+    r"(?!black|gr[ae]y|white|silver|dark|dim|windowtext|inherit|initial|unset|auto|current)[a-z]{3,}$"
+)
 # Two of the three parts of a colour differ by more than this; less looks like grey.
 _LEAST_CHROMA = 60
 _INVISIBLE = str.maketrans("", "", "\ufeff\u200b\u200e\u200f")
@@ -56,8 +59,10 @@ class Line(NamedTuple):
     is_ruled: bool = False
     # It is in an element that contains nothing but the quotation.
     is_contained: bool = False
-    # The mail program says that its user wrote it.
+    # The mail program says that its user wrote it: Outlook on the web.
     is_own: bool = False
+    # It was typed in Outlook, by the author of this mail or of another.
+    is_typed: bool = False
     is_coloured: bool = False
     is_signature: bool = False
 
@@ -102,6 +107,7 @@ class _HtmlLines:
     depth: int = 0
     contained: int = 0
     own: int = 0
+    typed: int = 0
     coloured: int = 0
     signatures: int = 0
     links: int = 0
@@ -120,6 +126,7 @@ class _HtmlLines:
                 self._add_text(token["text"])
                 continue
             if tag in _BLOCKS and (line := self._ended_line()):
+                self.place = token.start()
                 yield line
             if token["end"]:
                 self._close(tag)
@@ -145,6 +152,7 @@ class _HtmlLines:
                 is_ruled=self.is_ruled,
                 is_contained=self.contained > 0,
                 is_own=self.own > 0,
+                is_typed=self.typed > 0,
                 is_coloured=is_coloured,
                 is_signature=self.signatures > 0,
             )
@@ -168,8 +176,8 @@ class _HtmlLines:
             return
         marks = html.marks_in(attributes)
         element = _Element(tag, marks, _is_coloured(marks, attributes))
-        if tag == "blockquote" or not _CONTAINERS.isdisjoint(marks):
-            element.is_waiting = bool(marks) and self.waiting is None
+        if "cite" in marks or not _CONTAINERS.isdisjoint(marks):
+            element.is_waiting = self.waiting is None
         if (element.is_waiting or not _ABOVE.isdisjoint(marks)) and self.waiting is None:
             self.waiting = self.place
         self.is_ruled = self.is_ruled or any(mark.startswith("border-top") for mark in marks)
@@ -187,10 +195,11 @@ class _HtmlLines:
             self.waiting = None
 
     def _count(self, element: _Element, step: int) -> None:
-        is_quotation = element.tag == "blockquote"
+        is_quotation = element.tag == "blockquote" and "border:none" not in element.marks
         self.depth += step * is_quotation
         self.contained += step * (not is_quotation and not _CONTAINERS.isdisjoint(element.marks))
         self.own += step * ("elementtoproof" in element.marks)
+        self.typed += step * ("mso-fareast-language" in element.marks)
         self.signatures += step * (not _SIGNATURES.isdisjoint(element.marks))
         self.coloured += step * element.is_coloured
         self.links += step * (element.tag == "a")
