@@ -70,10 +70,7 @@ def test_answers_between_quoted_lines_are_what_was_written() -> None:
 
 
 DOUBTFUL = [
-    (
-        "I got this mail:\n\nFrom: Bank <b@x.example>\nSent: Monday\nTo: Jan\nSubject: x\n\nPay.\n\nIs it yours?\n",
-        "PLAIN",
-    ),
+    "I got this mail:\n\nFrom: Bank <b@x.example>\nSent: Monday\nTo: Jan\nSubject: x\n\nPay.\n\nIs it yours?\n",
     "From: Łódź\nDate: 3 May\nSubject: a refund\n\nThat is my trip.\n",
     "Hello.\n\nOn 3 May your colleague anna@us.example wrote:\nNo.\n\nThat is wrong.\n",
     "On 3 May I paid.\n\nHelp wrote:\n> Did you pay?\nYes.\n",
