@@ -91,7 +91,7 @@ DOUBTFUL_HTML = {
     ),
     "indented": (
         '<p>Yes.</p><div class="gmail_quote"><blockquote class="gmail_quote">When?</blockquote>'
-        '<blockquote style="margin:0 0 0 40px;border:none;padding:0px">On Monday.</blockquote></div>'
+        '<blockquote style="margin: 0 0 0 40px; border: none; padding: 0px">On Monday.</blockquote></div>'
     ),
     "a picture": (
         '<p>Yes.</p><div class="gmail_quote"><blockquote class="gmail_quote">When?</blockquote><img src="cid:x"></div>'

@@ -95,8 +95,6 @@ class _Element:
     tag: str
     marks: list[str]
     is_coloured: bool
-    # It has begun a quotation of which there is no line yet.
-    is_waiting: bool = False
 
 
 @dataclass(slots=True)
@@ -114,6 +112,7 @@ class _HtmlLines:
     # Where the next line begins, and where a quotation begins whose first line is still to come.
     place: int = 0
     waiting: int | None = None
+    waiting_element: _Element | None = None
     is_ruled: bool = False
     parts: list[str] = field(default_factory=list)
     # The line that has begun: nothing is known of it before its first letter.
@@ -156,9 +155,7 @@ class _HtmlLines:
                 is_coloured=is_coloured,
                 is_signature=self.signatures > 0,
             )
-            self.waiting, self.is_ruled = None, False
-            for element in self.open:
-                element.is_waiting = False
+            self.waiting, self.waiting_element, self.is_ruled = None, None, False
         elif self.line.is_coloured and not is_coloured:
             self.line = self.line._replace(is_coloured=False)
 
@@ -176,10 +173,9 @@ class _HtmlLines:
             return
         marks = html.marks_in(attributes)
         element = _Element(tag, marks, _is_coloured(marks, attributes))
-        if "cite" in marks or not _CONTAINERS.isdisjoint(marks):
-            element.is_waiting = self.waiting is None
-        if (element.is_waiting or not _ABOVE.isdisjoint(marks)) and self.waiting is None:
-            self.waiting = self.place
+        is_around = "cite" in marks or not _CONTAINERS.isdisjoint(marks)
+        if self.waiting is None and (is_around or not _ABOVE.isdisjoint(marks)):
+            self.waiting, self.waiting_element = self.place, element if is_around else None
         self.is_ruled = self.is_ruled or any(mark.startswith("border-top") for mark in marks)
         if tag not in _VOID:
             self.open.append(element)
@@ -190,12 +186,13 @@ class _HtmlLines:
             return
         element = self.open.pop()
         self._count(element, -1)
-        if element.is_waiting:
+        if element is self.waiting_element:
             # It was empty.
-            self.waiting = None
+            self.waiting = self.waiting_element = None
 
     def _count(self, element: _Element, step: int) -> None:
-        is_quotation = element.tag == "blockquote" and "border:none" not in element.marks
+        is_indented = any(mark.startswith("border:") for mark in element.marks)
+        is_quotation = element.tag == "blockquote" and not is_indented
         self.depth += step * is_quotation
         self.contained += step * (not is_quotation and not _CONTAINERS.isdisjoint(element.marks))
         self.own += step * ("elementtoproof" in element.marks)
