@@ -33,7 +33,7 @@ _SIGNATURES = {
     "signature",
 }
 # Cleaned HTML has no other "<" and ">".
-_TOKEN = re.compile(r"<(?P<end>/?)(?P<tag>[a-z0-9]+)(?P<attributes>[^<>]*)>|(?P<text>[^<]+)")
+_TOKEN = re.compile(r"<(?P<end>/?)(?P<tag>[a-z][a-z0-9]*+)(?P<attributes>[^<>]*+)>|(?P<text>[^<]++)")
 _FONT_COLOUR = re.compile(r' color="([^"]{1,40})"')
 _HEX = re.compile(r"#(?:([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})|([0-9a-f])([0-9a-f])([0-9a-f]))(?![0-9a-f])")
 _RGB = re.compile(r"rgba?\(\s{0,5}(\d{1,3})[\s,]{1,5}(\d{1,3})[\s,]{1,5}(\d{1,3})")
