@@ -37,9 +37,8 @@ _TOKEN = re.compile(r"<(?P<end>/?)(?P<tag>[a-z][a-z0-9]*+)(?P<attributes>[^<>]*+
 _FONT_COLOUR = re.compile(r' color="([^"]{1,40})"')
 _HEX = re.compile(r"#(?:([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})|([0-9a-f])([0-9a-f])([0-9a-f]))(?![0-9a-f])")
 _RGB = re.compile(r"rgba?\(\s{0,5}(\d{1,3})[\s,]{1,5}(\d{1,3})[\s,]{1,5}(\d{1,3})")
-_COLOUR_NAME = re.compile(
-    r"(?!black|gr[ae]y|white|silver|dark|dim|windowtext|inherit|initial|unset|auto|current)[a-z]{3,}$"
-)
+_COLOUR_NAME = re.compile(r"\A[a-z]{3,20}\Z")
+_GREY_NAME = re.compile(r"\A(?:black|gr[ae]y|white|silver|dark|dim|windowtext|inherit|initial|unset|auto|current)")
 # Two of the three parts of a colour differ by more than this; less looks like grey.
 _LEAST_CHROMA = 60
 _INVISIBLE = str.maketrans("", "", "\ufeff\u200b\u200e\u200f")
@@ -215,5 +214,5 @@ def _is_colour(value: str) -> bool:
     elif found := _RGB.match(value):
         parts = [int(part) for part in found.groups()]
     else:
-        return bool(_COLOUR_NAME.match(value))
+        return bool(_COLOUR_NAME.match(value)) and not _GREY_NAME.match(value)
     return max(parts) - min(parts) > _LEAST_CHROMA
