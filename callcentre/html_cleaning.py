@@ -46,6 +46,8 @@ _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 _HUGE_NUMBER = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9a-fA-F]{8,}+);?")
 # The value that a marked attribute has. Texts cannot contain it: it is drawn when the process starts.
 MARK = f"mark-{os.urandom(8).hex()}"
+# Characters of the text that follows it.
+_LONGEST_MARKED = 50
 
 
 class Uncleanable(Exception):
@@ -57,7 +59,8 @@ class Policy:
 
     `hidden`: elements that are removed together with what they hold. `values`: attribute -> the pattern that its whole
     value must match; if the pattern has a group, its text becomes the value. `marks`: attribute -> the pattern that
-    makes MARK of its value; other values are removed. `styles`: the properties that a `style` may have.
+    makes MARK of its value, followed by a blank and the text of its group if it has one; other values are removed.
+    `styles`: the properties that a `style` may have.
     """
 
     def __init__(
@@ -114,7 +117,9 @@ def _filter_of(
     def decide(tag: str, name: str, value: str) -> str | None:
         full_name = f"{tag} {name}"
         if full_name in marking:
-            return mark if marking[full_name].search(value) else None
+            if (marked := marking[full_name].search(value)) is None:
+                return None
+            return f"{mark} {marked[1][:_LONGEST_MARKED]}" if marking[full_name].groups else mark
         if name == "style":
             return _style(value)
         pattern = patterns.get(full_name) or patterns.get(name)

@@ -53,6 +53,8 @@ ROUNDS = (
         "<img src=",
         "<!--",
         "<![if",
+        "<blockquote type=cite>",
+        "<p style='color:red'>a</p>",
     ),
     *("<script>", "<style>", "<title>", "<body>", "<a href='http://x'>", "&nbsp;", "&#", "&#9", "=?utf-8?q?", "=?a?b?"),
     *("{{ ", "{{ x", "On x wrote:\n", "> ", "From: a\n", "-----", "____", "password=", "Basic ", "a://b:", "a.", "a,"),

@@ -31,16 +31,28 @@ _VALUES = {
     "src": r"(?i)(?:cid:|https?://)[^\s\"'<>]+",
 }
 _HIDDEN = ("script", "style", "title", "head")
-# Where mail programs begin what they quote.
+# The names by which mail programs mark quotations, signatures, the text of the author and its colour.
+_CLASSES = r"(gmail_quote|yahoo_quoted|protonmail_quote|moz-cite-prefix|elementToProof|gmail_signature|moz-signature)"
+_IDS = (
+    r"(divRplyFwdMsg|appendonsend|mail-editor-reference-message-container|ms-outlook-mobile-reference-message"
+    r"|OLK_SRC_BODY_SECTION|reply-intro|Signature|ms-outlook-mobile-signature|composer_signature|AppleMailSignature)"
+)
+_COLOUR = r"(?<![\w-])color:\s{0,5}[#\w][^;]{0,40}"
 _MARKS = {
-    "div class": r"(?i)(?:^|\s)(?:gmail_quote|yahoo_quoted|protonmail_quote|moz-cite-prefix)(?=\s|$)",
-    "div id": r"(?i)^(?:divRplyFwdMsg|appendonsend|mail-editor-reference-message-container"
-    r"|ms-outlook-mobile-reference-message|OLK_SRC_BODY_SECTION|reply-intro)$",
+    "div class": rf"(?i)(?:^|\s){_CLASSES}(?=\s|$)",
+    "p class": r"(?i)(?:^|\s)(elementToProof)(?=\s|$)",
+    "pre class": r"(?i)(?:^|\s)(moz-signature)(?=\s|$)",
+    "div id": rf"(?i)^{_IDS}$",
+    "p id": r"(?i)^(reply-intro)$",
     # Outlook's line above the headers of the quoted mail.
-    "div style": r"(?i)border-top:\s?solid #[0-9a-f]{6} 1(?:\.0)?pt",
-    "blockquote type": r"(?i)^cite",
-    "blockquote class": r"(?i)(?:^|\s)gmail_quote(?=\s|$)",
-    "hr id": r"(?i)^(?:stopSpelling|zwchr)$",
+    "div style": rf"(?i)(border-top:\s?solid (?:#[0-9a-f]{{6}}|windowtext) 1(?:\.0)?pt|{_COLOUR})",
+    "p style": f"(?i)({_COLOUR})",
+    "span style": f"(?i)({_COLOUR}|mso-fareast-language)",
+    "blockquote type": r"(?i)^(cite)",
+    "blockquote class": r"(?i)(?:^|\s)(gmail_quote)(?=\s|$)",
+    # What the author has indented.
+    "blockquote style": r"(?i)(?:^|;)\s{0,5}(border:\s?none)",
+    "hr id": r"(?i)^(stopSpelling|zwchr)$",
 }
 # Of a text that goes into mails of our own: it may be coloured and spaced.
 _STYLE_NAMES = (
@@ -65,10 +77,20 @@ def _policy(attributes: dict[str, tuple[str, ...]], **others: Any) -> Policy:
 
 
 _MESSAGE = _policy({})
-_MARKED = _policy({"div": ("class", "id", "style"), "blockquote": ("class", "type"), "hr": ("id",)}, marks=_MARKS)
+_MARKED = _policy(
+    {
+        "blockquote": ("class", "style", "type"),
+        "div": ("class", "id", "style"),
+        "hr": ("id",),
+        "p": ("class", "id", "style"),
+        "pre": ("class",),
+        "span": ("style",),
+    },
+    marks=_MARKS,
+)
 OWN_TEXT = _policy({"*": ("style",)}, styles=_STYLE_NAMES.split())
 
-_MARKED_ATTRIBUTE = re.compile(rf' (?:class|id|style|type)="{MARK}"')
+_MARKED_ATTRIBUTE = re.compile(rf' (?:class|id|style|type)="{MARK} ([^"]*)"')
 _HIDING = re.compile(rf"(?i)<(/?)({'|'.join(_HIDDEN)})\b[^<>]*>?")
 _BLOCK_END = re.compile(r"(?i)<br\s*/?>|</(?:p|div|h[1-6]|li|tr|blockquote|pre|table|ul|ol)>")
 _TAG = re.compile(r"<[^<>]*>")
@@ -90,19 +112,15 @@ def clean(text: str) -> Clean:
     return text if isinstance(text, Clean) else Clean(clean_or_text(text, _MESSAGE))
 
 
-def clean_parts(text: str) -> tuple[Clean, str, str]:
-    """Return the cleaned HTML whole, and above and below the first place where a mail program begins what it quotes.
-
-    The parts are not closed yet, and to be cleaned themselves. Both are empty where there is no such place.
-    """
+def clean_marked(text: str) -> tuple[Clean, str]:
+    """Return the cleaned HTML, and the same with the marks of mail programs, which is to be cleaned again."""
     marked = clean_or_text(text, _MARKED)
-    found = marked.find(f'="{MARK}"')
-    if found < 0:
-        return Clean(marked), "", ""
-    # Inside a tag there is no other "<": it is escaped there.
-    place = marked.rfind("<", 0, found)
-    above, below = marked[:place], _MARKED_ATTRIBUTE.sub("", marked[place:])
-    return Clean(above + below), above, below
+    return Clean(_MARKED_ATTRIBUTE.sub("", marked)), marked
+
+
+def marks_in(attributes: str) -> list[str]:
+    """Return the marks of mail programs among the attributes of a tag, in lower case."""
+    return [mark.lower() for mark in _MARKED_ATTRIBUTE.findall(attributes)]
 
 
 def clean_or_text(text: str, policy: Policy) -> str:

@@ -69,6 +69,96 @@ def test_answers_between_quoted_lines_are_what_was_written() -> None:
     assert fold(text, "PLAIN") == (text, "")
 
 
+DOUBTFUL = [
+    "I got this mail:\n\nFrom: Bank <b@x.example>\nSent: Monday\nTo: Jan\nSubject: x\n\nPay.\n\nIs it yours?\n",
+    "From: Łódź\nDate: 3 May\nSubject: a refund\n\nThat is my trip.\n",
+    "Hello.\n\nOn 3 May your colleague anna@us.example wrote:\nNo.\n\nThat is wrong.\n",
+    "On 3 May I paid.\n\nHelp wrote:\n> Did you pay?\nYes.\n",
+    "The log says:\n> a\n> b\n",
+    "My answers are in red below.\n\nOn 3 May, Help <h@us.example> wrote:\n> a\n> b\n",
+    "Poniżej moje odpowiedzi.\n\nW dniu 2.11.2026 o 10:11, Pomoc pisze:\n> a\n",
+    "Sent from my iPad\n\nOn 3 May, Help <h@us.example> wrote:\n\na\n\nNo.\n",
+    "Yes.\n\n-----Original Message-----\nFrom: Help\n\nWhen?\n[Jan] On Monday.\n",
+]
+DOUBTFUL_HTML = {
+    "typed in Outlook": (
+        "<p>Thanks.</p><div style='border-top:solid #E1E1E1 1.0pt'><p><b>From:</b> Help</p></div>"
+        "<p>When?</p><p><span style='mso-fareast-language:EN-US'>On Monday.</span></p>"
+    ),
+    "typed in Outlook on the web": (
+        '<div>Thanks.</div><div id="divRplyFwdMsg"><b>From:</b> Help</div>'
+        '<div class="x_elementToProof">When?</div><div class="elementToProof">On Monday.</div>'
+    ),
+    "indented": (
+        '<p>Yes.</p><div class="gmail_quote"><blockquote class="gmail_quote">When?</blockquote>'
+        '<blockquote style="margin: 0 0 0 40px; border: none; padding: 0px">On Monday.</blockquote></div>'
+    ),
+    "a picture": (
+        '<p>Yes.</p><div class="gmail_quote"><blockquote class="gmail_quote">When?</blockquote><img src="cid:x"></div>'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", DOUBTFUL)
+def test_nothing_is_folded_where_the_quotation_may_hold_an_answer(text: str) -> None:
+    assert fold(text, "PLAIN") == (text, "")
+
+
+@pytest.mark.parametrize("text", DOUBTFUL_HTML.values(), ids=DOUBTFUL_HTML)
+def test_nothing_is_folded_where_the_quoted_html_may_hold_an_answer(text: str) -> None:
+    assert fold(text, "HTML") == (html.clean(text), "")
+
+
+COLOURED = (
+    '<div>Yes.</div><div class="gmail_quote"><div>On 3 May, Help wrote:</div><blockquote type="cite">{}</blockquote>'
+)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "is_folded"),
+    [
+        ('<p>When?</p><p style="color:#0000ff">On Monday.</p><p>Where?</p>', False),
+        ('<p>When?</p><font color="red">On Monday.</font>', False),
+        ('<p>When?</p><div><span style="color:rgb(200, 0, 0)">On Monday.</span></div>', False),
+        ('<p>When?</p><p>Regards</p><p style="color:#0000ff">Help</p><p style="color:#0000ff">Example Ltd</p>', True),
+        ('<p style="color:#0000ff">Ticket 1</p><p>When?</p>', True),
+        ('<p>When?</p><p style="color:#333333">It is urgent.</p><p>Where?</p>', True),
+        ('<p>When?</p><p><a href="https://x.example"><span style="color:blue">Here</span></a></p><p>Where?</p>', True),
+        ('<p>When?</p><blockquote type="cite"><p>a</p><p style="color:blue">b</p><p>c</p></blockquote>', True),
+    ],
+)
+def test_lines_in_colour_are_answers_unless_they_are_a_signature(quoted: str, is_folded: bool) -> None:
+    _written, folded = fold(COLOURED.format(quoted), "HTML")
+
+    assert bool(folded) == is_folded
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "On 3 May 2026, at 10:11, Help\n<h@us.example>\nwrote:\n",
+        "ons 4 nov. 2026 kl. 20:42 skrev Help <h@us.example>:\n",
+        "2026年11月2日(月) 9:00 Help <h@us.example>:\n",
+    ],
+)
+def test_the_line_above_a_quotation_is_folded_in_other_forms_and_languages(name: str) -> None:
+    written = "It works.\n\n"
+
+    assert fold(f"{written}{name}> a\n", "PLAIN") == (written, f"{name}> a\n")
+
+
+def test_forwarded_mail_is_not_folded() -> None:
+    text = "Please read.\n\n---------- Forwarded message ---------\nFrom: A <a@x.example>\nDate: x\nSubject: y\n\nb\n"
+
+    assert fold(text, "PLAIN") == (text, "")
+
+
+def test_an_empty_quotation_folds_nothing() -> None:
+    text = '<p>Yes.</p><div class="gmail_quote"><br></div><p>No.</p>'
+
+    assert fold(text, "HTML") == (html.clean(text), "")
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -86,7 +176,7 @@ def test_folding_a_long_text_loses_nothing(text: str, kind: str) -> None:
 
 
 def test_both_parts_of_html_are_cleaned_and_closed() -> None:
-    body = '<table><tr><td><b onclick="x()">Yes.<div class="x gmail_quote">a<script>alert(1)</script> b</table>after'
+    body = '<table><tr><td><b onclick="x()">Yes.<div class="x gmail_quote">a<script>alert(1)</script> b</table>'
 
     written, quoted = fold(body, "HTML")
 

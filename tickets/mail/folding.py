@@ -1,38 +1,28 @@
-"""The text of a mail, parted into what its author wrote and what is quoted in it. Nothing is cut off."""
+"""The text of a mail, parted into what its author wrote and the quotation at its end. Nothing is cut off.
 
-import re
-from itertools import islice
+A quotation is folded if nothing of the author follows it. Where that is in doubt, nothing is folded: a quotation that
+is shown costs a look, an answer that is hidden may never be read.
 
-from callcentre.html_cleaning import unescape
+Forwarded mail is not folded: it is new to the reader.
+"""
+
+from itertools import dropwhile
+
 from tickets import html
+from tickets.mail import quotation_words as words
+from tickets.mail.lines import Line, lines_of_html, lines_of_text
 
-# What mail programs put above a quotation, by their language: a line of its own, or two where it was broken. It begins
-# with one of these words or a date, has a date in it, and ends with this verb.
-_BEGINS = r"(?:On|W dniu|Dnia|Am|Le|El|Il giorno|Il|Wiadomość|(?:pon|wt|śr|czw|pt|sob|niedz|ndz)\b|\d{1,4}[-./]\d)"
-_WROTE = (
-    r"(?:(?:pisze|napisał(?:\(a\)|/a|a)?|wrote|schrieb\b[^\n:<>]{0,100}(?:<[^\n<>]{0,100}>)?|a écrit|escribió"
-    r"|ha scritto|написал(?:\(а\)|а)?)\s?:|napisał(?:\(a\)|/a|a)?)"
-)
-_BEGINNING = re.compile(rf"(?i)[ \t]{{0,20}}{_BEGINS}")
-_VERB = re.compile(rf"(?im)(?<!\w){_WROTE}[ \t]*$")
-_LONGEST_LINE = 300
-_RULE = re.compile(
-    r"(?im)^(?:-{2,} ?(?:Original Message|Oryginalna wiadomość|Wiadomość oryginalna|Treść oryginalnej wiadomości"
-    r"|Wiadomość przekazana|Forwarded message|Ursprüngliche Nachricht|Message d'origine|Mensaje original) ?-{2,}"
-    r"|_{20,})[ \t]*$"
-)
-# Outlook's: lines of the quoted mail's headers.
-_FROM, _SENT = r"(?:From|Od|Von|De)", r"(?:Sent|Date|Wysłano|Wysłane|Data|Gesendet|Datum|Envoyé|Enviado)"
-_OUTLOOK = re.compile(
-    rf"(?im)^[ \t*]{{0,5}}{_FROM}: ?\*? ?.{{1,300}}\n"
-    rf"(?:[ \t*]{{0,5}}(?:To|Do|An|À|Para|Cc|DW|UDW): ?.{{0,1000}}\n)?[ \t*]{{0,5}}{_SENT}: ?\*? ?.{{1,200}}$"
-)
-# The tags that can begin the line above a quotation in HTML, and how far above it.
-_LINE_TAG = re.compile(r"<(div|p|span|br)\b[^<>]*>")
-_TAG = re.compile(r"<[^<>]*>")
-_BEFORE = 1000
-_LONGEST_HEADER = 600
-_WROTE_AT_END = re.compile(rf"(?i)(?<!\w){_WROTE}\s{{0,20}}:?\Z")
+# Lines over which the mail program breaks the line above a quotation, and characters that it has at most.
+_MOST_LINES_OF_NAME = 3
+_LONGEST_NAME = 600
+# Characters of a line that may have been broken.
+_SHORTEST_BROKEN = 30
+# Lines of the headers of a quoted mail, with those over which long ones are broken.
+_MOST_HEADERS = 12
+_MOST_BROKEN = 3
+# Longer ones are no signatures.
+_LONGEST_SIGNATURE = 10
+_LONGEST_LINE_OF_SIGNATURE = 100
 
 
 def fold(body: str, body_type: str) -> tuple[str, str]:
@@ -42,61 +32,167 @@ def fold(body: str, body_type: str) -> tuple[str, str]:
     """
     if body_type == "HTML":
         return _fold_html(body)
-    place = _place_in_text(body)
-    if place is None or not body[:place].strip():
-        return body, ""
-    return body[:place], body[place:]
+    place = _place_in(lines_of_text(body))
+    return (body, "") if place is None else (body[:place], body[place:])
 
 
 def _fold_html(body: str) -> tuple[str, str]:
-    whole, above, below = html.clean_parts(body)
-    if not below:
+    whole, marked = html.clean_marked(body)
+    place = _place_in(lines_of_html(marked))
+    if place is None:
         return whole, ""
-    start = _header_in_html(above)
-    written = html.clean(above[:start])
-    return (whole, "") if html.says_nothing(written) else (written, html.clean(above[start:] + below))
+    return html.clean(marked[:place]), html.clean(marked[place:])
 
 
-def _header_in_html(above: str) -> int:
-    """Return where the line begins that ends what stands above a quotation, if it says who wrote it; else the end."""
-    begin = max(len(above) - _BEFORE, 0)
-    end, header = len(above), ""
-    for tag in reversed([*_LINE_TAG.finditer(above, begin)]):
-        said = " ".join(unescape(_TAG.sub("", above[tag.start() :])).split())
-        if header and said != header:
-            break
-        if said and _BEGINNING.match(said) and _WROTE_AT_END.search(said) and len(said) <= _LONGEST_HEADER:
-            end, header = tag.start(), said
-        elif said and tag[1] in ("div", "p"):
+def _place_in(lines: list[Line]) -> int | None:
+    """Return where the quotation begins that ends the mail, if it has one."""
+    for number, line in enumerate(lines):
+        if words.FORWARDED.match(line.text):
+            return None
+        end = _end_of_header(lines, number)
+        if end is None:
+            continue
+        written, quoted = lines[:number], lines[end:]
+        if not _says_something(written) or _has_answers(line, quoted):
+            return None
+        while number and words.RULE.match(lines[number - 1].text):
+            number -= 1
+        return lines[number].start if number else None
+    return None
+
+
+def _end_of_header(lines: list[Line], number: int) -> int | None:
+    """Return where the quotation itself begins if this line, or its headers, begin one."""
+    line = lines[number]
+    if line.depth and line.is_marked:
+        return number
+    if words.ORIGINAL.match(line.text):
+        return _end_of_labels(lines, number + 1)
+    is_labelled = _is_labelled(lines, number)
+    if is_labelled or (line.is_ruled and words.FROM.match(line.text)):
+        return _end_of_labels(lines, number)
+    if end := _end_of_name(lines, number):
+        is_quoted = end < len(lines) and lines[end].depth > line.depth
+        has_address = words.ADDRESS.search(" ".join(each.text for each in lines[number:end]))
+        return end if is_quoted or has_address or line.is_marked else None
+    if line.is_marked:
+        return number + line.text.endswith(":") if not words.FROM.match(line.text) else _end_of_labels(lines, number)
+    return None
+
+
+def _is_labelled(lines: list[Line], number: int) -> bool:
+    """Return whether the headers of a mail begin here: its sender, date, recipients and subject."""
+    if not words.FROM.match(lines[number].text):
+        return False
+    headers = lines[number : _end_of_labels(lines, number)]
+    return all(any(label.match(line.text) for line in headers) for label in (words.SENT, words.TO, words.SUBJECT))
+
+
+def _end_of_labels(lines: list[Line], number: int) -> int:
+    """Return where the headers end that begin here."""
+    end, broken = number, 0
+    for place, line in enumerate(lines[number : number + _MOST_HEADERS], number):
+        if words.HEADER.match(line.text):
+            end, broken = place + 1, 0
+            if words.SUBJECT.match(line.text):
+                break
+        elif broken < _MOST_BROKEN and ("@" in line.text or ";" in line.text) and end > number:
+            broken += 1
+        else:
             break
     return end
 
 
-def _place_in_text(body: str) -> int | None:
-    places = [found.start() for pattern in (_RULE, _OUTLOOK) if (found := pattern.search(body))]
-    headers = (_header_before(body, found) for found in _VERB.finditer(body))
-    places += islice((place for place in headers if place is not None), 1)
-    # A tail of nothing but quotation marks.
-    lines = body.splitlines(keepends=True)
-    end = len(lines)
-    while end and (lines[end - 1].startswith(">") or not lines[end - 1].strip()):
-        end -= 1
-    while end < len(lines) and not lines[end].startswith(">"):
-        end += 1
-    if end < len(lines):
-        places.append(sum(len(line) for line in lines[:end]))
-    return min(places, default=None)
-
-
-def _header_before(body: str, verb: re.Match[str]) -> int | None:
-    """Where the line begins that ends with the verb, or the one before it, if that is the line above a quotation."""
-    start = verb.start()
-    for _line in range(2):
-        start = body.rfind("\n", max(start - _LONGEST_LINE, 0), start) + 1
-        line = body[start : verb.end()]
-        if len(line) > 2 * _LONGEST_LINE or line.startswith((">", "\n")):
+def _end_of_name(lines: list[Line], number: int) -> int | None:
+    """Return where the line ends that says who wrote the quotation, and when, if it begins here."""
+    begins = bool(words.BEGINNING.match(lines[number].text))
+    if not begins and not lines[number].text.endswith(":"):
+        return None
+    text = ""
+    for end, line in enumerate(lines[number : number + _MOST_LINES_OF_NAME], number + 1):
+        text = f"{text} {line.text}".lstrip()
+        if len(text) > _LONGEST_NAME:
             return None
-        if _BEGINNING.match(line) and any(character.isdigit() for character in line):
-            return start
-        start -= 1
+        if _is_name(text, begins=begins) or (end == number + 1 and _is_name_above_quotation(lines, number)):
+            return end
+        following = lines[end].text if end < len(lines) else ""
+        is_broken = len(line.text) >= _SHORTEST_BROKEN and line.text[-1] not in ".!?:;"
+        if not begins or not (is_broken or words.BROKEN_OFF.match(following)):
+            return None
     return None
+
+
+def _is_name(text: str, *, begins: bool) -> bool:
+    if not any(character.isdigit() for character in text):
+        return False
+    return bool(words.WROTE_WHEN.match(text) or (begins and words.WROTE_AT_END.search(text)))
+
+
+def _is_name_above_quotation(lines: list[Line], number: int) -> bool:
+    """Return whether the line has an address and a date, in any language, and a quotation comes next."""
+    line, following = lines[number], lines[number + 1 : number + 2]
+    is_above = bool(following) and following[0].depth > line.depth
+    return is_above and "@" in line.text and any(character.isdigit() for character in line.text)
+
+
+def _says_something(written: list[Line]) -> bool:
+    """Return whether the author says more above the quotation than a greeting, and does not speak of it there."""
+    said = [line for line in _without_signature(written) if not words.RULE.match(line.text)]
+    if len(said) <= 1 and all(words.GREETING.match(line.text) for line in said):
+        return False
+    if said[-1].text.endswith(":"):
+        return False
+    return not any(words.ANNOUNCEMENT.search(line.text) for line in said)
+
+
+def _without_signature(lines: list[Line]) -> list[Line]:
+    end = next((number for number, line in enumerate(lines) if line.text == "--"), len(lines))
+    if not _is_signature(lines[end + 1 :]):
+        end = len(lines)
+    return [line for line in lines[:end] if not line.is_signature and not words.OF_PHONE.match(line.text)]
+
+
+def _is_signature(lines: list[Line]) -> bool:
+    is_short = len(lines) <= _LONGEST_SIGNATURE
+    return is_short and all(len(line.text) <= _LONGEST_LINE_OF_SIGNATURE for line in lines)
+
+
+def _has_answers(first: Line, quoted: list[Line]) -> bool:
+    """Return whether something may be the author's own in a quotation, or below it."""
+    is_set_off = bool(quoted) and quoted[0].depth > 0
+    number = 0
+    while number < len(quoted):
+        line = quoted[number]
+        if not is_set_off and words.NAMED.match(line.text):
+            return True
+        is_inside = line.depth > 0 if is_set_off else line.is_contained or not first.is_contained
+        if not is_inside:
+            end = _end_of_name(quoted, number)
+            if end is None or end == len(quoted):
+                return bool(_without_signature(quoted[number:]))
+            number = end
+        else:
+            number += 1
+    if any(line.is_own and not line.is_signature for line in quoted):
+        return True
+    message = _first_message(quoted)
+    return any(line.is_typed for line in message) or _has_coloured_answers(message)
+
+
+def _has_coloured_answers(message: list[Line]) -> bool:
+    """Return whether lines in colour stand between the others, or end the message and are no signature."""
+    asked = list(dropwhile(lambda line: line.is_coloured, message))
+    start = next((number for number, line in enumerate(asked) if line.is_coloured), None)
+    if start is None:
+        return False
+    ends_letter = any(words.CLOSING.match(line.text) for line in asked[start - 1 : start + 1])
+    return not ends_letter or not all(line.is_coloured for line in asked[start:])
+
+
+def _first_message(quoted: list[Line]) -> list[Line]:
+    """Return the lines of the newest of the mails that are quoted."""
+    depth = quoted[0].depth if quoted else 0
+    for number, line in enumerate(quoted):
+        if line.depth != depth or (number and _is_labelled(quoted, number)):
+            return quoted[:number]
+    return quoted

@@ -1,0 +1,96 @@
+"""Mails of many programs and languages: the quotation at their end is folded, and no word of the author is hidden."""
+
+import re
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tickets import html
+from tickets.mail.folding import fold
+from tickets.mail.parsing import parse
+
+FOLDER = Path(__file__).parent / "quotations"
+MAILS = sorted(FOLDER.glob("*.eml"))
+PROGRAMS = ("gmail", "outlook-web", "outlook-desktop", "apple-mail", "thunderbird", "phone")
+# Of all mails, how many are shown as they say.
+LEAST_RIGHT = 121
+# The mails and what they say. They were written before the code, and are never made to fit it: new cases are new files.
+DIGEST = "45e1584c91a27c5759e4de93e5987134073da03a2888a1d5801e1d91966ed888"
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"[\s>\ufeff]+", "", text)
+
+
+@cache
+def shown(path: Path) -> tuple[str, str]:
+    """Return what is visible of a mail and what is folded, without blanks and marks of quotation."""
+    body, kind = parse(path.read_bytes()).body
+    parts = fold(body, kind)
+    visible, folded = (html.as_text(part) for part in parts) if kind == "HTML" else parts
+    return squeezed(visible), squeezed(folded)
+
+
+def lines_of(path: Path) -> list[tuple[str, str]]:
+    return [(line[0], squeezed(line[2:])) for line in path.with_suffix(".txt").read_text().splitlines()]
+
+
+def is_right(path: Path) -> bool:
+    """Return whether the mail is parted at a place that its lines allow."""
+    visible, _folded = shown(path)
+    lines = lines_of(path)
+    places = [
+        number
+        for number in range(len(lines) + 1)
+        if all(mark != "-" for mark, _line in lines[:number]) and all(mark != "+" for mark, _line in lines[number:])
+    ]
+    return visible in {"".join(line for _mark, line in lines[:place]) for place in places}
+
+
+def test_there_is_a_mail_of_each_program_language_and_place_of_the_answer() -> None:
+    names = {path.stem for path in MAILS}
+
+    assert {
+        f"{program}-{language}-{place}"
+        for program in PROGRAMS
+        for language in ("en", "pl", "de", "fr")
+        for place in ("above", "below", "between")
+    } <= names
+    assert len([name for name in names if name.startswith("odd-")]) >= 40
+
+
+def test_the_mails_are_those_that_were_written_before_the_code() -> None:
+    digest = sha256()
+    for path in MAILS:
+        digest.update(path.read_bytes())
+        digest.update(path.with_suffix(".txt").read_bytes())
+
+    assert digest.hexdigest() == DIGEST
+
+
+@pytest.mark.parametrize("path", MAILS, ids=lambda path: path.stem)
+def test_nothing_of_a_mail_is_lost(path: Path) -> None:
+    assert "".join(shown(path)) == "".join(line for _mark, line in lines_of(path))
+
+
+def test_no_word_of_an_author_is_hidden() -> None:
+    hidden = {}
+    for path in MAILS:
+        visible, _folded = shown(path)
+        own = "".join(line for _mark, line in lines_of(path)[: _end_of_own(path)])
+        if not visible.startswith(own):
+            hidden[path.stem] = own[len(visible) :]
+
+    assert hidden == {}
+
+
+def _end_of_own(path: Path) -> int:
+    return max(number for number, (mark, _line) in enumerate(lines_of(path), 1) if mark == "+")
+
+
+def test_mails_are_folded_at_the_right_place() -> None:
+    wrong = [path.stem for path in MAILS if not is_right(path)]
+
+    assert len(MAILS) - len(wrong) >= LEAST_RIGHT, wrong

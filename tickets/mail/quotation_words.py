@@ -1,0 +1,85 @@
+"""The words that mail programs and authors write around quotations, by their language."""
+
+import re
+
+# The line above a quotation: it begins with one of these words or a date, has a date in it, and ends with this verb.
+_BEGINS = r"(?:(?:On|W dniu|Dnia|Am|Le|El|Il giorno|Il|Wiadomość|pon|wt|śr|czw|pt|sob|niedz|ndz)\b|\d{1,4}[-./]\d)"
+_WROTE = (
+    r"(?:(?:pisze|napisał(?:\(a\)|/a|a)?|wrote|schrieb\b[^\n:<>]{0,100}(?:<[^\n<>]{0,100}>)?|a écrit|escribió"
+    r"|ha scritto|написал(?:\(а\)|а)?)\s?:|napisał(?:\(a\)|/a|a)?)"
+)
+BEGINNING = re.compile(rf"(?i)\A{_BEGINS}")
+WROTE_AT_END = re.compile(rf"(?i)(?<!\w){_WROTE}\Z")
+# A line that begins so was broken off the one above.
+BROKEN_OFF = re.compile(rf"(?i)\A(?:<|{_WROTE}\Z)")
+# The same in another order: who, the verb, and when.
+WROTE_WHEN = re.compile(
+    r"(?i)\A(?:Wiadomość napisana przez .{1,200} w dniu .{1,60}\d\s?:"
+    r"|(?![\"„«]).{1,200} (?:schrieb am|a écrit le|wrote on|napisał(?:\(a\)|a)? w dniu) .{0,60}\d.{0,20}:)\Z"
+)
+_ORIGINAL = (
+    r"Original Message|Oryginalna wiadomość|Wiadomość oryginalna|Treść oryginalnej wiadomości|Pierwotna wiadomość"
+    r"|Ursprüngliche Nachricht|Originalnachricht|Original-Nachricht|Message d['’]origine|Message original"
+    r"|Mensaje original"
+)
+_FORWARDED = (
+    r"Forwarded message|Wiadomość przekazana|Przekazana wiadomość|Treść przekazanej wiadomości"
+    r"|Weitergeleitete Nachricht|Message transféré|Message transmis"
+)
+ORIGINAL = re.compile(rf"(?i)\A-{{2,}} ?(?:{_ORIGINAL}) ?-{{2,}}\Z")
+FORWARDED = re.compile(
+    rf"(?i)\A(?:-{{2,}} ?(?:{_FORWARDED}) ?-{{2,}}|Begin forwarded message:|Początek przekazywanej wiadomości:"
+    r"|Anfang der weitergeleiteten Nachricht:|Début du message transféré ?:)\Z"
+)
+RULE = re.compile(r"\A(?:_{5,}|-{5,})\Z")
+# The headers of the quoted mail.
+_FROM = r"From|Od|Von|De|От"
+_SENT = r"Sent|Date|Wysłano|Wysłane|Data|Gesendet|Datum|Envoyé|Enviado|Fecha|Отправлено|Дата"
+_SUBJECT = r"Subject|Temat|Betreff|Objet|Asunto|Тема"
+_TO = r"To|Do|An|À|A|Para|Кому"
+_OTHERS = (
+    r"Cc|DW|Kopie|Bcc|UDW|Reply-To|Odpowiedz do|Antwort an|Répondre à|Importance|Ważność"
+    r"|Priorytet|Wichtigkeit|Priorität|Attachments|Załączniki|Anlagen|Pièces jointes"
+)
+
+_LABEL, _END = r"(?i)\A\*{0,2}(?:", r")\s?\*{0,2}\s?:"
+FROM = re.compile(f"{_LABEL}{_FROM}{_END}")
+SENT = re.compile(f"{_LABEL}{_SENT}{_END}")
+TO = re.compile(f"{_LABEL}{_TO}{_END}")
+SUBJECT = re.compile(f"{_LABEL}{_SUBJECT}{_END}")
+HEADER = re.compile(f"{_LABEL}{_FROM}|{_SENT}|{_TO}|{_SUBJECT}|{_OTHERS}{_END}")
+ADDRESS = re.compile(r"<[^<>]{0,200}@")
+# The line that a phone, or a program on it, adds.
+OF_PHONE = re.compile(
+    r"(?i)\A(?=.{0,80}(?:iPhone|iPad|Android|Samsung|Galaxy|Huawei|Xiaomi|BlackBerry|Outlook|Mail|Mobil|Phone|Telefon"
+    r"|Téléphone|Handy|Tablet))(?:Sent (?:from|via|with|using)|Get Outlook|Wysłan[eoy] (?:z|za pomocą|przez)"
+    r"|Pobierz (?:program )?Outlook|Gesendet (?:von|mit|aus)|Von mein|Diese Nachricht wurde von mein|Outlook für"
+    r"|Holen Sie sich Outlook|Envoyé (?:de|à partir|depuis|avec)|Obtenez Outlook|Télécharge[rz] Outlook).{0,80}\Z"
+)
+# Lines in which nothing is said yet.
+GREETING = re.compile(
+    r"(?i)\A(?:Hi|Hello|Hey|Dear|Good (?:morning|afternoon|evening|day)|Dzień dobry|Dobry wieczór|Witam|Witaj|Cześć"
+    r"|Szanown\w{1,3}|Guten (?:Morgen|Tag|Abend)|Hallo|Moin|Liebe[rs]?|Sehr geehrte[rs]?|Bonjour|Bonsoir|Salut"
+    r"|Madame|Monsieur|Cher|Chère|Chers)\b[^,.!?:;]{0,40}[,.!:]?\Z"
+)
+# Lines that end a letter: a signature in colour comes next.
+CLOSING = re.compile(
+    r"(?i)\A(?:--|(?:Kind|Best|Warm|With|Many|Yours|Sincerely|Thank|Thanks|Cheers|Regards|Pozdrawia\w{1,3}"
+    r"|Pozdrowienia|Z (?:poważaniem|wyrazami)|Dziękuj\w{1,3}"
+    r"|Mit (?:freundlichen|besten|herzlichen)|Freundliche|Viele|Beste|Herzliche|LG|MfG|Danke"
+    r"|Cordialement|Bien (?:à|cordialement)|Sincères|Salutations|Merci|Meilleures)\b)"
+)
+_ANSWERS = (
+    r"(?:answer|repl|respon|comment|see\b|odpowied|odpowiad|odpis|komentarz|uwagi|patrz|zob|antwort|kommentar|anmerkung"
+    r"|siehe\b|s\.|répon|commentaire|remarque|voir\b|cf\b)"
+)
+_PLACES = (
+    r"(?:below|inline|in-line|in line|underneath|in between|interspersed|in (?:blue|red|green|colou?r|bold)|poniżej"
+    r"|niżej|pod spodem|w treści|w tekście|między|na (?:niebiesko|czerwono|zielono|kolorowo)|kolorem|unten|im text"
+    r"|dazwischen|in (?:blau|rot|grün|farbe)|ci-dessous|dans le (?:texte|corps|message)|plus bas|en dessous|ci-après"
+    r"|en (?:bleu|rouge|vert|couleur))"
+)
+# The author says that the answers stand in the quotation.
+ANNOUNCEMENT = re.compile(rf"(?i)(?<!\w)(?:{_ANSWERS}.{{0,60}}{_PLACES}(?!\w)|{_PLACES}\b.{{0,60}}(?<!\w){_ANSWERS})")
+# Outlook puts the author's name before each answer.
+NAMED = re.compile(r"\A\[[^\[\]\n:@./]{2,40}\] ?\w")
