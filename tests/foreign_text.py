@@ -17,7 +17,7 @@ from typing import Any
 import django
 
 # Of the processor: what is linear takes a hundredth of it.
-SECONDS = 2
+SECONDS = 1
 # What a text may end with: nothing, or something that lets the pattern fail at the end.
 ENDS = ("", "\x01")
 Case = tuple[str, str, Callable[[], object]]
@@ -65,30 +65,18 @@ def of_functions() -> Iterator[Case]:
 KINDS = {"patterns": of_patterns, "known": of_slow_ones, "functions": of_functions}
 
 
-# The system counts what a process has taken for its limits in its own way, which this timer shows.
-_FAR = 1e6
-
-
-def limit(seconds: int) -> None:
-    """Let the process have so many seconds from now on, counted from the next whole one."""
-    taken = _FAR - signal.getitimer(signal.ITIMER_PROF)[0]
-    _soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(taken) + 1 + seconds, hard))
-
-
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.setitimer(signal.ITIMER_PROF, _FAR)
     kind, *left_out = sys.argv[1:]
     if kind != "known":
         django.setup()
     for name, case, run in KINDS[kind]():
         if name not in left_out:
             print(f"{name} | {case}", flush=True)
-            limit(SECONDS)
+            # Its signal ends the process.
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             run()
-            # The next text takes some time to be made.
-            limit(60)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     print("done")
 
 

@@ -23,7 +23,8 @@ _PLAN = _region_plan("PL")
 MADE: dict[str, re.Pattern[Any]] = {
     "list_key": list_key("ids"),
     "map_key": map_key("fields"),
-    "channel": _pattern("callcentre"),
+    "channel": _pattern("callcentre", r"-\d+"),
+    "bridge": _pattern("callcentre", ""),
     "general": _PLAN.general,
     **{f"highlight {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._patterns)},
     **{f"plain {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._plain_patterns)},

@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"\A\ufeff?\s*<!--[ \t]*\r?\n(.*?)\r?\n[ \t]*-->", re.DOTA
 _NAMED = rf"^[\"']?(?:{'|'.join(NAMES)})[\"']?[ \t]*:"
 _IS_OURS = re.compile(_NAMED, re.IGNORECASE | re.MULTILINE)
 # A value that is meant as it stands: it begins with none of the characters that have a meaning in YAML.
-_AS_IT_STANDS = re.compile(rf"({_NAMED}[ \t]+)([^\s\"'\[\]{{}}>|*&!%#`@,?:-].*?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_AS_IT_STANDS = re.compile(rf"({_NAMED}[ \t]+)([^\s\"'\[\]{{}}>|*&!%#`@,?:-].*)$", re.IGNORECASE | re.MULTILINE)
 # More is no head, and takes seconds to read.
 _LONGEST_HEAD = 20_000
 
@@ -57,7 +57,7 @@ def _read(head: str) -> Any:
             _("The head of the file has more than %(limit)s characters."), params={"limit": _LONGEST_HEAD}
         )
     # People write `title: Returns: how they work`, and earlier exports did: such values are quoted and read again.
-    quoted = _AS_IT_STANDS.sub(lambda line: line[1] + json.dumps(line[2], ensure_ascii=False), head)
+    quoted = _AS_IT_STANDS.sub(lambda line: line[1] + json.dumps(line[2].rstrip(), ensure_ascii=False), head)
     try:
         with suppress(yaml.MarkedYAMLError):
             return _parsed(head)
