@@ -6,7 +6,9 @@
 
 import re
 import sys
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from typing import Any
@@ -133,6 +135,13 @@ def check_secret_key() -> Iterator[CheckMessage]:
         )
 
 
+def _decoded(key: str) -> bytes:
+    """Return the bytes of a key, of which there are several spellings; nothing of a text that is no key."""
+    with suppress(ValueError):
+        return urlsafe_b64decode(key)
+    return b""
+
+
 @_check
 def check_encryption_keys() -> Iterator[CheckMessage]:
     hint = "Make one: python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())'."
@@ -140,7 +149,7 @@ def check_encryption_keys() -> Iterator[CheckMessage]:
         yield Error(
             "FIELD_ENCRYPTION_KEYS is missing: credentials could not be stored.", hint=hint, id="callcentre.E004"
         )
-    if settings.PUBLISHED_FIELD_KEY in settings.FIELD_ENCRYPTION_KEYS and not settings.DEBUG:
+    if _decoded(settings.PUBLISHED_FIELD_KEY) in map(_decoded, settings.FIELD_ENCRYPTION_KEYS) and not settings.DEBUG:
         yield Error(
             "FIELD_ENCRYPTION_KEYS has the key of debugging sessions, which is published with the source: anybody could"
             " read stored credentials.",
@@ -211,7 +220,7 @@ def _wide(networks: list[Network]) -> Network | None:
         if network.prefixlen < 8:
             return network
     for wide in collapse_addresses([each for each in networks if isinstance(each, IPv6Network)]):
-        if wide.prefixlen < 16 and not wide.subnet_of(UNIQUE_LOCAL):
+        if wide.prefixlen <= 16 and not wide.subnet_of(UNIQUE_LOCAL):
             return wide
     return None
 

@@ -185,12 +185,23 @@ def _cleaned(text: str, policy: Policy, *, is_counting: bool) -> Cleaned:
     text = _HUGE_NUMBER.sub("\ufffd", possible(text))
     if is_harmless(text):
         return _count(text, is_counting)._replace(html=policy.apply(text))
-    with _SLOT:
-        return _clean_apart(text, policy, is_counting)
+    return _clean_in_turn(text, policy, is_counting)
 
 
-# One at a time: the memory of several would add up.
-_SLOT = threading.Lock()
+# One at a time: the memory of several would add up. A few more may wait: each holds a thread, half of the web server's.
+_TURN = threading.Lock()
+_PLACES = threading.BoundedSemaphore(8)
+
+
+def _clean_in_turn(text: str, policy: Policy, is_counting: bool) -> Cleaned:
+    """Clean the text after those that came before it. Raises Uncleanable where too many wait."""
+    if not _PLACES.acquire(blocking=False):
+        raise Uncleanable
+    try:
+        with _TURN:
+            return _clean_apart(text, policy, is_counting)
+    finally:
+        _PLACES.release()
 
 
 def _clean_apart(text: str, policy: Policy, is_counting: bool) -> Cleaned:

@@ -102,11 +102,12 @@ class WithoutAdvice(logging.Filter):
 
 
 class WithoutTraces(logging.Filter):
-    """Takes the stack off Django's line on a refused request: anybody could fill the log with them."""
+    """Makes a warning without a stack of Django's line on a refused request: any client can cause it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.security."):
             record.exc_info = record.exc_text = None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True
 
 

@@ -78,6 +78,8 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
         ("callcentre.E006", {"CSRF_COOKIE_SECURE": False, "ALLOWED_HOSTS": ["localhost", "callcentre.example"]}),
         ("callcentre.E007", {"TRUSTED_PROXIES": ["nginx"]}),
         ("callcentre.E040", {"FIELD_ENCRYPTION_KEYS": ["ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE="]}),
+        # The same bytes in another spelling.
+        ("callcentre.E040", {"FIELD_ENCRYPTION_KEYS": ["ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDF="]}),
         *(
             (code, {name: networks})
             for code, name in (
@@ -92,6 +94,7 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
                 ["128.0.0.0/1"],
                 ["0.0.0.0/2", "64.0.0.0/2"],
                 ["2000::/3"],
+                ["2002::/16"],
                 ["8000::/1"],
                 [f"{first}.0.0.0/8" for first in range(256)],
             )

@@ -33,7 +33,7 @@ def compose() -> dict[str, Any]:
 def examples() -> dict[str, str]:
     """The variables of .env.example."""
     lines = (ROOT / ".env.example").read_text().splitlines()
-    return dict(line.split("=", 1) for line in lines if re.match(r"[A-Z_]+=", line))
+    return dict(line.split("=", 1) for line in lines if re.match(r"[A-Z_0-9]+=", line))
 
 
 def sizes() -> dict[str, int]:
@@ -192,12 +192,26 @@ def test_every_container_is_confined(compose: dict[str, Any]) -> None:
         assert service["security_opt"] == ["no-new-privileges:true"], name
 
 
-def test_no_image_is_taken_by_a_name_that_another_one_can_get(compose: dict[str, Any]) -> None:
-    images = {service["image"].partition(":")[0] for service in compose["services"].values()}
+def test_the_proxy_limits_log_ins() -> None:
+    zone = re.search(r"limit_req_zone \$login_of zone=(\w+):\w+ rate=(\d+)r/m;", NGINX)
 
-    assert images == {"callcentre", "${POSTGRES_IMAGE", "${VALKEY_IMAGE"}
-    assert re.findall(r"^FROM (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE) == ["${PYTHON_IMAGE}"]
-    assert {"POSTGRES_IMAGE", "VALKEY_IMAGE", "PYTHON_IMAGE"} <= set(examples())
+    assert zone is not None
+    assert int(zone[2]) <= 30
+    assert f"limit_req zone={zone[1]} " in NGINX
+
+
+def test_no_image_is_taken_by_a_name_that_another_one_can_get(compose: dict[str, Any]) -> None:
+    """A value of `.env` stands behind `@sha256:`, so that nothing but a digest makes a name of an image."""
+    images = {service["image"].partition(":?")[0] for service in compose["services"].values()}
+    built_from = re.findall(r"^FROM (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+
+    assert images == {"callcentre", "postgres@sha256:${POSTGRES_SHA256", "valkey/valkey@sha256:${VALKEY_SHA256"}
+    assert built_from == ["python@sha256:${PYTHON_SHA256}"]
+    assert {"POSTGRES_SHA256", "VALKEY_SHA256", "PYTHON_SHA256"} <= set(examples())
+
+
+def test_every_container_has_a_limit_of_memory(compose: dict[str, Any]) -> None:
+    assert [name for name, service in compose["services"].items() if "mem_limit" not in service] == []
 
 
 def test_no_password_is_on_a_command_line(compose: dict[str, Any]) -> None:

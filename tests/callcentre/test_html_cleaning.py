@@ -3,6 +3,7 @@
 import re
 import subprocess
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,28 @@ def test_one_text_at_a_time_is_cleaned_apart(monkeypatch: pytest.MonkeyPatch) ->
         list(pool.map(lambda _each: clean("</b>" * 1000, POLICY), range(16)))
 
     assert most == [1] * 16
+
+
+def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def clean_apart(*args: Any) -> html_cleaning.Cleaned:
+        go_on.wait(60)
+        return html_cleaning.Cleaned("", Counter(), Counter())
+
+    def outcome(_number: int) -> str:
+        try:
+            return clean("</b>" * 1000, POLICY)
+        except Uncleanable:
+            go_on.set()
+            return "refused"
+
+    monkeypatch.setattr(html_cleaning, "_clean_apart", clean_apart)
+    with ThreadPoolExecutor(9) as pool:
+        outcomes = list(pool.map(outcome, range(9)))
+
+    # The ninth did not wait: it let the others go on.
+    assert sorted(outcomes) == [""] * 8 + ["refused"]
 
 
 @pytest.mark.parametrize("text", ["<div>" * 200_000, "x" * 2_000_001, f"<p>{FONTS * 40}</p>" + "<p>x</p>" * 8_000])
