@@ -14,7 +14,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from django.urls import URLPattern, URLResolver, reverse
 
-from callcentre.models import User
+from callcentre.models import ApiUser, User
+from campaigns.models import Campaign, Record
 from knowledgebase.models import Article
 from telephony.models import Agent, Connection, Recording, Transcription
 from tests.conftest import ACTOR
@@ -30,9 +31,12 @@ Rows = dict[type[Model], Any]
 # Traits and values with which a row has most to show.
 RICH: dict[type[Model], dict[str, Any]] = {
     User: {"staff": True},
+    ApiUser: {"rights": ["*"]},
+    Campaign: {"fields": ["city"]},
+    Record: {"of_agent": True},
     Transcription: {"finished": True},
     Recording: {"ready": True},
-    Attempt: {"failed": True, "answer": "<h1>Oops</h1>"},
+    Attempt: {"failed": True, "answer": "<h1>" + "no spaces" * 200},
     Resend: {"state": "running", "total_count": 4, "done_count": 1},
     Webhook: {"failing": True},
     Ticket: {"of_customer": True, "assigned": True},
@@ -63,6 +67,7 @@ def row_of_each_model() -> Rows:
     for days in ("two", "three"):
         rows[Article].edit(ACTOR, content=f"<p>It takes {days} days.</p>")
     ArticleImageFactory()
+    rows[Campaign].add_agents(ACTOR, [rows[Agent].login])
     OfferFactory(connection=rows[Connection])
     AgentStateFactory(agent=rows[Agent])
     ChatMessageFactory(chat=rows[Chat])

@@ -134,7 +134,7 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Deletion], search_term: str
     ) -> tuple[QuerySet[Deletion], bool]:
-        if term := search_term.replace("\0", "").strip(" #"):
+        if term := search_term.strip(" #"):
             found = queryset.filter(object_id=term)
             return (found if found.exists() else queryset.filter(actor_name__iexact=term)), False
         return queryset, False

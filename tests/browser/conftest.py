@@ -16,6 +16,8 @@ CHROMIUM = shutil.which("chromium") or ""
 # Milliseconds. Playwright's own are 5,000 for what is expected and 30,000 for the rest.
 PATIENCE = 60_000
 SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
+# Pages that a visit to many opens at a time.
+TABS = 6
 
 STOPPED = "stopped by the policy: "
 _REPORT = f"""document.addEventListener("securitypolicyviolation", (event) =>
@@ -31,11 +33,11 @@ class Visit:
         context.add_cookies([{"name": "sessionid", "value": session_id, "url": address}])
         context.set_default_timeout(PATIENCE)
         context.add_init_script(_REPORT)
-        self.page: Page = context.new_page()
         self.trouble: list[str] = []
-        self.page.on("request", self._look_at)
-        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        self.page.on("console", lambda said: self.trouble.append(said.text) if said.type == "error" else None)
+        context.on("request", self._look_at)
+        context.on("weberror", lambda failed: self.trouble.append(str(failed.error)))
+        context.on("console", lambda said: self.trouble.append(said.text) if said.type == "error" else None)
+        self.page: Page = context.new_page()
 
     def _look_at(self, request: Any) -> None:
         if not request.url.startswith((self.address, "data:", "blob:")):
@@ -50,6 +52,23 @@ class Visit:
         self.page.goto(f"{self.address}{path}")
         self.page.wait_for_load_state("networkidle")
         return self.page
+
+    def too_wide(self, paths: list[str]) -> list[str]:
+        """Open these pages, each until it asks for no more. Return those that are wider than the screen.
+
+        A page is quiet half a second after its last request. Some tabs take turns, so each waits while others load.
+        """
+        tabs = [self.page, *(self.page.context.new_page() for _ in range(TABS - 1))]
+        found = []
+        for start in range(0, len(paths), TABS):
+            opened = list(zip(paths[start : start + TABS], tabs, strict=False))
+            for path, tab in opened:
+                tab.goto(f"{self.address}{path}")
+            for path, tab in opened:
+                tab.wait_for_load_state("networkidle")
+                if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                    found.append(path)
+        return found
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,16 @@
 """The admin in a real Chromium: what scripts do, what is loaded, and whether it fits the screen."""
 
+from typing import Any
+
 import pytest
+from django.contrib import admin
 from django.urls import reverse
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
-from tests.backoffice import page_of
+from tests.admin_pages import addresses, routes, row_of_each_model
+from tests.backoffice import page_of, superuser
 from tests.browser.conftest import SCREENS, Visit
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
@@ -17,8 +21,27 @@ from tests.webhooks.factories import AttemptFactory, ResendFactory
 pytestmark = pytest.mark.usefixtures("plain_static")
 
 
-def paths() -> list[str]:
-    """Every list, and the page of one of each."""
+LABELS = sorted({model._meta.app_label for model in admin.site._registry})
+
+
+def pages_of(label: str) -> list[str]:
+    """Return the address of each page of an app that is shown; downloads and parts of pages are none."""
+    of_label = [route for route in routes() if route.startswith(f"{label}/")]
+    if label == LABELS[0]:  # with it, what belongs to no app
+        of_label += [route for route in routes() if route.split("/")[0] not in LABELS]
+    rows, client = row_of_each_model(), superuser()
+    found = addresses(rows, of_label)
+    if label == "campaigns":
+        found.append(f"{reverse('admin:campaigns_record_add')}?campaign={rows[Campaign].pk}")
+    return [address for address in found if is_page(client.get(address))]
+
+
+def is_page(answer: Any) -> bool:
+    return answer.status_code == 200 and not answer.streaming and b"<html" in answer.content
+
+
+def paths_on_phone() -> list[str]:
+    """Return the address of each kind of page."""
     campaign = CampaignFactory(fields=["city"])
     campaign.add_agents(ACTOR, [AgentFactory().login])
     record, api_user = RecordFactory(campaign=campaign, of_agent=True), ApiUserFactory(rights=["*"])
@@ -74,22 +97,42 @@ def test_a_bar_is_light_in_the_light_and_dark_in_the_dark(visit: Visit) -> None:
     assert dark < 100
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize(("screen", "colours"), [("desk", "light"), ("phone", "dark")])
-def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_and_no_script_fails(
-    browser, session_id, live_server, screen, colours
-):
-    options = {"viewport": SCREENS[screen], "color_scheme": colours}
-    visit = Visit(browser, live_server.url, session_id, **options)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("label", LABELS)
+def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_no_script_fails_and_the_policy_stops_nothing(
+    label: str, browser: Browser, session_id: str, live_server: Any
+) -> None:
+    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"], color_scheme="light")
 
-    too_wide = []
-    for path in paths():
-        page = visit.open(path)
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            too_wide.append(path)
+    too_wide = visit.too_wide(pages_of(label))
 
     assert too_wide == []
     assert visit.trouble == []
+
+
+@pytest.mark.timeout(600)
+def test_pages_fit_a_phone_in_the_dark_load_nothing_from_elsewhere_and_no_script_fails(
+    browser: Browser, session_id: str, live_server: Any
+) -> None:
+    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["phone"], color_scheme="dark")
+
+    too_wide = visit.too_wide(paths_on_phone())
+
+    assert too_wide == []
+    assert visit.trouble == []
+
+
+def test_a_visit_tells_of_what_fails_and_what_is_loaded_from_elsewhere_in_each_tab(
+    browser: Browser, session_id: str, live_server: Any
+) -> None:
+    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
+    tab = visit.page.context.new_page()
+
+    with visit.page.context.expect_event("weberror"):
+        tab.evaluate("void setTimeout(() => { throw new Error('broken') })")
+    tab.evaluate("fetch('http://127.0.0.1:1/').catch(() => null)")
+
+    assert {"broken", "loads http://127.0.0.1:1/"} <= set(visit.trouble)
 
 
 def test_the_secret_of_a_new_api_user_is_shown_and_gone_after_going_on(visit):

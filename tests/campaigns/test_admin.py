@@ -56,7 +56,7 @@ def test_the_front_page_takes_the_same_queries_however_many_campaigns_run(count,
         RecordImportFactory(campaign=campaign)
     client = superuser()
 
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         client.page(INDEX)
 
 
@@ -64,7 +64,7 @@ def test_records_are_counted_once_in_thirty_seconds(django_assert_num_queries):
     client = superuser()
     client.page(INDEX)
 
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         client.page(INDEX)
 
 

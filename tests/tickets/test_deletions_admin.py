@@ -148,10 +148,10 @@ def test_a_trace_is_neither_added_nor_changed_nor_deleted() -> None:
     ("query", "expected"),
     [
         ({"kind": "chat"}, [1]),
-        ({"state": "failed"}, [1]),
+        ({"state__exact": "failed"}, [1]),
         ({"q": "4711"}, [0]),
         ({"q": "ANNA"}, [1]),
-        ({"q": "\0"}, [0, 1]),
+        ({"q": " # "}, [0, 1]),
     ],
 )
 def test_traces_are_found_by(query: dict[str, str], expected: list[int]) -> None:
