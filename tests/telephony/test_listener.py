@@ -110,6 +110,18 @@ def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_
     assert contact.silent_since == MORNING
 
 
+def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> None:
+    """The answer to a ping is noted as of the ping; other signs may have come since."""
+    contact, ping = Contact(), clocks.now()
+    later = clocks.now()
+    contact.begin()
+    contact.settle()
+    contact.hear(later)
+    contact.hear(ping)
+
+    assert contact.to_store == later
+
+
 @pytest.mark.django_db
 def test_a_switch_that_listed_its_channels_was_heard_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a channel that was listed after the last event would seem to have lived through the silence."""
