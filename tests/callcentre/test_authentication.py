@@ -355,12 +355,12 @@ def test_a_right_that_was_taken_away_is_gone_in_every_process(servers: list[WebS
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "data", "expected"),
+    ("question", "expected"),
     # A body is read after authentication, and handled in another thread, with a connection of its own.
-    [("GET", "/api/agents", None, 200), ("POST", "/api/tickets/999999/agent_response", {"body": "x"}, 404)],
+    [(("GET", "/api/agents"), 200), (("POST", "/api/tickets/999999/agent_response", {"body": "x"}), 404)],
 )
 def test_a_connection_that_the_database_has_cut_costs_no_request(
-    servers: list[WebServer], credential: str, method: str, path: str, data: Any, expected: int
+    servers: list[WebServer], credential: str, question: tuple[Any, ...], expected: int
 ) -> None:
     [server, _] = servers
     # Several threads have a connection each.
@@ -374,4 +374,4 @@ def test_a_connection_that_the_database_has_cut_costs_no_request(
         )
         assert cursor.fetchone()[0] >= 1
 
-    assert [server.request(method, path, data, auth=credential).status for _ in range(20)] == [expected] * 20
+    assert [server.request(*question, auth=credential).status for _ in range(20)] == [expected] * 20
