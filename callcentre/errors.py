@@ -300,3 +300,10 @@ class Conflict(Exception):
     def __init__(self, code: ErrorCode) -> None:
         self.code = code
         super().__init__(code.slug)
+
+
+class Outdated(Conflict):
+    """The object is there, and was changed since it was read: the same request cannot succeed later."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.CONFLICT)

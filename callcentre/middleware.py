@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
 
 from callcentre import metrics, refusals
-from callcentre.api.authentication import ADMISSION, PRINCIPAL
+from callcentre.api.authentication import ADMISSION, KNOWN, PRINCIPAL
 from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.bodies import is_of_api
@@ -40,8 +40,10 @@ class RequestMiddleware:
         request_id = os.urandom(7).hex()[:13]
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        # Of the API, authentication notices a connection that has died. Other pages look at theirs before they use it.
-        connection.health_check_enabled = not is_of_api(request.path_info)  # type: ignore[attr-defined]
+        # Of the API, authentication notices a connection that has died. It may have run in another thread, before the
+        # body was read, and so with another connection. That one, and those of other pages, are tried before their use.
+        is_authenticated_here = is_of_api(request.path_info) and KNOWN not in request.META
+        connection.health_check_enabled = not is_authenticated_here  # type: ignore[attr-defined]
         queries = request.META.pop(metrics.QUERIES, None) or metrics.QueryCount()
         metrics.count_queries(queries)
         if not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):

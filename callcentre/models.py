@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.errors import Conflict, ErrorCode, Outdated
 from callcentre.network import parse_networks
 
 AREAS = {
@@ -219,14 +219,14 @@ class ApiUser(TimestampedModel):
     def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24), version: str = "") -> str:
         """Return a new secret, this once. The old one works until the overlap is over; a password ends at once.
 
-        Raises Conflict where the user is not at this version any more: two rotations at once would leave one of the
+        Raises Outdated where the user is not at this version any more: two rotations at once would leave one of the
         two new secrets dead.
         """
         secret = secrets.token_urlsafe(32)
         with transaction.atomic():
             locked = ApiUser.objects.select_for_update(no_key=True).get(pk=self.pk)
             if version and version != locked.version:
-                raise Conflict(ErrorCode.CONFLICT)
+                raise Outdated
             self.previous_secret_hash = locked.secret_hash
             self.previous_secret_expires_at = timezone.now() + overlap if locked.secret_hash else None
             self.secret_hash = hash_secret(secret)

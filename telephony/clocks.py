@@ -31,6 +31,12 @@ def now() -> Instant:
     return instant
 
 
+def is_before(one: datetime, other: datetime) -> bool:
+    """Return whether one instant of this process came before the other. Where a reading is missing it is not known."""
+    steady = getattr(one, "steady", None), getattr(other, "steady", None)
+    return None not in steady and steady[0] < steady[1]
+
+
 def on_call(connection_id: int | None, at: datetime) -> datetime:
     """Return when something happened, on the clock of a call. An instant without a reading is never after now."""
     steady = at.steady if isinstance(at, Instant) else None

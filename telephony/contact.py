@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from telephony import clocks
+
 
 class Contact:
     """Remembers when the switch was heard, over silences.
@@ -23,7 +25,9 @@ class Contact:
         self._is_settled = False
 
     def hear(self, at: datetime) -> None:
-        self._heard_at = at
+        """Note that the switch was heard. An answer that is noted late moves nothing back."""
+        if self._heard_at is None or not clocks.is_before(at, self._heard_at):
+            self._heard_at = at
 
     def settle(self) -> None:
         """Note that it is known which calls were lost in the silence."""

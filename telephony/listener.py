@@ -211,6 +211,8 @@ class Listener:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._crew.is_in_trouble |= is_behind
             return
+        # The switch has answered: a channel that it listed was there later than the last event.
+        self._contact.hear(clocks.now())
         for caller in seen.callers:
             self._dispatcher.receive(caller)
         for finding in seen.findings:

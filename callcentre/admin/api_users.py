@@ -20,7 +20,7 @@ from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, disp
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
 from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
-from callcentre.errors import Conflict
+from callcentre.errors import Outdated
 from callcentre.granting import givable_rights, is_stronger
 from callcentre.models import ApiUser, ApiUserChange, User
 
@@ -246,7 +246,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
             overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
             try:
                 secret = user.rotate_secret(actor_of(request), overlap, form.cleaned_data["version"])
-            except Conflict:
+            except Outdated:
                 form.add_error(None, _("The API user was changed meanwhile, or this page was sent before."))
             else:
                 self.log_change(request, user, [{"changed": {"fields": [_now("secret")]}}])

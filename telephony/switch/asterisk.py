@@ -53,7 +53,7 @@ PIECE_BYTES = 65_536
 INVALID_NUMBER = 28
 # What the dialplan of docs/telephony-switch.md writes down of a caller: channel, end, number, number dialled.
 _MISSED = re.compile(
-    r"(?P<channel>[^:,/]*?(?P<began>\d{1,11})\.\d+):(?P<ended>\d{1,11}):(?P<caller>[^:]*):(?P<dialled>[^:]+)"
+    r"\A(?P<channel>(?:[^:,/]*[^:,/\d])?(?P<began>\d{1,11})\.\d+):(?P<ended>\d{1,11}):(?P<caller>[^:]*):(?P<dialled>[^:]+)"
 )
 
 

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from callcentre.actor import SYSTEM, Actor
 from callcentre.errors import Conflict
 from callcentre.models import ApiUser, ApiUserChange
 from tests.conftest import ACTOR, ApiClient
-from tests.serving import APPLICATION, WebServer
+from tests.serving import APPLICATION, WebServer, at_once
 
 
 def ping(login: str, secret: str, **extra: Any) -> int:
@@ -353,9 +354,17 @@ def test_a_right_that_was_taken_away_is_gone_in_every_process(servers: list[WebS
     assert [server.request("GET", "/api/agents", auth=credential).status for server in servers] == [403] * 2
 
 
-def test_a_connection_that_the_database_has_cut_costs_no_request(servers: list[WebServer], credential: str) -> None:
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    # A body is read after authentication, and handled in another thread, with a connection of its own.
+    [(("GET", "/api/agents"), 200), (("POST", "/api/tickets/999999/agent_response", {"body": "x"}), 404)],
+)
+def test_a_connection_that_the_database_has_cut_costs_no_request(
+    servers: list[WebServer], credential: str, question: tuple[Any, ...], expected: int
+) -> None:
     [server, _] = servers
-    assert server.request("GET", "/api/agents", auth=credential).status == 200
+    # Several threads have a connection each.
+    at_once([partial(server.request, "GET", "/api/agents", auth=credential)] * 16)
 
     with connection.cursor() as cursor:
         cursor.execute(
@@ -365,4 +374,4 @@ def test_a_connection_that_the_database_has_cut_costs_no_request(servers: list[W
         )
         assert cursor.fetchone()[0] >= 1
 
-    assert [server.request("GET", "/api/agents", auth=credential).status for _ in range(20)] == [200] * 20
+    assert [server.request(*question, auth=credential).status for _ in range(20)] == [expected] * 20

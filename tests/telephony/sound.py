@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from telephony.switch.base import SwitchError, SwitchUnreachable
 
 RATE = 8000
+# Frames of one wave.
+PERIOD = 20
 
 
 def wav(*channels: int, seconds: float = 1.0, rate: int = RATE, width: int = 2) -> bytes:
     """As many channels as there are loudnesses (0 is silence), all of one length."""
     frames = round(seconds * rate)
-    samples = array("h", [value for n in range(frames) for value in (_wave(n, peak) for peak in channels)])
+    period = array("h", [value for n in range(PERIOD) for value in (_wave(n, peak) for peak in channels)])
+    samples = (period * (frames // PERIOD + 1))[: frames * len(channels)]
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as sound:
         sound.setnchannels(len(channels))
@@ -24,7 +27,7 @@ def wav(*channels: int, seconds: float = 1.0, rate: int = RATE, width: int = 2) 
 
 
 def _wave(n: int, peak: int) -> int:
-    return peak if n % 20 < 10 else -peak
+    return peak if n < PERIOD // 2 else -peak
 
 
 class RecorderSwitch:

@@ -99,14 +99,14 @@ def test_a_caller_of_whom_no_event_tells_is_let_in_although_the_first_look_fails
 def test_a_caller_whose_arrival_could_not_be_handled_is_let_in_by_the_next_look(
     queue: Queue, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failures, real = [ValueError("once"), ValueError("twice")], customers.customers_of
+    failures, real = [ValueError("once"), ValueError("twice")], customers.customer_of_caller
 
-    def customers_of(numbers: Any) -> Any:
+    def customer_of_caller(caller: str, number: str) -> Any:
         if failures:
             raise failures.pop()
-        return real(numbers)
+        return real(caller, number)
 
-    monkeypatch.setattr(inbound, "customers_of", customers_of)
+    monkeypatch.setattr(inbound, "customer_of_caller", customer_of_caller)
     channel = call_in(listening)
 
     wait_for(lambda: call_of(channel), "the caller is let in")

@@ -10,13 +10,17 @@ from django.db import OperationalError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from telephony import clocks
 from telephony.calls import legs
 from telephony.contact import Contact
 from telephony.crew import Crew
 from telephony.leading import Leadership
+from telephony.listener import Listener
 from telephony.models import Connection
+from telephony.switch.base import Online
 from tests.conftest import ACTOR
 from tests.processes import wait_for
+from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.tickets.factories import DispatchFactory, TicketQueueFactory
 
@@ -104,6 +108,34 @@ def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_
     contact.begin()
 
     assert contact.silent_since == MORNING
+
+
+def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> None:
+    """The answer to a ping is noted as of the ping; other signs may have come since."""
+    contact, ping = Contact(), clocks.now()
+    later = clocks.now()
+    contact.begin()
+    contact.settle()
+    contact.hear(later)
+    contact.hear(ping)
+
+    assert contact.to_store == later
+
+
+@pytest.mark.django_db
+def test_a_switch_that_listed_its_channels_was_heard_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a channel that was listed after the last event would seem to have lived through the silence."""
+    monkeypatch.setattr("telephony.listener.current_switch", RecordingSwitch)
+    listener = Listener()
+    listener._receive(Online())
+    listener._contact.hear(MORNING)
+
+    listener._look()
+    looked_at = clocks.now()
+    listener._receive(Online())
+
+    assert listener._contact.silent_since is not None
+    assert MORNING < listener._contact.silent_since <= looked_at
 
 
 @pytest.mark.usefixtures("committed_db")

@@ -70,7 +70,7 @@ def test_a_tagged_reply_from_a_merged_address_joins() -> None:
     ticket = TicketFactory(customer=current, sender="shop@client.example")
     MessageFactory(ticket=ticket, author_address="shop@client.example")
 
-    raw = a_mail("Still", From="Jan <OLD@client.example>", Subject=f"Re: [#{ticket.pk}] Broken")
+    raw = a_mail("Still", From="Jan <OLD@client.example>", Subject=f"Re: [#{ticket.pk}] {ticket.subject}")
 
     assert taken(raw).message.ticket == ticket
 

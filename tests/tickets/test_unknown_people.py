@@ -105,8 +105,13 @@ def test_nothing_is_created_where_the_settings_say_so() -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{"Auto_Submitted": "auto-generated"}, {"From": "Anna <ANNA@us.example>"}],
-    ids=["a machine", "an agent"],
+    [
+        {"Auto_Submitted": "auto-generated"},
+        {"From": "Anna <ANNA@us.example>"},
+        {"List_Unsubscribe": "<https://news.example/1>", "Precedence": "bulk"},
+        {"List_Unsubscribe": "<https://news.example/1>", "List_Post": "NO"},
+    ],
+    ids=["a machine", "an agent", "a newsletter", "a list that takes no mail"],
 )
 def test_who_is_no_customer_does_not_become_one(headers: dict[str, str]) -> None:
     AgentFactory(email="anna@us.example")
@@ -116,6 +121,15 @@ def test_who_is_no_customer_does_not_become_one(headers: dict[str, str]) -> None
 
     assert Ticket.objects.get().customer is None
     assert not Customer.objects.exists()
+
+
+def test_a_person_who_writes_through_a_group_becomes_a_customer() -> None:
+    TicketQueueFactory()
+    group = {"List_Unsubscribe": "<https://group.example/1>", "List_Post": "<mailto:help@us.example>"}
+
+    taken(a_mail(Precedence="list", List_Id="<help.us.example>", **group))
+
+    assert Customer.objects.get() == Ticket.objects.get().customer
 
 
 def test_a_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,8 @@ class Mail:
     is_automatic: bool = False
     # Sent on by a mailing list: what a machine would answer goes to all of it.
     is_of_list: bool = False
+    # Sent on by a list to which nobody can write.
+    is_newsletter: bool = False
     # From is one of our own addresses, so that a form has sent it.
     is_form: bool = False
     # A mail server says that it could not deliver a mail, and why.
@@ -175,6 +177,8 @@ def _read_kind(message: Part, mail: Mail) -> None:
     is_of_server = bool(_BOUNCING.match(mail.author.address) or header(message, "X-Failed-Recipients"))
     is_report = message.get_content_type() == "multipart/report"
     mail.is_of_list = _is_of_list(message)
+    # RFC 2369: a list that takes no mail says "NO", or nothing. A group, by which people write, names its address.
+    mail.is_newsletter = bool(header(message, "List-Unsubscribe")) and "<" not in header(message, "List-Post")
     mail.is_automatic = is_of_server or is_report or _is_automatic(message, mail)
     if not mail.is_automatic:
         return

@@ -292,7 +292,7 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         is_automatic=mail.is_automatic,
         may_be_empty=True,
         # A newsletter or an answering machine is no customer.
-        may_create_customer=not mail.is_automatic,
+        may_create_customer=not (mail.is_automatic or mail.is_newsletter),
     )
     message = ticket.messages.get()
     if not mail.is_of_list:

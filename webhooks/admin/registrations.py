@@ -22,7 +22,7 @@ from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.errors import Conflict, ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
@@ -264,8 +264,11 @@ class WebhookAdmin(HistoryMixin, Admin):
             overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
             try:
                 secret = webhook.rotate_secret(actor_of(request), overlap, form.cleaned_data["version"])
-            except Conflict:
+            except Outdated:
                 form.add_error(None, _("The webhook was changed meanwhile, or this page was sent before."))
+            except REFUSALS as error:
+                self.say_refused(request, error)
+                return redirect(self.url_of("change", webhook.pk))
             else:
                 return self._secret_page(request, webhook, secret)
         return self.action_page(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.actor import Actor
 from callcentre.crypto import EncryptedTextField
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, Outdated
 from callcentre.models import Change, TimestampedModel, actor_columns, differences
 from callcentre.wake import wake
 from webhooks.event_types import TEST_ACTION, EventType
@@ -163,13 +163,13 @@ class Webhook(TimestampedModel):
     def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24), version: str = "") -> str:
         """Return a new secret; the old one signs as well until the overlap is over.
 
-        Raises Conflict where the webhook is not at this version any more: two rotations at once would leave one of the
-        two new secrets dead.
+        Raises Outdated where the webhook is not at this version any more: two rotations at once would leave one of the
+        two new secrets dead. Raises Conflict where it was removed.
         """
         with transaction.atomic():
             locked = self._hold()
             if version and version != locked.version:
-                raise Conflict(ErrorCode.CONFLICT)
+                raise Outdated
             self._set(
                 previous_secret=locked.secret,
                 previous_secret_expires_at=timezone.now() + overlap,

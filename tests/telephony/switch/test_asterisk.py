@@ -235,7 +235,18 @@ def test_a_caller_who_was_never_let_in_is_known_until_forgotten(both: Pair) -> N
     assert not server.pbx.database
 
 
-@pytest.mark.parametrize("keys", ["", "nonsense", "1416225570.3:1416225580:+48600100300", "1.2:3::", ",,"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "",
+        "nonsense",
+        "1416225570.3:1416225580:+48600100300",
+        "1.2:3::",
+        ",,",
+        "141622557000.3:1416225580::48221002003",
+        "pbx:1416225570.3:1416225580::48221002003",
+    ],
+)
 def test_what_cannot_be_read_of_missed_callers_is_left_out(keys: str, both: Pair) -> None:
     line, server = both
     server.pbx.globals["missed_callcentre"] = f"{keys},pbx1-1416225570.341:1416225580::48221002003"
