@@ -7,8 +7,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import TooManyFilesSent
 from django.core.files.uploadhandler import FileUploadHandler, TemporaryFileUploadHandler
@@ -57,15 +60,27 @@ def allowance(environ: dict[str, Any]) -> int:
         return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE) if known is not None and known.is_welcome else 0
     if not _wants_session(path):
         return OPEN_FORM_BYTES
-    return limit_of(path, _view_name(path)) if _has_session(environ) else 0
+    user = _session_user(environ)
+    return limit_of(path, _view_name(path), user) if user is not None else 0
 
 
-def limit_of(path: str, view_name: str) -> int:
-    """Return how many bytes a body may have at this page of ours."""
+def limit_of(path: str, view_name: str, user: User | AnonymousUser) -> int:
+    """Return how many bytes a body may have at this page of ours: those of files only of a user who may send them."""
     if not _wants_session(path):
         return OPEN_FORM_BYTES
     files = file_forms().get(view_name)
-    return settings.DATA_UPLOAD_MAX_MEMORY_SIZE if files is None else files + FIELDS_BYTES
+    if files is None or not _may_write(view_name, user):
+        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return files + FIELDS_BYTES
+
+
+def _may_write(view_name: str, user: User | AnonymousUser) -> bool:
+    """Return whether the user may add or change rows of the page's model."""
+    app, model = view_name.removeprefix("admin:").split("_")[:2]
+    model_admin = admin.site._registry[apps.get_model(app, model)]
+    request = HttpRequest()
+    request.user = user
+    return model_admin.has_add_permission(request) or model_admin.has_change_permission(request)
 
 
 def is_of_api(path: str) -> bool:
@@ -83,22 +98,22 @@ def _view_name(path: str) -> str:
         return ""
 
 
-def _has_session(environ: dict[str, Any]) -> bool:
-    """Whether the request comes from a back-office user's session. Changes nothing, as `get_user` might."""
+def _session_user(environ: dict[str, Any]) -> User | None:
+    """Return the back-office user whose session the request has. Changes nothing, as `get_user` might."""
     key = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
     if not key or not key.isalnum():
-        return False
+        return None
     try:
-        return _is_session(key)
+        return _user_of(key)
     except (OperationalError, InterfaceError):  # the connection died while it was idle
         connection.close()
-        return _is_session(key)
+        return _user_of(key)
 
 
-def _is_session(key: str) -> bool:
+def _user_of(key: str) -> User | None:
     session = import_module(settings.SESSION_ENGINE).SessionStore(key)
     user_id = session.get(SESSION_KEY)
-    return user_id is not None and User.objects.filter(pk=user_id, is_active=True, is_staff=True).exists()
+    return None if user_id is None else User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
 
 
 class NoFiles(FileUploadHandler):
@@ -138,7 +153,7 @@ class BodyMiddleware:
         name = match.view_name if match else ""
         if _wants_session(request.path_info) and not (request.user.is_active and request.user.is_staff):
             return redirect_to_login(request.get_full_path(), reverse("admin:login"))
-        limit = limit_of(request.path_info, name)
+        limit = limit_of(request.path_info, name, request.user)
         if length > limit:
             return refusals.refuse_body(request, 413, file_forms().get(name, limit) // MB)
         if name in file_forms():

@@ -33,8 +33,8 @@ def now() -> Instant:
 
 def is_before(one: datetime, other: datetime) -> bool:
     """Return whether one instant of this process came before the other. Where a reading is missing it is not known."""
-    steady = getattr(one, "steady", None), getattr(other, "steady", None)
-    return None not in steady and steady[0] < steady[1]
+    mine, theirs = getattr(one, "steady", None), getattr(other, "steady", None)
+    return mine is not None and theirs is not None and mine < theirs
 
 
 def on_call(connection_id: int | None, at: datetime) -> datetime:

@@ -55,6 +55,13 @@ def test_where_a_form_takes_files_they_are_read_too() -> None:
     assert allowance(environ(IMPORT, cookies)) == configured.MAX_IMPORT_MB * MB + FIELDS_BYTES
 
 
+@pytest.mark.parametrize(
+    ("rights", "is_read"), [(["view_recordimport", "change_campaign"], False), (["add_recordimport"], True)]
+)
+def test_files_are_read_only_of_a_user_who_may_send_them(rights: list[str], *, is_read: bool) -> None:
+    assert (allowance(environ(IMPORT, staff(*rights).cookies)) > UPLOAD) == is_read
+
+
 def test_of_a_user_who_may_not_enter_the_back_office_nothing_is_read() -> None:
     client = staff()
     assert allowance(environ("/admin/", client.cookies)) == UPLOAD
