@@ -193,7 +193,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
             context["actions_detail"] = []
         return super().render_change_form(request, context, **options)
 
-    @display(description=_("gets in with"))
+    @display(description=_("authentication"))
     def credential(self, user: ApiUser) -> str:
         if user.password:
             return _now("a password that an operator set")

@@ -78,12 +78,12 @@ class QueueAdmin(Admin):
         since = queue.situation.longest_since
         return _clock(int((timezone.now() - since).total_seconds())) if since else "–"
 
-    @display(description=_("a new caller waits"))
+    @display(description=_("estimated wait"))
     def estimate(self, queue: Any) -> str:
         seconds = queue.situation.estimated_seconds
         return "–" if seconds is None else _clock(seconds)
 
-    @display(description=_("agents free / at work"))
+    @display(description=_("agents ready / at work"))
     def free_agents(self, queue: Any) -> str:
         return f"{queue.situation.free} / {queue.situation.serving}"
 

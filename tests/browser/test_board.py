@@ -14,7 +14,7 @@ from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
-UNHEARD = "Nobody hears the switch"
+UNHEARD = "No connection to the PBX"
 
 
 @pytest.fixture

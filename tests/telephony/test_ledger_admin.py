@@ -276,10 +276,10 @@ def test_the_board_says_when_nobody_hears_the_switch():
     AgentFactory().log_in(ACTOR)
     client = superuser()
 
-    assert "Nobody hears the switch" in client.page(BOARD)
+    assert "No connection to the PBX" in client.page(BOARD)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_SPACE, HEARS])
-    assert "Nobody hears the switch" not in client.page(BOARD)
+    assert "No connection to the PBX" not in client.page(BOARD)
 
 
 def test_the_board_is_for_those_who_may_see_agents():
