@@ -55,7 +55,7 @@ class QueueAdmin(Admin):
     change_form_outer_before_template = "admin/telephony/callers.html"
 
     class Media:
-        js = ("callcentre/live.js",)
+        js = ("callcentre/update.js", "callcentre/live.js")
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changelist = super().get_changelist_instance(request)
