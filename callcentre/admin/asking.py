@@ -14,14 +14,14 @@ from callcentre.admin.base import MAX_SELECTED
 Action = Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]
 
 
-def asks_first(consequence: Any, **changed: Any) -> Callable[[Callable[..., None]], Action]:
+def asks_first(consequence: Any, **changed: Any) -> Callable[[Action], Action]:
     """Make an action show its consequence and its rows before it does anything.
 
     `changed` are look-ups of the rows that the action changes. The page names these rows alone, and once a person has
     agreed the action is done to the rows that were named.
     """
 
-    def decorate(action: Callable[..., None]) -> Action:
+    def decorate(action: Action) -> Action:
         @wraps(action)
         def asked(self: Any, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
             rows = rows.filter(**changed)
