@@ -60,7 +60,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Pauses"), "pause_circle", "telephony", "pause"),
             (_("States of agents"), "timeline", "telephony", "agentstate"),
             (_("Sessions of agents"), "login", "telephony", "agentsession"),
-            (_("Connections"), "call", "telephony", "connection"),
+            (_("Calls"), "call", "telephony", "connection"),
             (_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
             (_("Queues"), "queue", "telephony", "queue"),
             (_("Topics"), "topic", "telephony", "topicgroup"),

@@ -309,7 +309,7 @@ def _call_metrics() -> Iterable[Metric]:
         agents.add_metric([state], doing.get(state, 0))
     return [
         _gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in held),
-        _gauge("callcentre_switch_heard", "Whether it hears the switch", HEARS in held),
+        _gauge("callcentre_switch_heard", "Whether it is connected to the PBX", HEARS in held),
         *(
             [_gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", max(held[LEADS], 0))]
             if LEADS in held

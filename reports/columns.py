@@ -85,7 +85,9 @@ COLUMNS = [
     Column("inbound.count", _INBOUND, _("offered"), Kind.COUNT, lambda line: line.row.offered),
     Column("inbound.answered_count", _INBOUND, _("answered"), Kind.COUNT, lambda line: line.row.answered),
     Column("inbound.not_answered_count", _INBOUND, _("not answered"), Kind.COUNT, lambda line: line.row.not_answered),
-    Column("inbound.transferred_count", _INBOUND, _("handed on"), Kind.COUNT, lambda line: line.row.transferred, False),
+    Column(
+        "inbound.transferred_count", _INBOUND, _("transferred"), Kind.COUNT, lambda line: line.row.transferred, False
+    ),
     Column("inbound.sum", _INBOUND, _("talk time"), Kind.DURATION, lambda line: line.row.talk_seconds),
     Column(
         "inbound.average",

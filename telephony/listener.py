@@ -153,7 +153,7 @@ class Listener:
                 self._is_heard = False
                 self._wake.set()
             case Replaced():
-                logger.warning("another listener hears the switch in our place")
+                logger.warning("another listener is connected to the PBX in place of this one")
             case Heard(at):
                 self._contact.hear(at)
                 return

@@ -75,7 +75,7 @@ def test_a_campaign_to_which_records_are_being_added_can_be_stopped_and_edited()
     client = superuser()
 
     with adding_record(campaign):
-        response = client.act(reverse("admin:campaigns_campaign_changelist"), "deactivate", campaign)
+        response = client.act(reverse("admin:campaigns_campaign_changelist"), "deactivate", campaign, apply="1")
         client.submit(page_of(campaign), name="Winter")
 
     campaign.refresh_from_db()
@@ -155,7 +155,7 @@ def test_an_action_goes_on_after_a_row_that_another_user_changes() -> None:
     client = superuser()
 
     with another_transaction(("SELECT FROM campaigns_campaign WHERE id = %s FOR UPDATE", [busy.pk])):
-        response = client.act(reverse("admin:campaigns_campaign_changelist"), "deactivate", busy, free)
+        response = client.act(reverse("admin:campaigns_campaign_changelist"), "deactivate", busy, free, apply="1")
 
     assert messages_of(response) == [BUSY, "1 campaign deactivated."]
     assert set(Campaign.objects.filter(is_active=False)) == {free}

@@ -1,5 +1,6 @@
 """The admin: what every app's admin shares, and the people and programs that may come in."""
 
+from callcentre.admin.asking import asks_first
 from callcentre.admin.base import (
     Admin,
     Inline,
@@ -34,6 +35,7 @@ __all__ = [
     "UncountedChangeList",
     "UncountedMixin",
     "actor_of",
+    "asks_first",
     "cut",
     "display",
     "page_action",

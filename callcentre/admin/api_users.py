@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
 
+from callcentre.admin.asking import asks_first
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
@@ -162,7 +163,8 @@ class ApiUserAdmin(HistoryMixin, Admin):
     def enable(self, request: HttpRequest, users: QuerySet[ApiUser]) -> None:
         self._switch(request, users, True)
 
-    @admin.action(description=_("Disable: refused from the next request on"), permissions=["change"])
+    @admin.action(description=_("Disable"), permissions=["change"])
+    @asks_first(_("Their programs are refused from the next request on."), is_active=True)
     def disable(self, request: HttpRequest, users: QuerySet[ApiUser]) -> None:
         self._switch(request, users, False)
 
@@ -193,7 +195,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
             context["actions_detail"] = []
         return super().render_change_form(request, context, **options)
 
-    @display(description=_("gets in with"))
+    @display(description=_("authentication"))
     def credential(self, user: ApiUser) -> str:
         if user.password:
             return _now("a password that an operator set")

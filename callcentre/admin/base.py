@@ -271,7 +271,7 @@ class Admin(ModelAdmin):
                 "form": form,
                 "media": self.media + (form.media if form else forms.Media()),
                 "submit_label": submit,
-                "selected": [str(row.pk) for row in selected],
+                "selected": [(str(row.pk), str(row)) for row in selected],
                 "action": request.POST.get("action", ""),
                 "checkbox": helpers.ACTION_CHECKBOX_NAME,
                 "cancel_url": self.url_of("change", obj.pk) if obj else request.get_full_path(),

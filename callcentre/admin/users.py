@@ -162,7 +162,7 @@ class LockoutAdmin(ReadOnlyAdmin):
     def has_forget_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("callcentre.delete_lockout")
 
-    @admin.action(description=_("Listen again"), permissions=["forget"])
+    @admin.action(description=_("Unlock"), permissions=["forget"])
     def forget(self, request: HttpRequest, lockouts: QuerySet[Lockout]) -> None:
         ended = list(lockouts)
         for lockout in ended:

@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import Admin, actor_of, display, page_action
+from callcentre.admin import Admin, actor_of, asks_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.errors import ErrorCode
 from callcentre.integers import integer_of
@@ -186,7 +186,8 @@ class CampaignAdmin(Admin):
     def activate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
         self._switch(request, campaigns, True)
 
-    @admin.action(description=_("Deactivate: no more calls"), permissions=["change"])
+    @admin.action(description=_("Deactivate"), permissions=["change"])
+    @asks_first(_("No more records of the campaigns are called."), is_active=True)
     def deactivate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
         self._switch(request, campaigns, False)
 

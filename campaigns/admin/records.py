@@ -30,7 +30,7 @@ STATUS_COLOURS = {
     SystemStatus.IN_PROGRESS: "warning",
     SystemStatus.CALL: "info",
     SystemStatus.MY_RECORD: "primary",
-    SystemStatus.NO_CALL: "success",
+    SystemStatus.NO_CALL: "default",
     SystemStatus.ABANDONED_AFTER_N_TRIES: "danger",
     SystemStatus.CALL_NO_SOONER_THAN: "primary",
     SystemStatus.CALL_PROGRESSIVE: "info",

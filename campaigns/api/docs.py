@@ -49,8 +49,8 @@ describe(
     active="Whether the campaign may be dialled.",
     start_date="First day of dialling.",
     end_date=LAST_DAY,
-    order="Order among the campaigns, lowest first.",
-    parity="Share of the dialler among campaigns that run at once.",
+    order="Order among the campaigns: the lowest is dialled first.",
+    parity="Share of the dialling among campaigns of the same order.",
     parameters="Parameters of the dialler; an unknown key is refused.",
     group_id="A campaign group.",
 )
@@ -84,8 +84,8 @@ CAMPAIGN = shape(
     active=boolean("Whether it may be dialled.", example=True),
     start_date=text("First day of dialling, `YYYY-MM-DD`.", "2026-03-02"),
     end_date=text("Last day of dialling, `YYYY-MM-DD`; an empty string when unset."),
-    order=integer("Order among the campaigns, lowest first.", 50, minimum=1, maximum=99_999),
-    parity=integer("Share of the dialler.", 50, minimum=1, maximum=100),
+    order=integer("Order among the campaigns: the lowest is dialled first.", 50, minimum=1, maximum=99_999),
+    parity=integer("Share of the dialling among campaigns of the same order.", 50, minimum=1, maximum=100),
     parameters=shape(
         "CampaignParameters",
         "The parameters that are set.",

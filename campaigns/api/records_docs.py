@@ -103,13 +103,13 @@ describe(
     RecordInput,
     phone_number={"description": "Number to be called, in any spelling.", "example": "+48 22 555 0117"},
     identifier="Identifier, unique in the campaign; one line, without control characters.",
-    order="Order of the record.",
+    order="Order of the record: the lowest is dialled first, records without one last.",
     additional_numbers="Further numbers of the same person. Ours.",
 )
 describe(
     RecordPutInput,
     identifier="Identifier, unique in the campaign; one line, without control characters.",
-    order="Order of the record.",
+    order="Order of the record: the lowest is dialled first, records without one last.",
     additional_numbers="Further numbers of the same person: all of them.",
     note="The record's last note.",
 )

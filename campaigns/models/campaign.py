@@ -82,10 +82,16 @@ class Campaign(TimestampedModel):
     start_date = models.DateField(_("first day"), default=timezone.localdate)
     end_date = models.DateField(_("last day"), null=True, blank=True)
     order = models.PositiveIntegerField(
-        _("order"), default=50, validators=[MinValueValidator(1), MaxValueValidator(99_999)]
+        _("order"),
+        default=50,
+        validators=[MinValueValidator(1), MaxValueValidator(99_999)],
+        help_text=_("1 to 99999. The campaign with the lowest number is dialled first."),
     )
     parity = models.PositiveIntegerField(
-        _("parity"), default=50, validators=[MinValueValidator(1), MaxValueValidator(100)]
+        _("parity"),
+        default=50,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text=_("1 to 100. The share of the dialling among campaigns of the same order."),
     )
     group = models.ForeignKey(
         CampaignGroup,

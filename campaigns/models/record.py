@@ -80,7 +80,12 @@ class Record(models.Model):
     )
     next_call_at = models.DateTimeField(_("next call"), null=True, blank=True)
     called_at = models.DateTimeField(_("last call"), null=True, editable=False)
-    order = models.IntegerField(_("order"), null=True, blank=True)
+    order = models.IntegerField(
+        _("order"),
+        null=True,
+        blank=True,
+        help_text=_("The record with the lowest number is dialled first. Records without a number come last."),
+    )
     last_note = models.TextField(_("last note"), blank=True)
     # Primary key of the CampaignField, as a string -> text. Fields without a value are absent.
     fields = models.JSONField(_("fields"), default=dict, blank=True)

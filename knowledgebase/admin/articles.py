@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
+from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.errors import ErrorCode, Invalid
 from knowledgebase.admin.changes import ACTIONS, changes_of
@@ -158,7 +158,8 @@ class ArticleAdmin(HistoryMixin, Admin):
         sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
-    @admin.action(description=_("Withdraw: readers no longer see it"), permissions=["change"])
+    @admin.action(description=_("Withdraw"), permissions=["change"])
+    @asks_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
     def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
         count = 0
         for article in articles.filter(is_published=True):

@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, ChangeList, actor_of, display, page_action
+from callcentre.admin import Admin, ChangeList, actor_of, asks_first, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from telephony.admin.board import board_now
 from telephony.admin.states import COLOURS, LABELS, label_of, length, moment
@@ -180,29 +180,30 @@ class AgentAdmin(Admin):
             return self._do_to_one(request, agent, lambda one: one.pause(actor_of(request), pause.pk), label)
         return self.action_page(request, title=_now("Pause an agent"), submit=_now("Pause"), form=form, obj=agent)
 
-    @page_action(description=_("Make free"), url_path="free", icon="play_circle", permissions=["change"])
+    @page_action(description=_("Set ready"), url_path="free", icon="play_circle", permissions=["change"])
     def free(self, request: HttpRequest, object_id: str) -> HttpResponse:
         agent = self._agent(request, object_id)
         if request.method != "POST":
             intro = _now("A pause or the wrap-up after a call ends: the agent gets calls again.")
             return self.action_page(
-                request, title=_now("Make an agent free"), submit=_now("Make free"), obj=agent, intro=intro
+                request, title=_now("Set an agent ready"), submit=_now("Set ready"), obj=agent, intro=intro
             )
-        return self._do_to_one(request, agent, lambda one: one.free(actor_of(request)), _now("free"))
+        return self._do_to_one(request, agent, lambda one: one.free(actor_of(request)), pgettext("agent", "ready"))
 
     # What can be done with many
 
     @admin.action(description=_("Log out"), permissions=["change"])
+    @asks_first(_("The sessions end. Calls go on, and the agents get no others."))
     def log_out_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         actor = actor_of(request)
         count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.log_out(actor), _now("logged out"))
         self._say(request, ngettext("%(count)s agent logged out.", "%(count)s agents logged out.", count), count)
 
-    @admin.action(description=_("Make free"), permissions=["change"])
+    @admin.action(description=_("Set ready"), permissions=["change"])
     def free_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         actor = actor_of(request)
-        count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.free(actor), _now("free"))
-        self._say(request, ngettext("%(count)s agent is free.", "%(count)s agents are free.", count), count)
+        count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.free(actor), pgettext("agent", "ready"))
+        self._say(request, ngettext("%(count)s agent is ready.", "%(count)s agents are ready.", count), count)
 
     @admin.action(description=_("Pause"), permissions=["change"])
     def pause_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> HttpResponse | None:
@@ -230,6 +231,9 @@ class AgentAdmin(Admin):
         self._say(request, ngettext("%(count)s agent activated.", "%(count)s agents activated.", count), count)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
+    @asks_first(
+        _("The agents are logged out and cannot log in again until they are activated. Calls go on."), is_active=True
+    )
     def deactivate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         """Whoever is logged in is logged out."""
         actor, working = actor_of(request), agents.exclude(is_active=False)[:MAX_SELECTED]

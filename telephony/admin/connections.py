@@ -137,7 +137,7 @@ class OfferInline(_PartInline):
     model = Offer
     fields = ("agent", "queue", "offered", "outcome", "answered", "ended", "transferred")
     offered, answered = _instant("offered_at", _("offered")), _instant("answered_at", _("answered"))
-    ended, transferred = _instant("ended_at", _("ended")), _instant("transferred_at", _("handed on"))
+    ended, transferred = _instant("ended_at", _("ended")), _instant("transferred_at", _("transferred"))
     verbose_name_plural = _("offers to agents")
 
 

@@ -145,7 +145,7 @@ class AgentStateAdmin(LedgerAdmin):
     def pause_name(self, state: AgentState) -> str:
         return str(state.pause or "")
 
-    @display(description=_("connection"))
+    @display(description=_("call"))
     def call(self, state: AgentState) -> str:
         try:
             connection = state.connection

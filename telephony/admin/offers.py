@@ -45,7 +45,7 @@ class Counted(PeriodFilter):
         "answered": _("answered"),
         "in_time": _("answered in time"),
         "missed": _("not answered"),
-        "handed_on": _("handed on"),
+        "handed_on": _("transferred"),
         "talked": _("talked"),
         "waited": _("callers waited"),
     }
@@ -127,7 +127,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     def ended(self, offer: Offer) -> str:
         return _clock(offer.ended_at)
 
-    @display(description=_("handed on"))
+    @display(description=_("transferred"))
     def transferred(self, offer: Offer) -> str:
         return _clock(offer.transferred_at)
 
@@ -135,7 +135,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     def result(self, offer: Offer) -> tuple[str, str]:
         return offer.outcome, str(offer.get_outcome_display())
 
-    @display(description=_("connection"))
+    @display(description=_("call"))
     def call(self, offer: Offer) -> str:
         url = reverse("admin:telephony_connection_change", args=[offer.connection_id])
         return format_html('<a class="cc-link" href="{}">{}</a>', url, offer.connection)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from callcentre.admin import Admin, Inline, display
+from callcentre.admin import Admin, Inline, asks_first, display
 from callcentre.hours import HoursFormSet
 from telephony import waiting
 from telephony.models import OpeningHours, Queue, QueueMember
@@ -55,7 +55,7 @@ class QueueAdmin(Admin):
     change_form_outer_before_template = "admin/telephony/callers.html"
 
     class Media:
-        js = ("callcentre/live.js",)
+        js = ("callcentre/update.js", "callcentre/live.js")
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changelist = super().get_changelist_instance(request)
@@ -78,12 +78,12 @@ class QueueAdmin(Admin):
         since = queue.situation.longest_since
         return _clock(int((timezone.now() - since).total_seconds())) if since else "–"
 
-    @display(description=_("a new caller waits"))
+    @display(description=_("estimated wait"))
     def estimate(self, queue: Any) -> str:
         seconds = queue.situation.estimated_seconds
         return "–" if seconds is None else _clock(seconds)
 
-    @display(description=_("agents free / at work"))
+    @display(description=_("agents ready / at work"))
     def free_agents(self, queue: Any) -> str:
         return f"{queue.situation.free} / {queue.situation.serving}"
 
@@ -102,6 +102,10 @@ class QueueAdmin(Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
+    @asks_first(
+        _("The queues take no more callers: a new caller goes where the queue overflows, or is disconnected."),
+        is_active=True,
+    )
     def deactivate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)

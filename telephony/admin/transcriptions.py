@@ -122,7 +122,7 @@ class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
 
     has_own_history = True
     search_fields: tuple[str, ...] = ("connection",)
-    search_help_text = _("Id of the connection")
+    search_help_text = _("Id of the call")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -131,7 +131,7 @@ class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
             return queryset.filter(connection=connection_found(search_term)), False
         return queryset, False
 
-    @display(description=_("connection"))
+    @display(description=_("call"))
     def link(self, row: Any) -> str:
         address = reverse("admin:telephony_connection_change", args=[row.connection_id])
         return format_html('<a class="cc-link" href="{}">{}</a>', address, row.connection.uid)
@@ -157,7 +157,7 @@ class TranscriptionAdmin(OfCallsAdmin):
         is_list = request.path == self.url_of("changelist")
         return rows.defer("parts", "summary", "evaluated_criteria") if is_list else rows
 
-    @display(description=_("connection"))
+    @display(description=_("call"))
     def call(self, transcription: Transcription) -> str:
         return transcription.connection.uid
 

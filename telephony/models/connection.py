@@ -143,8 +143,8 @@ class Connection(models.Model):
     objects = ConnectionQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("connection")
-        verbose_name_plural = _("connections")
+        verbose_name = _("call")
+        verbose_name_plural = _("calls")
         ordering = ["-created_at", "-id"]
         constraints = [
             models.CheckConstraint(
@@ -314,7 +314,7 @@ class Leg(models.Model):
         UP = "up", _("up")
         ENDED = "ended", _("ended")
 
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="legs", verbose_name=_("connection"))
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="legs", verbose_name=_("call"))
     role = models.CharField(_("role"), max_length=10, choices=Role)
     agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", db_index=False)
     number = models.CharField(_("number"), max_length=100)
@@ -355,7 +355,7 @@ class Offer(models.Model):
         ABANDONED = "abandoned", _("the caller gave up")
         FAILED = "failed", _("the phone could not be reached")
 
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="offers", verbose_name=_("connection"))
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="offers", verbose_name=_("call"))
     queue = models.ForeignKey(
         Queue, models.PROTECT, null=True, related_name="offers", db_index=False, verbose_name=_("queue")
     )

@@ -56,7 +56,9 @@ class Queue(TimestampedModel):
         _("overflow number"),
         max_length=40,
         blank=True,
-        help_text=_("Where callers go who waited too long or call outside the opening hours; empty: they are let go."),
+        help_text=_(
+            "Where callers go who waited too long or call outside the opening hours; empty: they are disconnected."
+        ),
     )
     music_class = models.CharField(_("music on hold"), max_length=40, default="default")
     agents = models.ManyToManyField(Agent, through="QueueMember", related_name="queues", verbose_name=_("agents"))

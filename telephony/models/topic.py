@@ -153,7 +153,7 @@ class ConnectionTopic(TimestampedModel):
     """What one connection was about, who said so, and the values of the fields. Setting it again replaces it."""
 
     connection = models.OneToOneField(
-        Connection, models.CASCADE, primary_key=True, related_name="topic", verbose_name=_("connection")
+        Connection, models.CASCADE, primary_key=True, related_name="topic", verbose_name=_("call")
     )
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="+", verbose_name=_("topic"))
     # The agent who spoke of it, not whoever sent the request.
@@ -167,8 +167,8 @@ class ConnectionTopic(TimestampedModel):
     set_by = models.CharField(_("set by"), max_length=150)
 
     class Meta:
-        verbose_name = _("topic of a connection")
-        verbose_name_plural = _("topics of connections")
+        verbose_name = _("topic of a call")
+        verbose_name_plural = _("topics of calls")
         ordering = ["-connection_id"]
 
     def __str__(self) -> str:

@@ -11,17 +11,18 @@ from typing import Any
 from django.db import connection, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.nudge import nudge
 from telephony import events
 
 
 class StateKind(models.TextChoices):
-    FREE = "free", _("free")
+    FREE = "free", pgettext_lazy("agent", "ready")
     RINGING = "ringing", _("ringing")
     TALKING = "talking", _("talking")
     WRAP_UP = "wrap_up", _("wrap-up")
-    PAUSED = "paused", _("paused")
+    PAUSED = "paused", pgettext_lazy("agent", "paused")
 
 
 @dataclass(frozen=True, slots=True)

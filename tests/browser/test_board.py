@@ -14,7 +14,7 @@ from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
-UNHEARD = "Nobody hears the switch"
+UNHEARD = "No connection to the PBX"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def board(anna: Agent, visit: Visit) -> Iterator[Page]:
 
 def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
     line = board.get_by_role("row", name="anna")
-    expect(line).to_contain_text("free")
+    expect(line).to_contain_text("ready")
 
     call = ConnectionFactory(talking=True, dst="+48225550107", agent=anna)
     anna.ring(call, call.created_at)
@@ -52,7 +52,7 @@ def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
 
 
 def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:
-    free = board.locator(".cc-tile", has_text="free").locator(".cc-number")
+    free = board.locator(".cc-tile", has_text="ready").locator(".cc-number")
     expect(free).to_have_text("1")
 
     AgentFactory(login="bert").log_in(ACTOR)
@@ -67,3 +67,36 @@ def test_the_board_says_by_itself_when_the_switch_is_heard_again(anna: Agent, bo
         leadership.tell(is_heard=True)
         expect(board.get_by_text(UNHEARD)).to_have_count(0)
     expect(board.get_by_text(UNHEARD)).to_be_visible()
+
+
+def test_the_keyboard_stays_where_it_is_while_the_board_changes_around_it(anna: Agent, board: Page) -> None:
+    link = board.get_by_role("link", name="anna")
+    link.focus()
+    board.evaluate("window.focused = document.activeElement; window.blurs = 0")
+    board.evaluate("window.focused.addEventListener('blur', () => { window.blurs += 1 })")
+
+    # Agents come before and after, the focused row changes its place, and a part above it goes.
+    bert: Agent = AgentFactory(login="bert", name="Bert", surname="Kos")
+    bert.log_in(ACTOR)
+    expect(board.get_by_role("row", name="bert")).to_be_visible()
+    anna.pause(ACTOR, Pause.objects.create(name="Lunch").pk)
+    expect(board.locator("tbody tr").last).to_contain_text("paused: Lunch")
+    with Leadership() as leadership:
+        leadership.tell(is_heard=True)
+        expect(board.get_by_text(UNHEARD)).to_have_count(0)
+    anna.free(ACTOR)
+    expect(board.get_by_role("row", name="anna")).to_contain_text("ready")
+
+    expect(link).to_be_focused()
+    assert board.evaluate("[window.focused === document.activeElement, window.blurs]") == [True, 0]
+
+
+def test_the_keyboard_stays_on_the_board_when_the_focused_row_goes(anna: Agent, board: Page) -> None:
+    AgentFactory(login="bert", name="Bert", surname="Kos").log_in(ACTOR)
+    expect(board.get_by_role("row", name="bert")).to_be_visible()
+    board.get_by_role("link", name="anna").focus()
+
+    anna.log_out(ACTOR)
+    expect(board.get_by_role("row", name="anna")).to_have_count(0)
+
+    assert board.evaluate("document.getElementById('board').contains(document.activeElement)")

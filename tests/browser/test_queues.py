@@ -33,3 +33,16 @@ def test_the_list_of_queues_counts_by_itself(visit: Visit) -> None:
     ConnectionFactory.create_batch(7, waiting=True, queue=queue)
 
     expect(page.get_by_role("cell", name="7", exact=True)).to_be_visible()
+
+
+def test_the_keyboard_stays_in_the_list_of_queues_while_it_counts(visit: Visit) -> None:
+    queue = QueueFactory(name="Hotline")
+    page = visit.open(reverse("admin:telephony_queue_changelist"))
+    page.get_by_role("link", name="Hotline").focus()
+
+    ConnectionFactory.create_batch(7, waiting=True, queue=queue)
+    expect(page.get_by_role("cell", name="7", exact=True)).to_be_visible()
+
+    expect(page.get_by_role("link", name="Hotline")).to_be_focused()
+    page.locator("input.action-select").check()
+    expect(page.get_by_text("1 of 1 selected")).to_be_visible()

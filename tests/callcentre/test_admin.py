@@ -150,7 +150,7 @@ def test_api_users_are_switched_from_the_list_by_the_verb(action, expected, stat
     user, secret = made(client)
     ApiUser.objects.update(is_active=not expected)
 
-    response = client.act(API_USERS, action, user)
+    response = client.act(API_USERS, action, user, apply="1")
 
     assert messages_of(response) == [f"1 API user {action}d."]
     assert ApiClient("robot", secret).get("/api/ping").status_code == status

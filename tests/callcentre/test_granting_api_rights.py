@@ -143,7 +143,7 @@ def test_nobody_disables_a_stronger_api_user_from_the_list(
 ) -> None:
     weak, _ = ApiUser.create(SYSTEM, "weak", rights=["campaigns:read"])
 
-    response = api_manager.act(API_USERS, "disable", strong_robot[0], weak)
+    response = api_manager.act(API_USERS, "disable", strong_robot[0], weak, apply="1")
 
     assert messages_of(response) == [
         "robot was left as it is: it has rights that you cannot give.",

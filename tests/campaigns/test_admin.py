@@ -143,7 +143,7 @@ def test_a_campaign_is_found_by_its_id():
 def test_campaigns_are_switched_from_the_list(action, expected):
     campaigns = [CampaignFactory(is_active=not expected), CampaignFactory(is_active=expected)]
 
-    response = superuser().act(LIST, action, *campaigns)
+    response = superuser().act(LIST, action, *campaigns, apply="1")
 
     assert messages_of(response) == [f"1 campaign {action}d."]
     assert set(Campaign.objects.values_list("is_active", flat=True)) == {expected}
@@ -163,7 +163,7 @@ def test_who_may_only_look_sees_a_campaign_and_changes_nothing():
         client.post(page_of(campaign, "delete"), {"deactivate": "1"}).status_code,
         client.get(page_of(campaign, "download")).status_code,
     ]
-    client.act(LIST, "deactivate", campaign)
+    client.act(LIST, "deactivate", campaign, apply="1")
 
     assert "Spring offer" in page
     assert 'name="name"' not in page

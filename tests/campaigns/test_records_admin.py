@@ -6,7 +6,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from campaigns.admin.records import RecordAdmin
+from campaigns.admin.records import STATUS_COLOURS, RecordAdmin
 from campaigns.models import Record, RecordChange, SystemStatus
 from tests.backoffice import errors_of, messages_of, page_of, shown, staff, superuser
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
@@ -299,3 +299,8 @@ def test_changes_are_only_looked_at():
     ]
 
     assert statuses == [403, 403, 403]
+
+
+def test_no_status_is_shown_as_a_success_for_a_customer_who_is_not_to_be_called():
+    assert set(STATUS_COLOURS) == set(SystemStatus)
+    assert STATUS_COLOURS[SystemStatus.NO_CALL] != "success"

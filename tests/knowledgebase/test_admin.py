@@ -136,7 +136,10 @@ def test_articles_are_published_and_withdrawn_on_their_pages_and_in_the_list(off
 
     assert (published, article.is_published) == (True, False)
     assert messages_of(office.act(url("changelist"), "publish_selected", article))[-1] == "1 article published."
-    assert messages_of(office.act(url("changelist"), "unpublish_selected", article))[-1] == "1 article withdrawn."
+    assert (
+        messages_of(office.act(url("changelist"), "unpublish_selected", article, apply="1"))[-1]
+        == "1 article withdrawn."
+    )
 
 
 def test_an_earlier_version_is_restored_from_its_page(office: BackOffice) -> None:
@@ -283,7 +286,7 @@ def test_articles_that_were_voted_down_are_a_list(office: BackOffice) -> None:
 def test_searches_without_result_are_dismissed(office: BackOffice) -> None:
     miss = SearchMissFactory()
 
-    response = office.act(url("changelist", model="searchmiss"), "dismiss", miss)
+    response = office.act(url("changelist", model="searchmiss"), "dismiss", miss, apply="1")
 
     assert messages_of(response) == ["1 search dismissed."]
     assert not SearchMiss.objects.exists()

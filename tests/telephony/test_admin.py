@@ -77,7 +77,7 @@ def test_saving_a_page_writes_only_what_was_changed_on_it():
 def test_agents_are_made_active_and_inactive_from_the_list(action, expected):
     agents = [AgentFactory(is_active=not expected), AgentFactory(is_active=expected)]
 
-    response = superuser().act(LIST, action, *agents)
+    response = superuser().act(LIST, action, *agents, apply="1")
 
     assert messages_of(response) == [f"1 agent {action}d."]
     assert set(Agent.objects.values_list("is_active", flat=True)) == {expected}
@@ -106,7 +106,7 @@ def test_who_may_only_look_cannot_edit_an_agent():
 def test_who_may_only_look_has_no_actions():
     agent = AgentFactory()
 
-    staff("view_agent").act(LIST, "deactivate", agent)
+    staff("view_agent").act(LIST, "deactivate", agent, apply="1")
 
     assert Agent.objects.get(pk=agent.pk).is_active
 

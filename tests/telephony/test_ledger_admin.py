@@ -84,7 +84,7 @@ def test_selected_agents_are_logged_out_and_made_free_and_who_cannot_is_named(ac
     paused.log_in(ACTOR)
     paused.pause(ACTOR, PauseFactory().pk)
 
-    response = superuser().act(AGENTS, action, paused, away)
+    response = superuser().act(AGENTS, action, paused, away, apply="1")
 
     assert [now_of(paused), now_of(away)] == expected
     if action == "free_selected":
@@ -148,7 +148,7 @@ def test_an_agent_who_is_made_inactive_is_logged_out(way):
     client = superuser()
 
     if way == "action":
-        client.act(AGENTS, "deactivate", agent)
+        client.act(AGENTS, "deactivate", agent, apply="1")
     else:
         client.submit(page_of(agent), is_active=None)
 
@@ -276,10 +276,10 @@ def test_the_board_says_when_nobody_hears_the_switch():
     AgentFactory().log_in(ACTOR)
     client = superuser()
 
-    assert "Nobody hears the switch" in client.page(BOARD)
+    assert "No connection to the PBX" in client.page(BOARD)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_SPACE, HEARS])
-    assert "Nobody hears the switch" not in client.page(BOARD)
+    assert "No connection to the PBX" not in client.page(BOARD)
 
 
 def test_the_board_is_for_those_who_may_see_agents():

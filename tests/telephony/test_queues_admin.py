@@ -116,7 +116,7 @@ def test_hours_that_end_before_they_begin_are_refused() -> None:
 def test_queues_are_made_active_and_inactive_from_the_list(action: str, expected: bool) -> None:
     queues = [QueueFactory(is_active=not expected), QueueFactory(is_active=expected)]
 
-    response = superuser().act(LIST, action, *queues)
+    response = superuser().act(LIST, action, *queues, apply="1")
 
     assert messages_of(response) == [f"1 queue {action}d."]
     assert set(Queue.objects.values_list("is_active", flat=True)) == {expected}

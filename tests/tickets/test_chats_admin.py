@@ -94,7 +94,7 @@ def test_a_chat_is_closed_and_that_is_all_that_can_be_done_with_it():
 def test_chats_are_closed_from_the_list():
     chats = [*ChatFactory.create_batch(2), ChatFactory(closed=True)]
 
-    response = superuser().act(LIST, "close_selected", *chats)
+    response = superuser().act(LIST, "close_selected", *chats, apply="1")
 
     assert messages_of(response) == ["2 chats closed."]
     assert not Chat.objects.filter(closed_at=None).exists()
@@ -115,7 +115,7 @@ def test_a_chat_is_started():
 def test_who_may_only_look_closes_nothing():
     chat, client = ChatFactory(), staff("view_chat")
 
-    client.act(LIST, "close_selected", chat)
+    client.act(LIST, "close_selected", chat, apply="1")
 
     for page in ("close", "assign", "answer"):
         assert client.post(page_of(chat, page)).status_code == 403

@@ -107,7 +107,7 @@ def test_the_page_counts_what_goes_what_stays_and_what_changes() -> None:
 
     for name, count in (("customers", 2), ("tickets", 2), ("messages", 4), ("files", 4), ("recordings", 2)):
         assert f'<tr><td>{name}</td><td class="cc-right">{count}</td></tr>' in page, name
-    assert '<tr><td>connections</td><td class="cc-right">2</td></tr>' in page
+    assert '<tr><td>calls</td><td class="cc-right">2</td></tr>' in page
     assert "The agents work report no longer counts its replies (2) and closings (2)." in page
     assert "The agents work report no longer counts its chats: answered 1, closed 1." in page
 

@@ -270,7 +270,7 @@ def test_a_template_without_a_place_for_the_text_is_refused():
 def test_queues_are_switched_from_the_list(action, expected):
     queues = [TicketQueueFactory(is_active=not expected), TicketQueueFactory(is_active=expected)]
 
-    response = superuser().act(list_of("ticketqueue"), action, *queues)
+    response = superuser().act(list_of("ticketqueue"), action, *queues, apply="1")
 
     assert messages_of(response) == [f"1 queue {action}d."]
     assert set(TicketQueue.objects.values_list("is_active", flat=True)) == {expected}

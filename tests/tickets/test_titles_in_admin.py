@@ -50,7 +50,7 @@ def anna():
         ("to the customer, 2026-11-07 09:05", lambda: MessageFactory(reply=True, created_at=AT)),
         ("Jan Kowal 2026-11-07 09:05", lambda: ChatFactory(created_at=AT)),
         ("anna, 2026-11-07 09:05", lambda: AgentSessionFactory(agent=anna(), started_at=AT)),
-        ("anna, free, 2026-11-07 09:05", lambda: AgentStateFactory(agent=anna(), kind="free", started_at=AT)),
+        ("anna, ready, 2026-11-07 09:05", lambda: AgentStateFactory(agent=anna(), kind="free", started_at=AT)),
         ("2026-11-07 09:05:00, 500", lambda: AttemptFactory(started_at=AT, status=500, error="")),
     ],
 )

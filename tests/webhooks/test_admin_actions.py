@@ -100,7 +100,7 @@ def test_a_webhook_is_disabled_and_enabled_on_its_page_and_in_the_list():
     for act in (
         lambda: client.submit(of(webhook, "disable")),
         lambda: client.submit(of(webhook, "enable")),
-        lambda: client.act(LIST, "disable_selected", webhook),
+        lambda: client.act(LIST, "disable_selected", webhook, apply="1"),
         lambda: client.act(LIST, "enable_selected", webhook),
     ):
         act()

@@ -93,7 +93,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     def error_shown(self, dispatch: Dispatch) -> str:
         return cut(dispatch.error)
 
-    @display(description=_("copies to"))
+    @display(description=_("Cc"))
     def copies_shown(self, dispatch: Dispatch) -> str:
         return ", ".join(dispatch.copies) or "–"
 

@@ -60,8 +60,8 @@ class TicketActions:
             request,
             ticket_id,
             editing.connect,
-            title=_now("Connect with another ticket"),
-            submit=_now("Connect"),
+            title=_now("Link to another ticket"),
+            submit=_now("Link"),
             intro=intro,
         )
 

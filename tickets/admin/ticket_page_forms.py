@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -80,7 +79,7 @@ class ComposerForm(forms.Form):
         label=_("Kind"), choices=[(REPLY, _("Reply to the customer")), (COMMENT, _("Internal comment"))]
     )
     to = AddressesField(label=_("To"), required=False)
-    cc = AddressesField(label=pgettext_lazy("of a mail", "Copy"), required=False)
+    cc = AddressesField(label=_("Cc"), required=False)
     body = forms.CharField(
         label=_("Text"), max_length=2_000_000, strip=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 8})
     )

@@ -35,13 +35,13 @@ NAMES = {
     "merged": _("merged in"),
     "split": _("split off"),
     "split_from": _("split from"),
-    "connected": _("connected with"),
+    "connected": _("linked to"),
     "state": _("state"),
 }
 ACTIONS = {
     "merge": _("merged"),
     "split": _("split"),
-    "connect": _("connected"),
+    "connect": _("linked"),
     "resend": _("sent again"),
     "bounce": _("bounced"),
     "delete_message": _("message deleted"),
@@ -71,7 +71,7 @@ def dues_of(ticket: Ticket, now: datetime | None = None) -> list[Due]:
 
 def _due(label: str, at: datetime, now: datetime) -> Due:
     if at < now:
-        return Due(label, at, "danger", _now("%(time)s late") % {"time": timesince(at, now, depth=1)})
+        return Due(label, at, "danger", _now("overdue by %(time)s") % {"time": timesince(at, now, depth=1)})
     colour = "warning" if at - now < SOON else "info"
     return Due(label, at, colour, _now("in %(time)s") % {"time": timeuntil(at, now, depth=1)})
 

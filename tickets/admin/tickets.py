@@ -1,4 +1,4 @@
-"""The list of tickets: what is mine, what is nobody's, what waits for us, what is late; and any of a million."""
+"""The list of tickets: what is mine, what is nobody's, what waits for us, what is overdue; and any of a million."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -44,7 +44,7 @@ from tickets.models import Message, Ticket, TicketStatus
 from tickets.models.ticket import RESPONSE_IS_OWED
 
 MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
-VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Late")}
+VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Overdue")}
 OURS = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
 # What narrows a list beside its view: then the view's own way of finding the first of all does not serve.
 NARROWING = ("queue", "status", "category", "source", "agent", "customer", "tags", "q", "date")

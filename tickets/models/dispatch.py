@@ -54,7 +54,7 @@ class Dispatch(models.Model):
     source = models.CharField(_("source"), max_length=20, choices=Source, default=Source.EMAIL)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
     recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("to"))
-    copies = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("copy"))
+    copies = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("Cc"))
     # The Message-ID header, without its brackets; "" for a marketplace.
     header_id = models.CharField(max_length=255, blank=True)
     queued_at = models.DateTimeField(_("queued"), default=timezone.now)

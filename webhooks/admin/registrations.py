@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.actor import Actor
-from callcentre.admin import Admin, HistoryMixin, actor_of, display, page_action
+from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
@@ -117,7 +117,11 @@ class WebhookAdmin(HistoryMixin, Admin):
         sentence = ngettext("%(count)s webhook enabled.", "%(count)s webhooks enabled.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
-    @admin.action(description=_("Disable: nothing is sent"), permissions=["change"])
+    @admin.action(description=_("Disable"), permissions=["change"])
+    @asks_first(
+        _("Nothing is sent until they are enabled again. What waits goes on waiting; no new events join it."),
+        is_active=True,
+    )
     def disable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
         count = 0
         for webhook in webhooks.filter(is_active=True):

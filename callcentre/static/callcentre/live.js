@@ -15,7 +15,7 @@
     // What was live has ended: the rest of the page says how.
     if (fresh.length < shown.length) return location.reload();
     shown.forEach((old, place) => {
-      if (fresh[place].textContent !== old.textContent) old.replaceWith(document.adoptNode(fresh[place]));
+      if (fresh[place].textContent !== old.textContent) window.updateInPlace(old, fresh[place]);
     });
   };
 

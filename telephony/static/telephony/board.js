@@ -28,7 +28,10 @@ document.addEventListener("DOMContentLoaded", () => {
         try {
             const response = await fetch(board.dataset.url, { headers: { "X-Poll": "1" }, signal: AbortSignal.timeout(5000) });
             if (!response.ok || response.redirected) throw new Error(response.status);
-            now.innerHTML = await response.text();
+            const fresh = document.createElement("div");
+            fresh.className = now.className;
+            fresh.innerHTML = await response.text();
+            window.updateInPlace(now, fresh);
             read();
         } catch {
             doubt();

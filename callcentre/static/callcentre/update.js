@@ -1,0 +1,67 @@
+// Brings what a page shows up to date, in place: the elements stay, so that the keyboard's focus, the selection and the
+// scrolling stay with them. A part that comes and goes has a `data-key`; a row of a table is known by its first link.
+"use strict";
+
+window.updateInPlace = (() => {
+    const keyOf = (node) => {
+        if (node.nodeType !== Node.ELEMENT_NODE) return "";
+        if (node.nodeName === "TR") return node.querySelector("a[href]")?.getAttribute("href") ?? "";
+        return node.dataset.key ?? "";
+    };
+    const isSame = (old, fresh) => old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && keyOf(old) === keyOf(fresh);
+    const hasFocus = (node) => node.contains(document.activeElement);
+
+    const updateAttributes = (old, fresh) => {
+        for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+        for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    };
+
+    const updateChildren = (old, fresh) => {
+        const byKey = new Map([...old.children].filter(keyOf).map((child) => [keyOf(child), child]));
+        let place = old.firstChild;
+        for (const wanted of [...fresh.childNodes]) {
+            const found = keyOf(wanted) ? byKey.get(keyOf(wanted)) : place;
+            byKey.delete(keyOf(wanted));
+            if (!found || !isSame(found, wanted)) {
+                old.insertBefore(document.importNode(wanted, true), place);
+                continue;
+            }
+            if (found !== place && hasFocus(found)) {
+                // An element that is moved loses the focus: the others move instead, and are placed or removed later.
+                while (place !== found) {
+                    const next = place.nextSibling;
+                    old.append(place);
+                    place = next;
+                }
+            } else if (found !== place) {
+                old.insertBefore(found, place);
+            }
+            update(found, wanted);
+            place = found.nextSibling;
+        }
+        while (place) {
+            const next = place.nextSibling;
+            place.remove();
+            place = next;
+        }
+    };
+
+    const update = (old, fresh) => {
+        if (old.nodeType !== Node.ELEMENT_NODE) {
+            if (old.data !== fresh.data) old.data = fresh.data;
+        } else if (!old.isEqualNode(fresh)) {
+            updateAttributes(old, fresh);
+            updateChildren(old, fresh);
+        }
+    };
+
+    // Where the focused element itself is gone, the focus goes to the part that was updated, and not to the page's top.
+    return (old, fresh) => {
+        const isFocused = hasFocus(old);
+        update(old, fresh);
+        if (isFocused && !hasFocus(old)) {
+            old.tabIndex = -1;
+            old.focus({ preventScroll: true });
+        }
+    };
+})();

@@ -1,0 +1,95 @@
+"""Actions on the selected rows of a list: those that end or switch off something ask first."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
+
+from callcentre.admin import asking
+from telephony.models import Agent
+from tests.admin_pages import list_of, row_of_each_model
+from tests.backoffice import messages_of, superuser
+from tests.callcentre.factories import UserFactory
+from tests.telephony.factories import AgentFactory
+from tickets.models import Ticket
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+LIST = list_of(AgentFactory._meta.model)
+# These begin, resume or repeat something, and do it at once.
+AT_ONCE = {
+    "activate",
+    "enable",
+    "enable_selected",
+    "fetch_again",
+    "forget",
+    "free_selected",
+    "publish_selected",
+    "resend_selected",
+    "retry_selected",
+    "transcribe_again",
+}
+
+
+def _actions() -> list[tuple[Any, str]]:
+    """Return (model, name) of each action of each list."""
+    request = RequestFactory().get("/")
+    request.user = UserFactory(admin=True)
+    return [(model, name) for model, shown in admin.site._registry.items() for name in shown.get_actions(request)]
+
+
+def _writes(queries: CaptureQueriesContext) -> list[str]:
+    return [query["sql"] for query in queries if query["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
+
+
+def test_an_action_that_ends_or_switches_off_something_names_the_rows_and_changes_nothing_yet() -> None:
+    rows, client = row_of_each_model(), superuser()
+    found = [(model, name) for model, name in _actions() if name not in AT_ONCE]
+    asked = []
+
+    for model, name in found:
+        selected = list(Ticket.objects.all()) if model is Ticket else [rows[model]]
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            response = client.act(list_of(model), name, *selected)
+        page = response.content.decode()
+        if response.status_code == 200 and 'name="apply"' in page and f"<li>{escape(selected[0])}</li>" in page:
+            asked.append((model, name))
+        assert _writes(queries) == []
+
+    assert asked == found
+    assert len(found) > 15
+
+
+def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None:
+    active, others = AgentFactory.create_batch(2), AgentFactory(is_active=False)
+    client = superuser()
+
+    page = client.act(LIST, "deactivate", *active, others).content.decode()
+
+    assert "2 selected" in page
+    assert [f"<li>{agent}</li>" in page for agent in (*active, others)] == [True, True, False]
+    assert [f'name="_selected_action" value="{agent.pk}"' in page for agent in (*active, others)] == [True, True, False]
+
+
+def test_an_action_says_at_once_that_it_would_change_nothing() -> None:
+    agent = AgentFactory(is_active=False)
+
+    assert messages_of(superuser().act(LIST, "deactivate", agent)) == ["0 agents deactivated."]
+
+
+def test_an_action_that_asks_takes_no_more_rows_than_a_person_can_look_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asking, "MAX_SELECTED", 2)
+    agents = AgentFactory.create_batch(3)
+
+    response = superuser().act(LIST, "deactivate", *agents)
+
+    assert messages_of(response) == ["At most 2 rows at once."]
+    assert all(agent.is_active for agent in Agent.objects.all())
