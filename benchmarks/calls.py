@@ -19,7 +19,7 @@ import requests
 
 from benchmarks.flood import MESSAGES_PER_CALL
 from benchmarks.harness import ROOT, Client, Service, Table, medians, service
-from callcentre.servers import Ports
+from callcentre.launch.servers import Ports
 from tests.telephony.switch.ari_server import PASSWORD, USER
 
 CALLS = 30

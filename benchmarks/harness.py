@@ -21,9 +21,9 @@ from typing import Any
 
 import psycopg
 
-from callcentre.embedded import temporary_stores
-from callcentre.servers import Ports
-from callcentre.supervisor import programs
+from callcentre.launch.embedded import temporary_stores
+from callcentre.launch.servers import Ports
+from callcentre.launch.supervisor import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = 20
@@ -151,7 +151,7 @@ def service(records: int) -> Iterator[Service]:
         secret = manage(environment, "create_api_user", login, "--right", "*").strip()
         port = Ports(stores.var / "run" / "web-port.json").choose("web")
         log = (stores.var / "log" / "web.log").open("wb")
-        web = stores.guardian.spawn(
+        web = stores.guard.spawn(
             [sys.executable, *programs(port)[0].arguments],
             env=environment,
             cwd=ROOT,
@@ -165,7 +165,7 @@ def service(records: int) -> Iterator[Service]:
                 fill(running, records)
             yield running
         finally:
-            stores.guardian.stop(web)
+            stores.guard.stop(web)
             log.close()
 
 

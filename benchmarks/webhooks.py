@@ -19,7 +19,7 @@ import requests
 from celery import Celery
 
 from benchmarks.harness import ROOT, Service, Table, service, timed
-from callcentre.servers import Ports
+from callcentre.launch.servers import Ports
 
 FILL = """
 WITH events AS (

@@ -34,10 +34,10 @@ _django.request_class = Utf8Request
 # Not before Django is set up.
 from django.conf import settings  # noqa: E402
 
-from callcentre.bodies import allowance  # noqa: E402
 from callcentre.checks import refuse_unsafe_settings  # noqa: E402
-from callcentre.front import Front  # noqa: E402
-from callcentre.phone import warm_up  # noqa: E402
+from callcentre.core.phone import warm_up  # noqa: E402
+from callcentre.web.bodies import allowance  # noqa: E402
+from callcentre.web.front import Front  # noqa: E402
 
 refuse_unsafe_settings()
 warm_up()

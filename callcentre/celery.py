@@ -17,7 +17,7 @@ from celery.signals import (
 )
 from django.db import close_old_connections, connections
 
-from callcentre import metrics
+from callcentre.monitoring import metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
 

@@ -22,8 +22,8 @@ from django.core.checks import Warning as Doubt
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from callcentre.network import Network, is_in_networks
-from callcentre.phone import is_region
+from callcentre.core.network import Network, is_in_networks
+from callcentre.core.phone import is_region
 from telephony.switch import BACKENDS
 from tickets.addresses import is_address
 
@@ -227,10 +227,10 @@ def _wide(networks: list[Network]) -> Network | None:
 
 @_check
 def check_proxy_headers() -> Iterator[CheckMessage]:
-    if settings.MIDDLEWARE[:1] != ["callcentre.middleware.RequestMiddleware"]:
+    if settings.MIDDLEWARE[:1] != ["callcentre.web.middleware.RequestMiddleware"]:
         yield Error(
-            "MIDDLEWARE does not begin with callcentre.middleware.RequestMiddleware: headers that only our proxies may"
-            " set would be believed from anybody.",
+            "MIDDLEWARE does not begin with callcentre.web.middleware.RequestMiddleware: headers that only our"
+            " proxies may set would be believed from anybody.",
             hint="Put it first.",
             id="callcentre.E044",
         )

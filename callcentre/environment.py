@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from callcentre.embedded import default_var, read_environment
+from callcentre.launch.embedded import default_var, read_environment
 
 VAR = default_var()
 # What a `make run` in another terminal gave its own processes: commands beside it work with the same settings.

@@ -13,9 +13,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Outdated
-from callcentre.network import parse_networks
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Outdated
+from callcentre.core.network import parse_networks
 
 AREAS = {
     "campaigns": _("Campaigns and their records"),
@@ -344,4 +344,4 @@ class Lockout(models.Model):
 
 
 # Models of this app in modules of their own.
-from callcentre.deletions import Deletion, FileRemoval  # noqa: E402, F401
+from callcentre.core.deletions import Deletion, FileRemoval  # noqa: E402, F401

@@ -14,10 +14,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre import limits
-from callcentre.hashing import RETRY_AFTER_SECONDS, Busy, HashGate
+from callcentre.api import rate_limits
+from callcentre.core.hashing import RETRY_AFTER_SECONDS, Busy, HashGate
+from callcentre.core.network import client_address
 from callcentre.models import User
-from callcentre.network import client_address
 
 REALM = "admin"
 CONFIRMED_FOR_SECONDS = 10 * 60
@@ -43,18 +43,18 @@ def attempt(request: HttpRequest, username: str, check: Callable[[], _Result]) -
     if refusal := lockout(request, username):
         raise refusal
     try:
-        result = _gate.run(limits.source_of(address), check)
+        result = _gate.run(rate_limits.source_of(address), check)
     except Busy as error:
         sentence = str(_("Too many people log in at this moment. Try again in a few seconds."))
         raise Refused(RETRY_AFTER_SECONDS, sentence) from error
     if not result:
-        limits.count_failure(REALM, username, address)
+        rate_limits.count_failure(REALM, username, address)
     return result
 
 
 def lockout(request: HttpRequest, username: str) -> Refused | None:
     """Return the refusal that is in force for this login from the address of the request; None if there is none."""
-    seconds = limits.locked_for(REALM, username, client_address(request.META))
+    seconds = rate_limits.locked_for(REALM, username, client_address(request.META))
     if not seconds:
         return None
     minutes = ceil(seconds / 60)

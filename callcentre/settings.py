@@ -13,9 +13,9 @@ from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.embedded import read_stores
 from callcentre.environment import VAR, database, env, env_bool, env_int, env_list
-from callcentre.logs import logging_config
+from callcentre.launch.embedded import read_stores
+from callcentre.monitoring.logging import logging_config
 from callcentre.schedule import SCHEDULE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -76,22 +76,22 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "callcentre.middleware.RequestMiddleware",
-    "callcentre.middleware.PolicyMiddleware",
+    "callcentre.web.middleware.RequestMiddleware",
+    "callcentre.web.middleware.PolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "callcentre.middleware.NulMiddleware",
+    "callcentre.web.middleware.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "callcentre.sessions.IdleMiddleware",
+    "callcentre.web.sessions.IdleMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "callcentre.middleware.CrossSiteMiddleware",
-    "callcentre.bodies.BodyMiddleware",
+    "callcentre.web.middleware.CrossSiteMiddleware",
+    "callcentre.web.bodies.BodyMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "callcentre.middleware.BusyMiddleware",
+    "callcentre.web.middleware.BusyMiddleware",
 ]
 
 TEMPLATES = [
@@ -124,7 +124,8 @@ STORAGES = {
     },
 }
 
-# The web server: threads of each of its processes, and how long the beginning of a body may take (callcentre.front).
+# The web server: threads of each of its processes, and how long the beginning of a body may take.
+# See callcentre.web.front.
 WEB_THREADS = env_int("WEB_THREADS", 16, minimum=1)
 BODY_TIMEOUT_SECONDS = env_int("BODY_TIMEOUT_SECONDS", 15, minimum=1)
 
@@ -148,7 +149,7 @@ DEFAULT_REGION = env("DEFAULT_REGION", "PL")
 
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "callcentre.refusals.refuse_form"
+CSRF_FAILURE_VIEW = "callcentre.web.error_pages.refuse_form"
 SECURE_COOKIES = env_bool("SECURE_COOKIES", not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE_COOKIES
 # Browsers take a cookie with this prefix from this very host by HTTPS only. By plain HTTP they would take none.
@@ -158,7 +159,7 @@ CSRF_COOKIE_NAME = f"{_prefix}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_prefix}django_language"
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
-# A session of the back office ends when its person has done nothing for so long (callcentre.sessions).
+# A session of the back office ends when its person has done nothing for so long (callcentre.web.sessions).
 SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
@@ -188,7 +189,7 @@ CONTENT_SECURITY_POLICY = {
 }
 # TLS ends at a proxy, which also redirects; HTTP here is between it and us (docs/operations.md).
 SILENCED_SYSTEM_CHECKS = ["security.W008"]
-AUTHENTICATION_BACKENDS = ["callcentre.login.ThrottledBackend"]
+AUTHENTICATION_BACKENDS = ["callcentre.web.login.ThrottledBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -211,8 +212,8 @@ MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
 # Recordings, attachments, imports and exports are for the service's own user.
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
-# No page takes files but those that callcentre.bodies names.
-FILE_UPLOAD_HANDLERS = ["callcentre.bodies.NoFiles"]
+# No page takes files but those that callcentre.web.bodies names.
+FILE_UPLOAD_HANDLERS = ["callcentre.web.bodies.NoFiles"]
 # A batch of 10,000 records with all their fields is about 4 MB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_MB * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
@@ -280,9 +281,9 @@ UNFOLD: dict[str, Any] = {
             "950": "oklch(28.2% .091 267.935)",
         },
     },
-    "LOGIN": {"form": "callcentre.login.LoginForm"},
-    "DASHBOARD_CALLBACK": "callcentre.backoffice.dashboard",
-    "SIDEBAR": {"navigation": "callcentre.backoffice.menu"},
+    "LOGIN": {"form": "callcentre.web.login.LoginForm"},
+    "DASHBOARD_CALLBACK": "callcentre.web.menu.dashboard",
+    "SIDEBAR": {"navigation": "callcentre.web.menu.menu"},
     "ACCOUNT": {
         "navigation": [
             {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
@@ -359,7 +360,9 @@ if TRANSCRIPTION_FORMAT not in ("verbose_json", "diarized_json"):
 # Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
 
 EMAIL_HOST = env("EMAIL_HOST")
-EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "callcentre.mailfiles.EmailBackend"
+EMAIL_BACKEND = (
+    "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "callcentre.core.mail_backend.EmailBackend"
+)
 EMAIL_FILE_PATH = VAR / "mail"
 EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)

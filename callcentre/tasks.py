@@ -3,7 +3,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
-from callcentre import deletions
+from callcentre.core import deletions
 from callcentre.models import IdempotencyRecord, Lockout
 
 

@@ -5,12 +5,12 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-from callcentre import health
 from callcentre.admin.autocomplete import Autocomplete
 from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
-from callcentre.login import OwnPasswordView, login
+from callcentre.monitoring import health
+from callcentre.web.login import OwnPasswordView, login
 from knowledgebase.images import show_image
 from tickets.rating_page import rate_reply
 
@@ -45,7 +45,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="root"),
 ]
 
-handler400 = "callcentre.refusals.misread"
-handler403 = "callcentre.refusals.refuse"
-handler404 = "callcentre.refusals.miss"
-handler500 = "callcentre.refusals.fail"
+handler400 = "callcentre.web.error_pages.misread"
+handler403 = "callcentre.web.error_pages.refuse"
+handler404 = "callcentre.web.error_pages.miss"
+handler500 = "callcentre.web.error_pages.fail"

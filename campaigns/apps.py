@@ -12,7 +12,7 @@ class CampaignsConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from callcentre.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
+        from callcentre.core.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
         from campaigns import deletions  # noqa: PLC0415
 
         register_remarks("customer", deletions.remarks)

@@ -7,7 +7,7 @@ from itertools import islice
 import orjson
 from django.db import connection, transaction
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from campaigns.models import Campaign, CampaignField, SystemStatus
 
 CODE = "LOAD1"

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from campaigns.models import Campaign, CampaignField, CampaignGroup, Record
 from campaigns.models.adding import NewRecord
 from campaigns.models.rules import CampaignFacts

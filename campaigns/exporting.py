@@ -1,6 +1,6 @@
 """Records with their results as CSV, for spreadsheets and for import_records, streamed by COPY.
 
-What an agent noted or a customer entered is not ours to execute: see callcentre.spreadsheets.
+What an agent noted or a customer entered is not ours to execute: see callcentre.core.spreadsheets.
 """
 
 import io
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
-from callcentre.spreadsheets import CsvWriter, harmless_in_sql
+from callcentre.core.spreadsheets import CsvWriter, harmless_in_sql
 from campaigns.importing.columns import TARGETS, simple_name
 from campaigns.models import Campaign
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from knowledgebase.exchange.importing import import_folder
 from knowledgebase.models import Catalog, Category, Term
 

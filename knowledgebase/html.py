@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
-from callcentre import html_cleaning
-from callcentre.html_cleaning import Cleaned as Counted
-from callcentre.html_cleaning import Policy, unescape
-from callcentre.normal_forms import normalised
+from callcentre.core import html_cleaning
+from callcentre.core.html_cleaning import Cleaned as Counted
+from callcentre.core.html_cleaning import Policy, unescape
+from callcentre.core.normal_forms import normalised
 
 # Where images of articles are; no other image stays in an article, so that reading one tells nobody else.
 IMAGES_PATH = "/knowledge-base/images/"

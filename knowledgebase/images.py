@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from callcentre.downloads import file_response
+from callcentre.core.downloads import file_response
 from knowledgebase.models import ArticleImage
 
 

@@ -3,7 +3,7 @@ from uuid import UUID
 from celery import shared_task
 from django.db.models import F, Q
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from knowledgebase import indexing
 from knowledgebase.models import Article, ArticleImage, Catalog, SearchMiss, Term
 
@@ -28,7 +28,7 @@ def add_word_forms(article_id: str) -> None:
 def sweep_word_forms() -> None:
     """Index articles whose message was lost, and after an upgrade all that there are, turn by turn."""
     if indexing.index_word_forms(TURN) == TURN:
-        wake("knowledgebase.sweep_word_forms")
+        enqueue("knowledgebase.sweep_word_forms")
 
 
 @shared_task(name="knowledgebase.prune")

@@ -1,7 +1,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from reports import mailing, rollup, settling
 from reports.exporting import running
 from reports.models import Export, Schedule
@@ -21,7 +21,7 @@ def refresh() -> None:
 def build_exports() -> None:
     """Build the export whose turn it is: one a task, as each may take long. Whoever builds already will do."""
     if running.build_next():
-        wake("reports.build_exports")
+        enqueue("reports.build_exports")
 
 
 @shared_task(name="reports.prune_exports")
@@ -49,4 +49,4 @@ def mail_export(pk: int) -> None:
 def sweep_mails() -> None:
     """Wake what is due again, and what no message was sent for."""
     for pk in mailing.due_now():
-        wake("reports.mail_export", pk)
+        enqueue("reports.mail_export", pk)

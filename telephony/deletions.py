@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
+from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
 from telephony import events
 from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
 from telephony.models.recording import LEASE

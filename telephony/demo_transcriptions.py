@@ -13,7 +13,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db.models import F
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from telephony.models import (
     Connection,
     ConnectionTopic,

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 from django.utils import timezone
 
-from callcentre.nudge import subscribe
+from callcentre.core.pubsub import subscribe
 from telephony import clocks
 from telephony.calls import commands, distributing, inbound, orders, placing, resync
 from telephony.contact import Contact

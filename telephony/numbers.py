@@ -1,6 +1,6 @@
 """Numbers of calls, as they are compared: public ones in their normal form, a phone's name as it stands."""
 
-from callcentre.phone import MAX_RAW_LENGTH, PhoneError, normalise
+from callcentre.core.phone import MAX_RAW_LENGTH, PhoneError, normalise
 
 
 def comparable(raw: str) -> str:

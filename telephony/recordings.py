@@ -16,7 +16,7 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from telephony.calls import unseen
 from telephony.models import Recording, Transcription
 from telephony.models.transcription import is_configured
@@ -55,7 +55,7 @@ def fetch(pk: int) -> None:
     finally:
         _slots.release()
     for waiting in Recording.objects.due(timezone.now()).order_by("next_attempt_at")[:1]:
-        wake("telephony.fetch_recording", waiting.pk)
+        enqueue("telephony.fetch_recording", waiting.pk)
 
 
 def _attempt(recording: Recording) -> None:
@@ -161,14 +161,14 @@ def sweep(now: datetime) -> None:
         Recording.finish(name)
     due = Recording.objects.due(now).order_by("next_attempt_at")
     for pk in due.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
-        wake("telephony.fetch_recording", pk)
+        enqueue("telephony.fetch_recording", pk)
     if is_configured():
         untranscribed = Recording.objects.untranscribed().order_by("-id")
         for connection_id in untranscribed.values_list("connection_id", flat=True)[:REQUESTED_AT_ONCE]:
             Transcription.request(connection_id)
     waiting = Transcription.objects.due(now).order_by("next_attempt_at")
     for pk in waiting.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
-        wake("telephony.transcribe", pk)
+        enqueue("telephony.transcribe", pk)
 
 
 def prune(now: datetime) -> None:

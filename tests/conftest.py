@@ -18,10 +18,10 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
 
-from callcentre import limits
-from callcentre.actor import SYSTEM, Actor
-from callcentre.embedded import Stores, temporary_stores
+from callcentre.api import rate_limits
+from callcentre.core.actor import SYSTEM, Actor
 from callcentre.environment import database
+from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
 from telephony.leading import Leadership
 from tests.pristine import Pristine
@@ -65,8 +65,8 @@ def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
     store = _redis()
     if keys := [*store.scan_iter("cc:fail:*"), *store.scan_iter("cc:rate:*")]:
         store.delete(*keys)
-    monkeypatch.setattr(limits, "client", _redis)
-    monkeypatch.setattr(limits._Script, "paused_until", 0.0)
+    monkeypatch.setattr(rate_limits, "client", _redis)
+    monkeypatch.setattr(rate_limits._Script, "paused_until", 0.0)
 
 
 @pytest.fixture(autouse=True)

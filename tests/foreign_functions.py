@@ -9,11 +9,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from callcentre.api.fields import Reject, parse_date, parse_instant, parse_integer, parse_text
-from callcentre.html_cleaning import Uncleanable, is_harmless, unescape
-from callcentre.logs import censor
-from callcentre.normal_forms import normalised
-from callcentre.phone import PhoneError, normalise
-from callcentre.spreadsheets import as_entered, harmless
+from callcentre.core.html_cleaning import Uncleanable, is_harmless, unescape
+from callcentre.core.normal_forms import normalised
+from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.spreadsheets import as_entered, harmless
+from callcentre.monitoring.logging import censor
 from campaigns.importing.columns import simple_name
 from campaigns.importing.formats import guess_format
 from campaigns.importing.reading import Rows

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from callcentre.api.filters import list_key, map_key
-from callcentre.phone import _region_plan
+from callcentre.core.phone import _region_plan
 from knowledgebase.search.highlight import Highlighter
 from knowledgebase.search.query import parse
 from telephony.channels import _pattern
@@ -12,8 +12,8 @@ from telephony.channels import _pattern
 # The files of these functions. Policies of HTML, whose patterns are looked at as they are, make theirs there as well.
 FILES = {
     "callcentre/api/filters.py",
-    "callcentre/html_cleaning.py",
-    "callcentre/phone.py",
+    "callcentre/core/html_cleaning.py",
+    "callcentre/core/phone.py",
     "knowledgebase/search/highlight.py",
     "telephony/channels.py",
 }

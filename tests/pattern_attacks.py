@@ -14,7 +14,7 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from callcentre.html_cleaning import Policy
+from callcentre.core.html_cleaning import Policy
 from tests.processes import ROOT
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")

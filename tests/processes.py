@@ -12,7 +12,7 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 
 from callcentre.celery import app
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,10 +37,10 @@ def running(arguments: list[str], variables: dict[str, str], log: Path) -> Itera
         process.wait()
 
 
-def wake_by(stores: Stores) -> Callable[..., None]:
-    """In place of `wake`: messages go to the broker of these stores, or nowhere while it is down."""
+def enqueue_into(stores: Stores) -> Callable[..., None]:
+    """In place of `enqueue`: messages go to the broker of these stores, or nowhere while it is down."""
 
-    def wake(task: str, *args: Any) -> None:
+    def enqueue(task: str, *args: Any) -> None:
         def send() -> None:
             with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
                 # One try, and the sweep finds what was not published.
@@ -49,7 +49,7 @@ def wake_by(stores: Stores) -> Callable[..., None]:
 
         transaction.on_commit(send)
 
-    return wake
+    return enqueue
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from django.db import connection
 
-from callcentre.servers import is_free
+from callcentre.launch.servers import is_free
 from tests.processes import ROOT, environment
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from callcentre.embedded import temporary_stores
-from callcentre.guardian import follow_parent
-from callcentre.servers import StoreError
+from callcentre.launch.embedded import temporary_stores
+from callcentre.launch.process_guard import follow_parent
+from callcentre.launch.servers import StoreError
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -18,8 +18,8 @@ from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from pytest_django import DjangoDbBlocker
 
-from callcentre import backoffice
 from callcentre.models import User
+from callcentre.web import menu
 from tests.admin_pages import Rows, addresses, list_of, path_of, routes, row_of_each_model, with_values
 from tests.backoffice import BackOffice, superuser
 from tests.callcentre.factories import UserFactory
@@ -65,7 +65,7 @@ def rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[
 @pytest.fixture
 def client(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> BackOffice:
     """A superuser whose pages have no menu: it takes a quarter of their time."""
-    monkeypatch.setattr(backoffice, "menu", lambda request: [])
+    monkeypatch.setattr(menu, "menu", lambda request: [])
     client = superuser()
     client.raise_request_exception = False
     return client

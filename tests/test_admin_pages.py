@@ -16,7 +16,7 @@ from django.test import RequestFactory, override_settings
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
-from callcentre.crypto import EncryptedTextField
+from callcentre.core.encryption import EncryptedTextField
 from tests.admin_pages import addresses, list_of, row_of_each_model
 from tests.backoffice import page_of, staff, superuser
 from tests.conftest import kept_for_all

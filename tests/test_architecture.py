@@ -14,7 +14,7 @@ from django.db import migrations as django_migrations
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Field, Model
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 
 ROOT = Path(__file__).resolve().parents[1]
 # From the floor up: an app may point at those before it.

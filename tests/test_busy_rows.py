@@ -13,8 +13,8 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.urls import reverse
 
-from callcentre import backoffice
 from callcentre.models import ApiUser, User
+from callcentre.web import menu
 from campaigns.models import Campaign
 from knowledgebase.models.catalog import Language
 from tests.admin_pages import addresses, row_of_each_model
@@ -167,7 +167,7 @@ def test_no_page_of_the_admin_fails_while_other_transactions_hold_everything(mon
 
     The pages have no menu, to be made sooner. A history has no form of its own, and writes nothing.
     """
-    monkeypatch.setattr(backoffice, "menu", lambda request: [])
+    monkeypatch.setattr(menu, "menu", lambda request: [])
     rows = row_of_each_model()
     RecordFactory()
     client = superuser()

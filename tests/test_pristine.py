@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 from campaigns.models import Campaign
 from tests.campaigns.factories import CampaignFactory
 from tests.pristine import Pristine

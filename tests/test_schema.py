@@ -16,7 +16,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 from pytest_django import DjangoDbBlocker
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from knowledgebase.models import Article
 from telephony.models import Agent
 from tests.conftest import ACTOR, ApiClient, kept_for_all

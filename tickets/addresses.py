@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.encoding import punycode
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 
 # What else servers accept as a local part: dots beside each other or at an end, as Japanese mobile networks gave out,
 # and letters of any script (RFC 6531).

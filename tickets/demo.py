@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from callcentre.models import actor_columns
 from telephony.models import Agent, Connection
 from tickets import demo_chats

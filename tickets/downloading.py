@@ -3,7 +3,7 @@
 from django.core.files.storage import default_storage
 from django.http import FileResponse
 
-from callcentre.downloads import file_response
+from callcentre.core.downloads import file_response
 from tickets.models import StoredFile
 from tickets.storing import type_of
 

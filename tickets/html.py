@@ -4,8 +4,8 @@ import html
 import re
 from typing import Any
 
-from callcentre.html_cleaning import LONGEST, MARK, Policy, Uncleanable, unescape
-from callcentre.html_cleaning import clean as clean_by
+from callcentre.core.html_cleaning import LONGEST, MARK, Policy, Uncleanable, unescape
+from callcentre.core.html_cleaning import clean as clean_by
 
 # What mail programs and editors use to say something; nothing that runs, loads, or lies over the rest of the page.
 _TAG_NAMES = (

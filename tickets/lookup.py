@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from django.urls import reverse
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from telephony.customers import Customer as KnownCustomer
 from tickets.models import Customer, CustomerNumber, unknown
 

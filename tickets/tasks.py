@@ -1,6 +1,6 @@
 from celery import shared_task
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from tickets import pruning
 from tickets.mail import dispatching, imap, receiving, testing
 from tickets.models import MailboxTest, TicketQueue
@@ -16,18 +16,18 @@ def dispatch(pk: int) -> None:
 def sweep_dispatches() -> None:
     """Wake what is due again, and what no message was sent for."""
     for pk in dispatching.due_now():
-        wake("tickets.dispatch", pk)
+        enqueue("tickets.dispatch", pk)
 
 
 @shared_task(name="tickets.poll_mailboxes")
 def poll_mailboxes() -> None:
     """Have each mailbox read; resume tests of mailboxes, and mails, that a lost message or worker left."""
     for pk in TicketQueue.objects.polled().values_list("pk", flat=True):
-        wake("tickets.poll_mailbox", pk)
+        enqueue("tickets.poll_mailbox", pk)
     for pk in MailboxTest.objects.waiting().values_list("pk", flat=True):
-        wake("tickets.test_mailbox", pk)
+        enqueue("tickets.test_mailbox", pk)
     for pk in receiving.left_over():
-        wake("tickets.process_mail", pk)
+        enqueue("tickets.process_mail", pk)
 
 
 @shared_task(name="tickets.poll_mailbox")

@@ -14,7 +14,7 @@ from celery.worker import state
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from webhooks.models.delivery import DELAYS, LEASE_SECONDS
 from webhooks.models.event import message
 from webhooks.models.webhook import Webhook

@@ -7,7 +7,7 @@ from uuid import uuid4
 import orjson
 from django.db import connection
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from webhooks.event_types import EventType
 from webhooks.models.event import LOCK_SPACE
 
@@ -82,4 +82,4 @@ def _execute(action: EventType, statement: str, parameters: Sequence[Any]) -> No
     with connection.cursor() as cursor:
         cursor.execute(statement, [LOCK_SPACE, action, *parameters, action])
         for (webhook_id,) in cursor.fetchall():
-            wake("webhooks.deliver", webhook_id)
+            enqueue("webhooks.deliver", webhook_id)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 from webhooks.signing import is_secret
 from webhooks.transport import TargetError, check_target
 

@@ -3,7 +3,7 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from webhooks import delivering, notices, retention
 from webhooks.models import Resend, Webhook
 
@@ -21,7 +21,7 @@ ORDER BY random()
 def deliver(webhook_id: int) -> None:
     """Send what is due to one webhook."""
     for following in delivering.deliver(webhook_id):
-        wake("webhooks.deliver", following)
+        enqueue("webhooks.deliver", following)
 
 
 @shared_task(name="webhooks.sweep")
@@ -33,9 +33,9 @@ def sweep() -> None:
     with connection.cursor() as cursor:
         cursor.execute(_DUE)
         for (webhook_id,) in cursor.fetchall():
-            wake("webhooks.deliver", webhook_id)
+            enqueue("webhooks.deliver", webhook_id)
     for webhook_id in Webhook.objects.filter(notice_due_at__lte=Now()).values_list("pk", flat=True):
-        wake("webhooks.notify_disabled", webhook_id)
+        enqueue("webhooks.notify_disabled", webhook_id)
 
 
 @shared_task(name="webhooks.notify_disabled")
@@ -70,4 +70,4 @@ def resend(resend_id: int) -> None:
 def sweep_resends() -> None:
     """Go on with resends whose message or worker was lost."""
     for resend_id in Resend.objects.due().values_list("pk", flat=True):
-        wake("webhooks.resend", resend_id)
+        enqueue("webhooks.resend", resend_id)

@@ -18,11 +18,11 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWid
 
 from callcentre.admin.asking import asks_first
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
+from callcentre.admin.granting import givable_rights, is_stronger
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.rights import NetworksField, RightsField
 from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
-from callcentre.errors import Outdated
-from callcentre.granting import givable_rights, is_stronger
+from callcentre.core.errors import Outdated
 from callcentre.models import ApiUser, ApiUserChange, User
 
 EDITABLE = ("description", "is_active", "rights", "allowed_networks", "expires_at", "rate_limit")

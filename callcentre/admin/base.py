@@ -26,11 +26,11 @@ from django.utils.translation import gettext as _
 from unfold import decorators as theme
 from unfold.admin import ModelAdmin, TabularInline
 
-from callcentre.actor import Actor
 from callcentre.admin.lists import ChangeList
 from callcentre.admin.remembering import RememberingField
 from callcentre.admin.secrets import PasswordAgain
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin.base import REFUSALS, ReadOnlyAdmin, actor_of, display
 from callcentre.admin.lists import UncountedMixin
-from callcentre.deletions import (
+from callcentre.core.deletions import (
     LONGEST_REASON,
     RIGHT,
     Deletion,
@@ -28,7 +28,7 @@ from callcentre.deletions import (
     kind_names,
     model_name,
 )
-from callcentre.errors import Conflict
+from callcentre.core.errors import Conflict
 
 State = Deletion.State
 COLOURS: dict[str, str] = {

@@ -19,9 +19,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from callcentre.admin.base import Admin, ReadOnlyAdmin
+from callcentre.admin.granting import givable_groups, givable_permissions, stronger_groups, stronger_users
 from callcentre.admin.secrets import PasswordAgain, password_inputs
-from callcentre.granting import givable_groups, givable_permissions, stronger_groups, stronger_users
-from callcentre.limits import forget_failures
+from callcentre.api.rate_limits import forget_failures
 from callcentre.models import Lockout, User
 
 

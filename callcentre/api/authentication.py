@@ -25,13 +25,13 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
-from callcentre import limits
-from callcentre.actor import Actor
+from callcentre.api import rate_limits
 from callcentre.api.exceptions import TooMany
-from callcentre.errors import ErrorCode
-from callcentre.hashing import RETRY_AFTER_SECONDS, Busy, HashGate
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode
+from callcentre.core.hashing import RETRY_AFTER_SECONDS, Busy, HashGate
+from callcentre.core.network import client_address, is_in_networks
 from callcentre.models import ApiUser, hash_secret
-from callcentre.network import client_address, is_in_networks
 
 logger = logging.getLogger(__name__)
 
@@ -218,7 +218,7 @@ def look_up(meta: Mapping[str, Any]) -> Known | None:
         return None
     login, secret = credentials
     address = client_address(meta)
-    source = limits.source_of(address)
+    source = rate_limits.source_of(address)
     row = _fetch(login, source)
     try:
         # A locked-out secret is not looked at.
@@ -244,7 +244,7 @@ class ApiUserAuthentication(BaseAuthentication):
         if known.is_busy:
             raise TooMany(RETRY_AFTER_SECONDS)
         if not known.is_right:
-            limits.count_failure(REALM, login, address)
+            rate_limits.count_failure(REALM, login, address)
             logger.warning("wrong login or secret", extra={"login": login, "address": address})
             raise NotAuthenticated
         if reason := _refusal(row, address):
@@ -253,7 +253,7 @@ class ApiUserAuthentication(BaseAuthentication):
         principal = Principal(cast("int", row.id), login, frozenset(row.rights.split()))
         request.META[PRINCIPAL] = principal
         limit = settings.API_RATE_LIMIT if row.rate_limit is None else row.rate_limit
-        request.META[ADMISSION] = admission = limits.rates.admit(principal.id, limit)
+        request.META[ADMISSION] = admission = rate_limits.rates.admit(principal.id, limit)
         if admission.retry_after:
             raise TooMany(admission.retry_after)
         if row.last_use_is_old:

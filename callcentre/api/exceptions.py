@@ -19,7 +19,7 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 
 logger = logging.getLogger(__name__)
 

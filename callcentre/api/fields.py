@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from rest_framework import serializers
 
-from callcentre.errors import ErrorCode, Fault, Readable
+from callcentre.core.errors import ErrorCode, Fault, Readable
 
 INT32, INT64 = 2**31 - 1, 2**63 - 1
 _SURROGATES = re.compile("[\ud800-\udfff]")

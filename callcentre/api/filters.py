@@ -10,7 +10,7 @@ from django_filters import rest_framework as filters
 from rest_framework.request import Request
 
 from callcentre.api.fields import INT64, Reject, parse_boolean, parse_instant, parse_integer, parse_text
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 M = TypeVar("M", bound=Model)
 

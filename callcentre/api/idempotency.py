@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.exceptions import request_id
-from callcentre.crypto import decrypt, encrypt
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.encryption import decrypt, encrypt
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import IdempotencyRecord
 
 HEADER = "HTTP_IDEMPOTENCY_KEY"

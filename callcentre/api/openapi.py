@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from callcentre.api import fields as wire
 from callcentre.api import filters
 from callcentre.api.serializers import Input
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 
 Schema = dict[str, Any]
 JSON = "application/json"

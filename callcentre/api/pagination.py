@@ -6,7 +6,7 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 MAX_LIMIT = 100
 MAX_OFFSET = 2**63 - 1

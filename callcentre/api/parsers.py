@@ -7,7 +7,7 @@ from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from callcentre.api.exceptions import TooLarge
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 
 class JSONParser(BaseParser):

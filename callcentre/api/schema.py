@@ -24,7 +24,7 @@ from callcentre.api.openapi import (
     sentence,
 )
 from callcentre.api.permissions import needed_right
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from callcentre.models import AREAS
 
 SUCCESS = {200: "OK.", 201: "Created.", 204: "Done; the answer is empty.", 207: "One entry a number."}

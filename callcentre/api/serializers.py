@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from callcentre.api.fields import Reject, RejectEntries
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 
 class Input(serializers.Serializer[Any]):

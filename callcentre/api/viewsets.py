@@ -9,12 +9,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
-from callcentre.actor import Actor
 from callcentre.api.authentication import Principal
 from callcentre.api.exceptions import WrongMediaType
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.serializers import Input
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 
 class ApiViewSet(ViewSet):

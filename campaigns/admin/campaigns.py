@@ -22,8 +22,8 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin import Admin, actor_of, asks_first, display, page_action
 from callcentre.admin.base import REFUSALS
-from callcentre.errors import ErrorCode
-from callcentre.integers import integer_of
+from callcentre.core.errors import ErrorCode
+from callcentre.core.integers import integer_of
 from campaigns.admin.inlines import FieldInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows

@@ -16,7 +16,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 from campaigns.importing.columns import choices, regions
 from campaigns.importing.formats import ENCODINGS, Format
 from campaigns.models import Campaign, RecordImport

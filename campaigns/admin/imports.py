@@ -16,7 +16,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownF
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
 from callcentre.admin.base import REFUSALS
-from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.admin.import_forms import ReadingForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
 from campaigns.importing.formats import Format, guess_format
@@ -90,7 +90,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     # 1. The file
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the form, or keep its file, which callcentre.bodies has let in and put on disk."""
+        """Show the form, or keep its file, which callcentre.web.bodies has let in and put on disk."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         if request.method != "POST":

@@ -10,8 +10,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from callcentre.errors import ErrorCode, Fault
-from callcentre.phone import MAX_RAW_LENGTH
+from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.phone import MAX_RAW_LENGTH
 from campaigns.models import Campaign, Record
 from campaigns.models.rules import CampaignFacts
 

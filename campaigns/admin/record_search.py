@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import connection
 
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.phone import PhoneError, normalise
 from campaigns.models import Campaign
 
 # More than this, and people search by something else.

@@ -14,8 +14,8 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilte
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
-from callcentre.errors import Fault, Invalid
-from callcentre.integers import integer_of
+from callcentre.core.errors import Fault, Invalid
+from callcentre.core.integers import integer_of
 from campaigns.admin import record_form, record_search
 from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm

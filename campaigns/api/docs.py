@@ -14,7 +14,7 @@ from callcentre.api.openapi import (
     shape,
     text,
 )
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.api import records_docs  # noqa: F401  (describes the rest of this app)
 from campaigns.api.serializers import (
     CampaignEditInput,

@@ -10,8 +10,8 @@ from callcentre.api.exceptions import renamed
 from callcentre.api.fields import Reject, parse_boolean, parse_text
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.phone import PhoneError, normalise
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.serializers import (
     RECORD_COLUMNS,

@@ -21,7 +21,7 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.api.serializers import Input
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.records import MAX_BATCH, RecordBatchViewSet, RecordViewSet
 from campaigns.api.serializers import RecordEditInput, RecordInput, RecordPutInput

@@ -17,7 +17,7 @@ from callcentre.api.fields import (
     minute,
 )
 from callcentre.api.serializers import Input
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 from campaigns.models import Campaign
 
 

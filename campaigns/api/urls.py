@@ -1,6 +1,6 @@
 from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 

@@ -12,10 +12,10 @@ import phonenumbers
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer
-from callcentre.errors import ErrorCode, Fault, Invalid, besides
-from callcentre.normal_forms import normalised
-from callcentre.phone import PhoneError, is_region, normalise
-from callcentre.spreadsheets import as_entered
+from callcentre.core.errors import ErrorCode, Fault, Invalid, besides
+from callcentre.core.normal_forms import normalised
+from callcentre.core.phone import PhoneError, is_region, normalise
+from callcentre.core.spreadsheets import as_entered
 from campaigns.importing.formats import ENCODINGS
 from campaigns.importing.reading import Rows, Torn
 from campaigns.models import DictionaryStatus

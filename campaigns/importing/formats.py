@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.phone import PhoneError, normalise
 
 # What people may choose -> the codec that reads it. UTF-8 and UTF-16 are read with and without a byte order mark.
 ENCODINGS: Mapping[str, str] = {

@@ -15,8 +15,8 @@ import orjson
 from django.db import connection
 from psycopg import sql
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault
 from campaigns import events
 from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import showable

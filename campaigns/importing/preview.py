@@ -8,7 +8,7 @@ from typing import BinaryIO
 from django.db import connection
 from django.utils import timezone
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import Format, showable
 from campaigns.importing.reading import Rows

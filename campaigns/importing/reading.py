@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, Self, TextIO
 
-from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.spreadsheets import as_entered
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.spreadsheets import as_entered
 from campaigns.importing.formats import DIRECTIVE, ENCODINGS, MOST_COLUMNS, Format, open_text
 
 # Characters of a line: more than a row with the most columns, each as long as a field may be.

@@ -13,8 +13,8 @@ from django.core.files import File
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.spreadsheets import CsvWriter, as_entered
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.spreadsheets import CsvWriter, as_entered
 from campaigns.importing.columns import RowReader, check_choices
 from campaigns.importing.formats import Format, showable
 from campaigns.importing.merging import Merge, Progress, Refusal, Totals

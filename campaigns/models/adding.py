@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 from django.db import connection, transaction
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, besides, numbered
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, besides, numbered
+from callcentre.core.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.rules import CampaignFacts, Draft, check
 from telephony.models import Agent

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
 from campaigns import events
 from campaigns.models.status import DictionaryStatus, RecordStatus

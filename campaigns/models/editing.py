@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 from django.db import connection, transaction
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, besides
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, besides
+from callcentre.core.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.adding import read_additional
 from campaigns.models.crm import FOUND_BY_CUSTOMER

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import actor_columns
-from callcentre.wake import wake
 from campaigns.models.campaign import Campaign
 
 # A worker renews its lease every second or two; one that is silent for this long is dead.
@@ -154,7 +154,7 @@ class RecordImport(models.Model):
             for name, value in actor_columns(actor).items():
                 setattr(self, name, value)
             self.save()
-            wake("campaigns.import_records", self.pk)
+            enqueue("campaigns.import_records", self.pk)
 
     def resume(self) -> None:
         """Start again what lost its message or its worker; one that cannot be, or ends every worker, has failed."""
@@ -172,7 +172,7 @@ class RecordImport(models.Model):
                 self.fail(_("The import was started %s times and ended early each time.") % self.attempts)
             else:
                 ours.update(leased_until=timezone.now() + RESEND_AFTER, state=self.State.QUEUED)
-                wake("campaigns.import_records", self.pk)
+                enqueue("campaigns.import_records", self.pk)
 
     def fail(self, message: Any) -> None:
         """Nothing was imported, and this is why."""

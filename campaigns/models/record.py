@@ -8,8 +8,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import Change, actor_columns
 from campaigns import events
 from campaigns.models.adding import NewRecord, add_many

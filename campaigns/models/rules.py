@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.db import connection
 
-from callcentre.errors import ErrorCode, Fault, check_lines
+from callcentre.core.errors import ErrorCode, Fault, check_lines
 from campaigns.models.status import SystemStatus
 
 

@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.errors import ErrorCode, Invalid
+from callcentre.core.errors import ErrorCode, Invalid
 from knowledgebase.admin.changes import ACTIONS, changes_of
 from knowledgebase.admin.versions import reader_page, removed_in_words
 from knowledgebase.html import Cleaned

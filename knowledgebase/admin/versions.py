@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from knowledgebase.comparing import compare
 from knowledgebase.models import ArticleVersion
 

@@ -12,7 +12,7 @@ from callcentre.api.openapi import (
     shape,
     text,
 )
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import FeedbackInput
 from knowledgebase.api.views import MAX_QUERY, ArticleViewSet, CatalogViewSet

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import FeedbackInput, article_data, catalog_data, feedback_data, hit_data
 from knowledgebase.models import Article, ArticleVote, Catalog, SearchMiss

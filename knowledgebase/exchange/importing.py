@@ -11,9 +11,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from markdown_it import MarkdownIt
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.html_cleaning import unescape
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.html_cleaning import unescape
 from knowledgebase.exchange import front
 from knowledgebase.html import text_of
 from knowledgebase.models import Article, ArticleImage, Catalog, Category

@@ -9,11 +9,11 @@ from django.db.models import F, Func, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import SYSTEM, Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.html_cleaning import Uncleanable
+from callcentre.core.actor import SYSTEM, Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.html_cleaning import Uncleanable
 from callcentre.models import Change, TimestampedModel, actor_columns
-from callcentre.wake import wake
 from knowledgebase.html import Cleaned, clean, possible, text_of
 from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language, category_of
 from knowledgebase.models.image import ArticleImage
@@ -293,7 +293,7 @@ class Article(TimestampedModel):
     def _look_up_words(self) -> None:
         """Let the worker add the forms of its words to the index."""
         if self.is_published and self.language in WITH_LEMMAS:
-            wake("knowledgebase.add_word_forms", str(self.pk))
+            enqueue("knowledgebase.add_word_forms", str(self.pk))
 
     def _show(self, title: str, content: str) -> None:
         self.title, self.content, self.text = title, content, text_of(content)

@@ -5,10 +5,10 @@ from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
-from callcentre.wake import wake
 
 
 class Language(models.TextChoices):
@@ -84,7 +84,7 @@ class Catalog(TimestampedModel):
             locked.save(update_fields=[*values, "updated_at"])
             if "language" in values:
                 self.articles.exclude(language=locked.language).update(language=locked.language)
-                wake("knowledgebase.sweep_word_forms")
+                enqueue("knowledgebase.sweep_word_forms")
         self.refresh_from_db()
 
 

@@ -7,8 +7,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.models import TimestampedModel
 from knowledgebase.html import IMAGES_PATH, image_ids
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
-from callcentre.normal_forms import normalised
+from callcentre.core.normal_forms import normalised
 
 # A phrase in quotation marks of any kind, or a run of anything but blanks and those; with a minus before it, or not.
 # A phrase that is never closed goes to the end.

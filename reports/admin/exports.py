@@ -15,8 +15,8 @@ from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
-from callcentre.downloads import file_response
-from callcentre.errors import Conflict
+from callcentre.core.downloads import file_response
+from callcentre.core.errors import Conflict
 from reports.admin.naming import AGENTS, GROUPS, QUEUES
 from reports.admin.parts import PartsPage
 from reports.admin.report import ReportPage

@@ -17,8 +17,8 @@ from unfold.widgets import (
 )
 
 from callcentre.api.filters import query_list
-from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.integers import integer_of
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.integers import integer_of
 from reports.admin.naming import GROUPS, QUEUES
 from reports.asking import USUAL_AGGREGATION, USUAL_WITHIN
 from reports.columns import COLUMNS, REASONS, USUAL

@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.errors import Invalid
+from callcentre.core.errors import Invalid
 from reports.admin.links import MOST_STRETCHES, Links, parts_of
 from reports.asking import read_table
 from reports.columns import NAMES, Column, Kind, columns_of

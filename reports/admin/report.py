@@ -11,8 +11,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _now
 
 from callcentre.admin import actor_of
-from callcentre.errors import Invalid
-from callcentre.integers import integer_of
+from callcentre.core.errors import Invalid
+from callcentre.core.integers import integer_of
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links

@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminSelect2MultipleWidget, UnfoldAdminTextarea
 
 from callcentre.admin import Admin, AskingAgain, HistoryMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from reports.admin.exports import COLOURS
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.asking import USUAL_AGGREGATION

@@ -13,7 +13,7 @@ from callcentre.api.openapi import (
     shape,
     text,
 )
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from reports.api.views import AgentsWorkReportViewSet
 from reports.periods import Aggregation
 

@@ -3,7 +3,7 @@ from rest_framework.response import Response
 
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.errors import Fault
+from callcentre.core.errors import Fault
 from reports.api.pages import page
 from reports.reading import read
 

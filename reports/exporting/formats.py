@@ -11,7 +11,7 @@ from typing import IO, Any, Protocol
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from callcentre.spreadsheets import CsvWriter, workbook
+from callcentre.core.spreadsheets import CsvWriter, workbook
 from reports.columns import Column, Kind
 from reports.figures import Line
 

@@ -19,7 +19,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.errors import Conflict, ErrorCode
 from reports import builder
 from reports.builder import Question
 from reports.columns import columns_of

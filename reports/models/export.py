@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import actor_columns
-from callcentre.wake import wake
 from reports.limits import MOST_SECONDS
 from reports.periods import Aggregation
 
@@ -167,7 +167,7 @@ class Export(Asked):
                 **actor_columns(actor),
                 **values,
             )
-            wake("reports.build_exports")
+            enqueue("reports.build_exports")
         return export
 
     def ask_again(self, actor: Actor) -> "Export":
@@ -183,7 +183,7 @@ class Export(Asked):
                     self.mails.model(export=self, recipient=one) for one in dict.fromkeys(self.schedule.recipients)
                 ]
                 for mail in self.mails.bulk_create(mails):
-                    wake("reports.mail_export", mail.pk)
+                    enqueue("reports.mail_export", mail.pk)
 
     def _finish(self, attempt: int, **values: Any) -> None:
         ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)

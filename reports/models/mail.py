@@ -6,9 +6,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode
-from callcentre.wake import wake
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode
 from reports.models.export import Export
 
 
@@ -65,4 +65,4 @@ class ExportMail(models.Model):
         with transaction.atomic():
             if not ExportMail.objects.filter(pk=self.pk, state=self.State.FAILED).update(**values):
                 raise Conflict(ErrorCode.NOT_RESENT)
-            wake("reports.mail_export", self.pk)
+            enqueue("reports.mail_export", self.pk)

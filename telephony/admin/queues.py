@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin import Admin, Inline, asks_first, display
-from callcentre.hours import HoursFormSet
+from callcentre.core.opening_hours import HoursFormSet
 from telephony import waiting
 from telephony.models import OpeningHours, Queue, QueueMember
 

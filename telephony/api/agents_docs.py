@@ -1,7 +1,7 @@
 """What the documents of the API say of agents, their groups and pauses."""
 
 from callcentre.api.openapi import Operation, array, boolean, describe, document, integer, path, shape, text
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseInput, PauseViewSet
 
 describe(PauseInput, pause_id={"description": "Id of an active pause, of `GET /system/pauses`.", "example": 2})

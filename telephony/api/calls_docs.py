@@ -1,7 +1,7 @@
 """What the documents of the API say of placing and handling calls."""
 
 from callcentre.api.openapi import Operation, describe, document, path
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.api.calls import CallInput, CallViewSet, TransferInput
 
 describe(

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from callcentre.api.fields import second, zone
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.errors import Fault
+from callcentre.core.errors import Fault
 from telephony import reading
 from telephony.api.filters import ConnectionFilterSet
 from telephony.models import Connection

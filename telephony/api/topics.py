@@ -9,7 +9,7 @@ from callcentre.api import fields
 from callcentre.api.exceptions import NotFound
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 from telephony.api.lookup import connection_or_404
 from telephony.api.queues import queue_or_404
 from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup

@@ -1,7 +1,7 @@
 """What the documents of the API say of topics."""
 
 from callcentre.api.openapi import Operation, array, boolean, describe, document, integer, nest, path, shape, text
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.api.topics import ConnectionTopicInput, FieldValueField, FieldValueInput, TopicViewSet
 from telephony.models import TopicField
 

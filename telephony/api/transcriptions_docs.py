@@ -1,7 +1,7 @@
 """What the documents of the API say of transcriptions."""
 
 from callcentre.api.openapi import Operation, array, boolean, document, number, path, shape, text
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.api.transcriptions import TranscriptionExtras, TranscriptionViewSet
 from telephony.models import Transcription
 

@@ -13,11 +13,11 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.pubsub import publish
 from callcentre.models import actor_columns
-from callcentre.nudge import nudge
-from callcentre.phone import PhoneError, normalise
 from telephony import clocks
 from telephony.calls import inbound, legs, offers, orders, talks, transferring
 from telephony.leading import is_heard
@@ -49,7 +49,7 @@ def ask(actor: Actor, connection: Connection, kind: str, arguments: Mapping[str,
             created_at=timezone.now(),
             **actor_columns(actor),
         )
-        nudge("calls")
+        publish("calls")
     return command
 
 

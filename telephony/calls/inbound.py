@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.db import transaction
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
+from callcentre.core.pubsub import publish
 from callcentre.models import actor_columns
-from callcentre.nudge import nudge
 from telephony import causes, clocks, events
 from telephony.calls import distributing, legs, offers, orders, talks, transferring
 from telephony.customers import customer_of_caller
@@ -142,7 +142,7 @@ def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
         orders.part(connection)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         orders.play_music(customer, queue.music_class)
-    nudge("calls")
+    publish("calls")
 
 
 def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
@@ -186,7 +186,7 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | Non
     if offer is not None and offer.agent_id == leg.agent_id:
         offers.close(offer, at, offers.outcome_of(leg, cause))
         offer.agent.leave_call(connection, at)
-        nudge("calls")
+        publish("calls")
 
 
 def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:

@@ -5,7 +5,7 @@ The way back is a Transfer like any other, by the system, with a note that says 
 
 from datetime import datetime
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from callcentre.models import actor_columns
 from telephony.calls import inbound, legs, offers, transferring
 from telephony.calls.inbound import OVERFLOW

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from callcentre.hours import join_overlapping
+from callcentre.core.opening_hours import join_overlapping
 
 
 def join_hours(apps: Any, schema_editor: Any) -> None:

@@ -13,10 +13,10 @@ from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.phone import PhoneError, normalise
-from callcentre.wake import wake
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.phone import PhoneError, normalise
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
@@ -222,7 +222,7 @@ class Connection(models.Model):
             request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
         )
         connection._store()
-        wake("telephony.place_call", connection.pk)
+        enqueue("telephony.place_call", connection.pk)
         return connection
 
     @staticmethod

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.hours import WeeklyHours
+from callcentre.core.opening_hours import WeeklyHours
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 

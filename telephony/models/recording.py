@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.wake import wake
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
 from telephony import clocks, events
 from telephony.models.connection import Connection
 
@@ -162,7 +162,7 @@ class Recording(models.Model):
             return
         with transaction.atomic():
             if expected.update(state=cls.State.FETCHING, next_attempt_at=timezone.now()):
-                wake("telephony.fetch_recording", cls.objects.values_list("pk", flat=True).get(name=name))
+                enqueue("telephony.fetch_recording", cls.objects.values_list("pk", flat=True).get(name=name))
 
     def claim(self) -> bool:
         """Take it for one attempt, if it is due and nobody has it."""
@@ -227,7 +227,7 @@ class Recording(models.Model):
             again = {"attempts": 0, "next_attempt_at": timezone.now(), "leaves_switch_at": None}
             if not failed.update(state=self.State.FETCHING, **again):
                 return False
-            wake("telephony.fetch_recording", self.pk)
+            enqueue("telephony.fetch_recording", self.pk)
         return True
 
     def remove(self) -> None:

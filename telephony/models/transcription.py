@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
 from callcentre.models import TimestampedModel
-from callcentre.wake import wake
 from telephony import events
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
@@ -147,7 +147,7 @@ class Transcription(models.Model):
             now = timezone.now()
             values = {"created_at": now, "next_attempt_at": now}
             cls.objects.get_or_create(connection_id=connection_id, defaults=values)
-            wake("telephony.transcribe", connection_id)
+            enqueue("telephony.transcribe", connection_id)
 
     def request_again(self, actor: Actor) -> bool:
         """Forget what was made of the call, and make it anew. Whether there is something to make it of."""
@@ -170,7 +170,7 @@ class Transcription(models.Model):
                 charged_month="",
                 requested_by=actor.name[:150],
             )
-            wake("telephony.transcribe", self.pk)
+            enqueue("telephony.transcribe", self.pk)
         return True
 
     # What a worker does with it

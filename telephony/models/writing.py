@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.nudge import nudge
+from callcentre.core.pubsub import publish
 from telephony import events
 
 
@@ -247,7 +247,7 @@ def close_session(standing: Standing, at: datetime, ended_by: str) -> None:
         with connection.cursor() as cursor:
             cursor.execute(_CLOSE_SESSION, [at, ended_by, standing.session_id])
     events.agent_logged_out(standing.agent_id, standing.login)
-    nudge("calls")  # one that rings him goes on to the next
+    publish("calls")  # one that rings him goes on to the next
 
 
 def overdue_agents(before: datetime) -> list[int]:
@@ -335,4 +335,4 @@ def _tell(begun: list[tuple[int, str, State, int | None]]) -> None:
         if state.pause_id is not None:
             events.agent_paused(agent_id, login, state.pause_id, previous_pause_id)
     if any(state.kind in (StateKind.FREE, StateKind.PAUSED) for _id, _login, state, _previous in begun):
-        nudge("calls")
+        publish("calls")

@@ -1,7 +1,7 @@
 """A switch without a PBX: everything can be tried, and shown to others.
 
 The network it plays (telephony.switch.simulation) lives in the process that reads its events, the listener. What
-other processes want of it goes there as rows, `SwitchCommand`, and a nudge; they wait for the answer.
+other processes want of it goes there as rows, `SwitchCommand`, and a message; they wait for the answer.
 """
 
 import logging
@@ -20,7 +20,7 @@ from django.db import Error as DatabaseError
 from django.db import connection, transaction
 from django.utils import timezone
 
-from callcentre.nudge import nudge, subscribe
+from callcentre.core.pubsub import publish, subscribe
 from telephony import clocks
 from telephony.models import Agent, SwitchCommand
 from telephony.switch.base import (
@@ -39,7 +39,7 @@ from telephony.switch.simulation import Network
 logger = logging.getLogger(__name__)
 
 TOPIC = "switch"
-# How long a process waits for an answer, looking this often; and how often the listener looks without a nudge.
+# How long a process waits for an answer, looking this often; and how often the listener looks without a message.
 ANSWER_SECONDS = 5.0
 LOOK_SECONDS = 0.01
 TICK_SECONDS = 0.5
@@ -151,7 +151,7 @@ class SimulatedSwitch:
         if network := self._network:
             return _carried_out(network, name, arguments)
         command = SwitchCommand.objects.create(name=name, arguments=arguments)
-        nudge(TOPIC)
+        publish(TOPIC)
         mine = SwitchCommand.objects.filter(pk=command.pk)
         deadline = time.monotonic() + ANSWER_SECONDS
         while time.monotonic() < deadline:
@@ -166,8 +166,8 @@ class SimulatedSwitch:
         raise SwitchUnreachable("The simulated switch does not answer: does `manage.py listen_to_switch` run?")
 
     def _take_commands(self) -> None:
-        wake = threading.Event()
-        subscribe(TOPIC, wake.set, self._stopping)
+        is_told = threading.Event()
+        subscribe(TOPIC, is_told.set, self._stopping)
         while not self._stopping.is_set():
             try:
                 while self._network and _take(self._network):
@@ -175,8 +175,8 @@ class SimulatedSwitch:
             except DatabaseError as error:
                 logger.warning("no commands", extra={"error": type(error).__name__})
                 connection.close()
-            wake.wait(TICK_SECONDS)
-            wake.clear()
+            is_told.wait(TICK_SECONDS)
+            is_told.clear()
         connection.close()
 
 

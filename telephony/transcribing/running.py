@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription
 from telephony.models.transcription import NOTHING_MADE, is_configured
 from telephony.ratio import CUSTOMER, UNKNOWN, USER
@@ -41,7 +41,7 @@ def run(connection_id: int) -> None:
     finally:
         _slots.release()
     for waiting in Transcription.objects.due(timezone.now()).order_by("next_attempt_at")[:1]:
-        wake("telephony.transcribe", waiting.pk)
+        enqueue("telephony.transcribe", waiting.pk)
 
 
 def _attempt(transcription: Transcription) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from callcentre import deletions
-from callcentre.deletions import Deletion
+from callcentre.core import deletions
+from callcentre.core.deletions import Deletion
 from tests.backoffice import page_of
 from tests.browser.conftest import Visit
 from tests.tickets.factories import TicketFactory, TicketQueueFactory

@@ -33,11 +33,11 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[threading.Thread]]
         finally:
             connection.close()
 
-    def wake(task: str, pk: int) -> None:
+    def enqueue(task: str, pk: int) -> None:
         threads.append(threading.Timer(0.3, work, [pk]))
         threads[-1].start()
 
-    monkeypatch.setattr("campaigns.models.imports.wake", wake)
+    monkeypatch.setattr("campaigns.models.imports.enqueue", enqueue)
     yield threads
     for thread in threads:
         thread.join()

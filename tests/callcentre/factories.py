@@ -8,8 +8,8 @@ import factory
 from django.contrib.auth.hashers import get_hasher, make_password
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM
-from callcentre.deletions import Deletion, FileRemoval
+from callcentre.core.actor import SYSTEM
+from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User
 
 

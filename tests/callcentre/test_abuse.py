@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from tests.callcentre.test_api import NEW_CAMPAIGN, codes
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from callcentre import limits
-from callcentre.actor import SYSTEM
+from callcentre.api import rate_limits
+from callcentre.core.actor import SYSTEM
 from callcentre.models import ApiUser, ApiUserChange, Lockout, User, hash_secret
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
@@ -308,13 +308,13 @@ def test_the_other_lists_of_access_take_few_queries(name, queries, django_assert
 
 def test_a_lockout_is_ended_by_who_may():
     for _ in range(20):
-        limits.count_failure("api", "robot", "192.0.2.7")
+        rate_limits.count_failure("api", "robot", "192.0.2.7")
     lockout = Lockout.objects.get()
 
     response = superuser().act(reverse("admin:callcentre_lockout_changelist"), "forget", lockout)
 
     assert messages_of(response) == ["1 lockout ended."]
-    assert limits.locked_for("api", "robot", "192.0.2.7") == 0
+    assert rate_limits.locked_for("api", "robot", "192.0.2.7") == 0
 
 
 # Log-in
@@ -364,7 +364,7 @@ def test_log_in_works_while_redis_does_not(monkeypatch, settings):
     ewa = UserFactory(username="ewa", staff=True)
     ewa.set_password("user-pass")
     ewa.save()
-    monkeypatch.setattr(limits, "_fail", lambda *arguments: None)
+    monkeypatch.setattr(rate_limits, "_fail", lambda *arguments: None)
 
     wrong, right = guess(Client(), 30), guess(Client(), 1, "user-pass")
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import orjson
 import pytest
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign, CampaignGroup
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient

@@ -12,8 +12,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM, Actor
-from callcentre.errors import Conflict
+from callcentre.core.actor import SYSTEM, Actor
+from callcentre.core.errors import Conflict
 from callcentre.models import ApiUser, ApiUserChange
 from tests.conftest import ACTOR, ApiClient
 from tests.serving import APPLICATION, WebServer, at_once

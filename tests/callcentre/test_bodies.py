@@ -14,9 +14,9 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from callcentre.api.authentication import KNOWN
-from callcentre.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, allowance, file_forms
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser, Lockout, User
+from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, allowance, file_forms
 from tests.backoffice import BackOffice, staff, superuser
 from tests.callcentre.test_abuse import Unreadable
 from tests.callcentre.test_api import codes
@@ -112,8 +112,8 @@ def test_of_an_api_user_who_is_refused_nothing_is_read(change: dict[str, Any], a
 
 def test_asking_about_a_credential_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
-    monkeypatch.setattr("callcentre.limits.count_failure", lambda *failure: counted.append("failure"))
-    monkeypatch.setattr("callcentre.limits.rates.admit", lambda *request: counted.append("request"))
+    monkeypatch.setattr("callcentre.api.rate_limits.count_failure", lambda *failure: counted.append("failure"))
+    monkeypatch.setattr("callcentre.api.rate_limits.rates.admit", lambda *request: counted.append("request"))
 
     allowance(environ("/api/outbounds", HTTP_AUTHORIZATION="Basic YTpi"))
 

@@ -9,9 +9,9 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from callcentre import deletions
-from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Kind
-from callcentre.errors import Conflict, Invalid
+from callcentre.core import deletions
+from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind
+from callcentre.core.errors import Conflict, Invalid
 from callcentre.models import Lockout
 from tests.callcentre.factories import DeletionFactory, FileRemovalFactory
 from tests.conftest import ACTOR
@@ -174,20 +174,20 @@ def test_a_worker_that_was_thought_dead_deletes_nothing_more(rows: Rows) -> None
 
 
 def test_a_long_deletion_lets_others_have_its_worker(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    woken: list[Any] = []
-    monkeypatch.setattr(deletions, "wake", lambda *call: woken.append(call))
+    enqueued: list[Any] = []
+    monkeypatch.setattr(deletions, "enqueue", lambda *call: enqueued.append(call))
     monkeypatch.setattr(deletions, "TURN_SECONDS", -1.0)
     deletion = asked()
 
     ran(deletion)
 
     assert (deletion.state, deletion.failure_count, rows.steps) == (State.RUNNING, 0, 0)
-    assert woken == [("callcentre.delete_personal_data", deletion.pk)] * 2
+    assert enqueued == [("callcentre.delete_personal_data", deletion.pk)] * 2
 
 
 def test_the_sweep_finds_what_a_lost_message_or_worker_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    woken: list[Any] = []
-    monkeypatch.setattr(deletions, "wake", lambda *call: woken.append(call))
+    enqueued: list[Any] = []
+    monkeypatch.setattr(deletions, "enqueue", lambda *call: enqueued.append(call))
     queued, orphan = DeletionFactory(), DeletionFactory(state="running")
     DeletionFactory(due_at=timezone.now() + timedelta(minutes=1), state="running")
     DeletionFactory(finished=True)
@@ -195,7 +195,7 @@ def test_the_sweep_finds_what_a_lost_message_or_worker_left(monkeypatch: pytest.
 
     deletions.sweep()
 
-    assert sorted(pk for _task, pk in woken) == [queued.pk, orphan.pk]
+    assert sorted(pk for _task, pk in enqueued) == [queued.pk, orphan.pk]
 
 
 # Files

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from django.conf import settings
 
-from callcentre.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
-from callcentre.servers import POSTGRES_SETTINGS
-from callcentre.supervisor import programs
+from callcentre.launch.servers import POSTGRES_SETTINGS
+from callcentre.launch.supervisor import programs
+from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
 from tests.processes import ROOT
 
 DEPLOY = ROOT / "deploy"

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from callcentre.models import User
 from tests.conftest import ApiClient
 

@@ -21,8 +21,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from callcentre import postgres
-from callcentre.embedded import Stores, read_environment, read_stores, temporary_stores
+from callcentre.launch import postgres
+from callcentre.launch.embedded import Stores, read_environment, read_stores, temporary_stores
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 
@@ -229,7 +229,7 @@ def test_an_ordinary_user_runs_the_stores_in_a_closed_home(open_folder: Path) ->
     home.mkdir(mode=0o700)
     os.chown(home, NOBODY.pw_uid, NOBODY.pw_gid)
     code = (
-        "import os, psycopg; from pathlib import Path; from callcentre.embedded import Stores\n"
+        "import os, psycopg; from pathlib import Path; from callcentre.launch.embedded import Stores\n"
         "with Stores(Path('var')) as stores:\n"
         "    psycopg.connect(stores.database_url); print(os.geteuid())"
     )
@@ -293,9 +293,9 @@ def test_a_killed_launcher_leaves_no_process_and_no_folder(tmp_path: Path) -> No
 def test_a_launcher_killed_with_its_guardian_leaves_no_process(tmp_path: Path) -> None:
     process = execute(tmp_path, "sleep", "1000")
     wait_for_command(tmp_path)
-    guardian = next(pid for pid, c in processes_of(tmp_path).items() if "guardian.py" in c)
+    guard = next(pid for pid, c in processes_of(tmp_path).items() if "process_guard.py" in c)
 
-    os.kill(guardian, signal.SIGKILL)
+    os.kill(guard, signal.SIGKILL)
     process.kill()
     process.communicate()
 

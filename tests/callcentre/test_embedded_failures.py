@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 from tests.processes import ROOT
 
 pytestmark = pytest.mark.usefixtures("no_stores_given")
@@ -17,8 +17,8 @@ def failure(var: Path, **environment: str) -> str:
     """What a launcher that cannot start says, and that it says so with exit code 1."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from callcentre.embedded import Stores, fail\n"
-        "from callcentre.servers import StoreError\n"
+        "from callcentre.launch.embedded import Stores, fail\n"
+        "from callcentre.launch.servers import StoreError\n"
         "try: Stores(Path(sys.argv[1])).__enter__()\n"
         "except StoreError as error: fail(error)"
     )

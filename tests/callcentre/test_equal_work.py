@@ -12,11 +12,12 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from callcentre import hashing, passwords
-from callcentre.actor import SYSTEM
+from callcentre import passwords
 from callcentre.api.authentication import verified_passwords
-from callcentre.errors import ErrorCode
-from callcentre.hashing import Busy, HashGate
+from callcentre.core import hashing
+from callcentre.core.actor import SYSTEM
+from callcentre.core.errors import ErrorCode
+from callcentre.core.hashing import Busy, HashGate
 from callcentre.models import ApiUser
 from tests.backoffice import errors_of
 from tests.callcentre.factories import UserFactory
@@ -235,7 +236,7 @@ def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
 
 def test_an_address_is_under_suspicion_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, now = HashGate(), [1000.0]
-    monkeypatch.setattr("callcentre.hashing.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("callcentre.core.hashing.time.monotonic", lambda: now[0])
     gate.run("192.0.2.1", bool)
 
     assert gate._is_suspect("192.0.2.1")

@@ -19,7 +19,7 @@ from callcentre.api.fields import (
     parse_integer,
     parse_text,
 )
-from callcentre.errors import ErrorCode, numbered
+from callcentre.core.errors import ErrorCode, numbered
 
 
 def rejected(function: Any, *args: Any, **kwargs: Any) -> ErrorCode:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.front import BODY_FAULT, PIECE, Front, environ_of
+from callcentre.web.front import BODY_FAULT, PIECE, Front, environ_of
 
 Messages = list[dict[str, Any]]
 
@@ -322,7 +322,7 @@ def test_nothing_more_is_made_for_a_client_that_is_gone() -> None:
 
 
 def test_a_client_that_reads_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callcentre.front.STALL_SECONDS", 0.05)
+    monkeypatch.setattr("callcentre.web.front.STALL_SECONDS", 0.05)
     stream, file = Stream(1_000_000), BytesIO(b"x" * 10 * PIECE)
 
     async def serve(content: Any) -> None:

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test import Client
 
-from callcentre import health
+from callcentre.monitoring import health
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

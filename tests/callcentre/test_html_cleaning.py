@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from callcentre import html_cleaning
-from callcentre.html_cleaning import Policy, Uncleanable, clean, clean_and_count, is_harmless, unescape
+from callcentre.core import html_cleaning
+from callcentre.core.html_cleaning import Policy, Uncleanable, clean, clean_and_count, is_harmless, unescape
 from tests.pattern_attacks import APPS
 from tests.processes import ROOT
 
@@ -225,9 +225,9 @@ def test_nothing_else_of_the_product_cleans_or_parses_html() -> None:
         "tickets/html.py",
         "tickets/mail/lines.py",
     }
-    assert found == {"callcentre/html_cleaning.py", *others}
+    assert found == {"callcentre/core/html_cleaning.py", *others}
     for name in others:
-        assert "from callcentre.html_cleaning import" in (ROOT / name).read_text()
+        assert "from callcentre.core.html_cleaning import" in (ROOT / name).read_text()
         assert not re.search(r"nh3|html\.parser|from html import .*unescape|html\.unescape", (ROOT / name).read_text())
 
 

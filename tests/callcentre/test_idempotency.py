@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM
-from callcentre.crypto import decrypt
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.actor import SYSTEM
+from callcentre.core.encryption import decrypt
+from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import ApiUser, IdempotencyRecord
 from callcentre.tasks import prune_idempotency
 from campaigns.models import Campaign, CampaignGroup

@@ -17,8 +17,8 @@ from django.test import Client
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from callcentre import health, metrics
 from callcentre.celery import bind_context, clear_context, count_loss
+from callcentre.monitoring import health, metrics
 from telephony import dispatch
 from telephony.leading import Leadership
 from tests.conftest import ApiClient
@@ -196,7 +196,7 @@ def test_a_task_whose_process_died_is_counted_as_lost() -> None:
 
 
 def test_processes_add_up_in_one_folder(tmp_path: Path) -> None:
-    count = "from callcentre.metrics import queries; queries.inc(2)"
+    count = "from callcentre.monitoring.metrics import queries; queries.inc(2)"
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
     for _ in range(2):
         subprocess.run([sys.executable, "-c", count], cwd=ROOT, env=environment, check=True)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from callcentre.network import client_address, is_in_networks, parse_address, parse_networks
+from callcentre.core.network import client_address, is_in_networks, parse_address, parse_networks
 
 
 @pytest.mark.parametrize(

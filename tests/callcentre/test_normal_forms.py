@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from callcentre.normal_forms import normalised
+from callcentre.core.normal_forms import normalised
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from callcentre import phone
-from callcentre.phone import PhoneError, normalise, normalise_many
+from callcentre.core import phone
+from callcentre.core.phone import PhoneError, normalise, normalise_many
 
 # Spellings
 

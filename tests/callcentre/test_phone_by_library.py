@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from phonenumbers import NumberParseException, PhoneMetadata, PhoneNumberFormat
 
-from callcentre import phone
-from callcentre.phone import PhoneError, normalise, normalise_many
+from callcentre.core import phone
+from callcentre.core.phone import PhoneError, normalise, normalise_many
 from tests.callcentre.real_numbers import NO_COUNTRY, example_numbers, real_numbers, write_csv
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)

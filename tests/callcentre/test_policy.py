@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from callcentre.downloads import file_response
+from callcentre.core.downloads import file_response
 from tests.backoffice import page_of, staff, superuser
 from tests.conftest import ApiClient
 from tests.tickets.factories import CannedReplyFactory, TicketFactory

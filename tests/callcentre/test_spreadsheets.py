@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
-from callcentre.spreadsheets import CsvWriter, as_entered, harmless, harmless_in_sql, workbook
+from callcentre.core.spreadsheets import CsvWriter, as_entered, harmless, harmless_in_sql, workbook
 
 FORMULAS = [
     "=1+1",
@@ -90,4 +90,4 @@ def test_every_spreadsheet_of_the_product_is_written_by_the_one_module() -> None
         if isinstance(node, ast.Call) and ast.unparse(node.func) in writing
     }
     # The workbook there is a subclass, by another name.
-    assert found == {"callcentre/spreadsheets.py"}
+    assert found == {"callcentre/core/spreadsheets.py"}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from callcentre.servers import StoreError
-from callcentre.supervisor import Program, chosen_port, kept_secrets, programs
+from callcentre.launch.servers import StoreError
+from callcentre.launch.supervisor import Program, chosen_port, kept_secrets, programs
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import free_port
@@ -22,9 +22,9 @@ from webhooks.delivering import places
 LAUNCHER = """
 import os, sys
 from pathlib import Path
-from callcentre.embedded import Stores, end_on_signals
+from callcentre.launch.embedded import Stores, end_on_signals
 from callcentre import supervisor
-from callcentre.supervisor import Program, Supervisor
+from callcentre.launch.supervisor import Program, Supervisor
 # Whoever ends within the test's time was not waited for until the patience was over.
 supervisor.PATIENCE_SECONDS = 1000
 end_on_signals()
@@ -36,8 +36,8 @@ with Stores(Path(sys.argv[1])) as stores:
 REVIVER = """
 import os, sys
 from pathlib import Path
-from callcentre.embedded import Stores, end_on_signals
-from callcentre.supervisor import Program, Supervisor
+from callcentre.launch.embedded import Stores, end_on_signals
+from callcentre.launch.supervisor import Program, Supervisor
 end_on_signals()
 class SlowStores(Stores):
     def revive(self, wait):

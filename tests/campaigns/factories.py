@@ -10,8 +10,8 @@ from typing import Any
 import factory
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM
-from callcentre.phone import normalise
+from callcentre.core.actor import SYSTEM
+from callcentre.core.phone import normalise
 from campaigns.models import (
     AdditionalNumber,
     Campaign,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign, CampaignGroup
 from tests.campaigns.asking import faults, shown
 from tests.campaigns.factories import (

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record, RecordChange
 from campaigns.models.adding import NewRecord

@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.db import IntegrityError
 from django.urls import reverse
 
-from callcentre.errors import Conflict
+from callcentre.core.errors import Conflict
 from campaigns.models import Campaign, DictionaryStatus, RecordStatus, SystemStatus
 from tests.backoffice import errors_of, inputs_of, messages_of, page_of, superuser
 from tests.campaigns.factories import (

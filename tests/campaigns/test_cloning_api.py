@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 from django.utils import timezone
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign
 from tests.campaigns.asking import faults, shown
 from tests.campaigns.factories import (

@@ -12,8 +12,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.actor import SYSTEM
+from callcentre.core.errors import Conflict, ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.processes import wait_until

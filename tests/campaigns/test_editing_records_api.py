@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange
 from tests.campaigns.asking import NUMBER, add, edit, faults, read, status_id
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from campaigns.exporting import export_rows
 from campaigns.importing.merging import Totals
 from campaigns.models import Campaign, Record

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign
 from tests.campaigns.factories import CampaignFactory, RecordFactory, RecordStatusFactory
 from tests.conftest import ApiClient

@@ -34,7 +34,7 @@ def _files_of_their_own(settings: Any, tmp_path: Path, plain_static: None) -> No
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The messages that would have gone to workers."""
     messages: list[tuple[str, Any]] = []
-    monkeypatch.setattr("campaigns.models.imports.wake", lambda task, pk: messages.append((task, pk)))
+    monkeypatch.setattr("campaigns.models.imports.enqueue", lambda task, pk: messages.append((task, pk)))
     return messages
 
 

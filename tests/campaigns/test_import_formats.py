@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.errors import Invalid
+from callcentre.core.errors import Invalid
 from campaigns.importing.formats import MOST_COLUMNS, Format, guess_format
 from campaigns.importing.merging import Totals
 from campaigns.importing.reading import Rows, _Lines

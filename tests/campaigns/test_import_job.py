@@ -13,7 +13,7 @@ from django.core.files.base import ContentFile
 from django.db import connection, transaction
 from django.utils import timezone
 
-from callcentre.errors import Conflict
+from callcentre.core.errors import Conflict
 from campaigns import tasks
 from campaigns.importing import running
 from campaigns.importing.merging import Merge
@@ -35,7 +35,7 @@ MANY = 60_000
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The messages that would have gone to workers."""
     messages: list[tuple[str, Any]] = []
-    monkeypatch.setattr("campaigns.models.imports.wake", lambda task, pk: messages.append((task, pk)))
+    monkeypatch.setattr("campaigns.models.imports.enqueue", lambda task, pk: messages.append((task, pk)))
     return messages
 
 

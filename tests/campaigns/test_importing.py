@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.errors import Invalid
+from callcentre.core.errors import Invalid
 from campaigns.importing.merging import Totals
 from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange, RecordImport
 from tests.campaigns.factories import CampaignFactory, RecordFactory

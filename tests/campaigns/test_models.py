@@ -7,8 +7,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
 from campaigns.models.adding import NewRecord
 from campaigns.models.editing import Edit

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.models import AdditionalNumber, Campaign
 from tests.campaigns.asking import NUMBER, add, edit, faults, read, status_id
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
@@ -278,7 +278,7 @@ def test_of_duplicates_the_oldest_is_read(api: ApiClient, campaign: Campaign) ->
 
 
 def test_when_the_oldest_is_deleted_the_next_one_is_read(api: ApiClient, campaign: Campaign) -> None:
-    from callcentre.actor import SYSTEM
+    from callcentre.core.actor import SYSTEM
 
     oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
     second, third = RecordFactory.create_batch(2, campaign=campaign, phone_number=NUMBER, duplicate=True)

@@ -6,7 +6,7 @@ from typing import Any
 import factory
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from knowledgebase.models import (
     Article,
     ArticleChange,

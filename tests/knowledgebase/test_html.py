@@ -2,7 +2,7 @@
 
 import pytest
 
-from callcentre.html_cleaning import Uncleanable
+from callcentre.core.html_cleaning import Uncleanable
 from knowledgebase.html import clean, image_ids, paragraphs_of, text_of
 
 IMAGE = "/knowledge-base/images/6f0b2c1e-8a55-4b1e-9a58-0f6c2f4f0c11"

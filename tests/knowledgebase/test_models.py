@@ -6,7 +6,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db.models import ProtectedError
 
-from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from knowledgebase import tasks
 from knowledgebase.models import Article, ArticleImage, ArticleVersion, SearchMiss, Term
 from tests.conftest import ACTOR

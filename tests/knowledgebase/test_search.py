@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from knowledgebase.models import Category, Term
 from knowledgebase.search import MAX_HITS, find
 from knowledgebase.search.query import parse

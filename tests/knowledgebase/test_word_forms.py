@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from knowledgebase import indexing, polish, tasks
 from knowledgebase.models import Article, Category, Lemma, Term
 from knowledgebase.models.lemma import FORMS_VERSION
@@ -142,7 +142,7 @@ def test_a_new_text_is_found_at_once_and_its_forms_when_the_worker_was_there(
     category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, ...]] = []
-    monkeypatch.setattr("knowledgebase.models.article.wake", lambda *call: sent.append(call))
+    monkeypatch.setattr("knowledgebase.models.article.enqueue", lambda *call: sent.append(call))
     wanted = article(category, "Ludzie.")
     assert found(category, "ludzie") == [str(wanted.pk)]
     assert found(category, "człowiek") == []
@@ -183,7 +183,7 @@ def test_the_sweep_indexes_old_articles_in_turns_and_counts_their_words_at_the_e
         article(category, "Zwroty towarów.")
     turns: list[str] = []
     monkeypatch.setattr(tasks, "TURN", 2)
-    monkeypatch.setattr(tasks, "wake", turns.append)
+    monkeypatch.setattr(tasks, "enqueue", turns.append)
     lemmas = Term.objects.filter(catalog=category.catalog, term="=~zwrot")
     counts = []
     for _ in range(3):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callcentre import deletions
+from callcentre.core import deletions
 from reports import settling
 from reports.models import Rollup
 from telephony.models import Agent, change_log

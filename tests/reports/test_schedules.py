@@ -11,7 +11,7 @@ from django.core.files.base import ContentFile
 from django.db import connection
 
 from callcentre.api.fields import zone
-from callcentre.errors import Conflict, Invalid
+from callcentre.core.errors import Conflict, Invalid
 from reports import mailing
 from reports.columns import USUAL
 from reports.models import Export, ExportMail, Schedule

@@ -9,7 +9,7 @@ import redis
 from django.db import OperationalError
 from django.db import connection as database
 
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 from telephony.leading import is_heard
 from telephony.models import Agent, AgentState, Connection, Leg
 from tests.conftest import ACTOR

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.models import Agent, AgentState
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.calls import commands, handling, placing, resync
 from telephony.models import Agent, AgentState, CallCommand, Connection, Leg, Transfer, TransferShortcut
 from telephony.switch.base import Ended, Up

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection as database
 from django.utils import timezone
 
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.errors import Conflict, ErrorCode
 from telephony.calls import commands, handling, orders, placing, resync
 from telephony.models import Agent, CallCommand, Connection
 from telephony.switch.base import SwitchUnreachable, Up

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.models import Connection
 from tests.conftest import ApiClient
 from tests.telephony.factories import (

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from callcentre.phone import normalise
+from callcentre.core.phone import normalise
 from telephony.calls.placing import place
 from telephony.models import Connection
 from telephony.waiting import callers

@@ -8,9 +8,9 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from callcentre import deletions
-from callcentre.deletions import Deletion, FileRemoval, consequences_of
-from callcentre.errors import Conflict
+from callcentre.core import deletions
+from callcentre.core.deletions import Deletion, FileRemoval, consequences_of
+from callcentre.core.errors import Conflict
 from telephony import recordings
 from telephony.models import Connection, Recording, Transcription
 from tests.conftest import ACTOR

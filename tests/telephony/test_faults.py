@@ -15,12 +15,12 @@ import redis
 from django.db import connection as database
 from django.utils import timezone
 
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 from telephony.causes import NO_CONNECTION
 from telephony.leading import is_heard
 from telephony.models import Agent, AgentState, Connection, Leg, SwitchContact
 from tests.pristine import Pristine
-from tests.processes import wait_for, wake_by
+from tests.processes import enqueue_into, wait_for
 from tests.telephony.callers import CALLER, HOTLINE
 from tests.telephony.factories import QueueFactory
 from tests.telephony.processes import (
@@ -41,7 +41,7 @@ def service(
 ) -> Generator[Service]:
     """An Asterisk whose phones are picked up after a moment, and tells things twice; nobody listens yet."""
 
-    monkeypatch.setattr("telephony.models.connection.wake", wake_by(stores))
+    monkeypatch.setattr("telephony.models.connection.enqueue", enqueue_into(stores))
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
     # What killed workers had is not given to those of another test.

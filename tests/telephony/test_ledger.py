@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.models import Agent, AgentSession, AgentState
 from telephony.tasks import sweep_agents
 from tests.conftest import ACTOR

@@ -11,7 +11,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from callcentre.errors import Conflict, Invalid
+from callcentre.core.errors import Conflict, Invalid
 from telephony.models import Agent, AgentSession, AgentState, Connection, writing
 from tests.conftest import ACTOR
 from tests.serving import at_once

@@ -201,33 +201,33 @@ def test_calls_that_are_over_are_counted_by_their_result(client: Client) -> None
 
 
 def a_subscriber(topic: str) -> tuple[threading.Event, threading.Event, Callable[[], Any]]:
-    from callcentre.nudge import subscribe
+    from callcentre.core.pubsub import subscribe
 
-    nudged, stopping = threading.Event(), threading.Event()
-    thread = subscribe(topic, nudged.set, stopping)
+    told, stopping = threading.Event(), threading.Event()
+    thread = subscribe(topic, told.set, stopping)
 
     def stop() -> None:
         stopping.set()
         thread.join(PATIENCE_SECONDS)
 
-    return nudged, stopping, stop
+    return told, stopping, stop
 
 
 @pytest.mark.django_db
 def test_a_nudge_reaches_those_who_subscribed_once_it_is_committed(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    from callcentre.nudge import nudge
+    from callcentre.core.pubsub import publish
 
-    nudged, _, stop = a_subscriber("tested")
+    told, _, stop = a_subscriber("tested")
     try:
-        assert nudged.wait(PATIENCE_SECONDS)  # the subscription begins
-        nudged.clear()
+        assert told.wait(PATIENCE_SECONDS)  # the subscription begins
+        told.clear()
         with django_capture_on_commit_callbacks(execute=True):
-            nudge("tested")
-            nudge("something else")
-            assert not nudged.is_set()
-        assert nudged.wait(PATIENCE_SECONDS)
+            publish("tested")
+            publish("something else")
+            assert not told.is_set()
+        assert told.wait(PATIENCE_SECONDS)
     finally:
         stop()
 
@@ -238,7 +238,7 @@ def test_a_nudge_without_redis_costs_nothing(
 ) -> None:
     import redis
 
-    from callcentre import nudge
+    from callcentre.core import pubsub
 
     asked: list[int] = []
 
@@ -247,11 +247,11 @@ def test_a_nudge_without_redis_costs_nothing(
             asked.append(1)
             raise redis.ConnectionError
 
-    monkeypatch.setattr(nudge, "client", Away)
-    monkeypatch.setattr(nudge, "_paused_until", 0.0)
+    monkeypatch.setattr(pubsub, "client", Away)
+    monkeypatch.setattr(pubsub, "_paused_until", 0.0)
     with django_capture_on_commit_callbacks(execute=True):
-        nudge.nudge("tested")
-        nudge.nudge("tested")
+        pubsub.publish("tested")
+        pubsub.publish("tested")
 
     # For a second nobody asks again.
     assert asked == [1]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from callcentre.errors import Invalid
+from callcentre.core.errors import Invalid
 from telephony.calls import handling, placing
 from telephony.models import Agent, AgentState, Connection, Leg
 from telephony.switch.base import Ended, Ringing, SwitchError, SwitchUnreachable, Up

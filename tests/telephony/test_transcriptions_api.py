@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.ratio import ratio
 from tests.conftest import ApiClient
 from tests.telephony.factories import ConnectionFactory, RecordingFactory, TranscriptionFactory

@@ -12,8 +12,8 @@ from django.db import connection
 from django.db.models import Model
 from django.utils import timezone
 
-from callcentre import deletions
-from callcentre.deletions import Deletion
+from callcentre.core import deletions
+from callcentre.core.deletions import Deletion
 from telephony import events as call_events
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR

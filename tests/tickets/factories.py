@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from callcentre.phone import normalise
+from callcentre.core.phone import normalise
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tickets.models import (
     AcknowledgedAddress,

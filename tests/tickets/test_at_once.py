@@ -9,8 +9,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, Invalid
 from callcentre.models import ApiUser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory

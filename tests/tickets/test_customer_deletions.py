@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from callcentre import deletions
-from callcentre.deletions import Deletion, consequences_of
+from callcentre.core import deletions
+from callcentre.core.deletions import Deletion, consequences_of
 from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from callcentre.errors import Conflict, ErrorCode
+from callcentre.core.errors import Conflict, ErrorCode
 from tests.backoffice import errors_of, inputs_of, messages_of, page_of, shown, staff, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from callcentre import deletions
-from callcentre.deletions import Deletion, consequences_of
-from callcentre.errors import Conflict
+from callcentre.core import deletions
+from callcentre.core.deletions import Deletion, consequences_of
+from callcentre.core.errors import Conflict
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.deleting import (

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from callcentre import deletions
-from callcentre.deletions import Deletion
+from callcentre.core import deletions
+from callcentre.core.deletions import Deletion
 from callcentre.models import User
 from tests.backoffice import BackOffice, errors_of, messages_of, page_of, staff, superuser
 from tests.callcentre.factories import DeletionFactory

@@ -11,8 +11,8 @@ from django.db import connection, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
-from callcentre.errors import Invalid
-from callcentre.html_field import CleanHtmlField
+from callcentre.core.errors import Invalid
+from callcentre.core.html_field import CleanHtmlField
 from tests.backoffice import errors_of, page_of, superuser
 from tests.tickets.factories import CannedReplyFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.test_html import _ATTRIBUTE, _KNOWN, _TAG, HOSTILE, nested

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from callcentre import deletions
-from callcentre.errors import Invalid
+from callcentre.core import deletions
+from callcentre.core.errors import Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, CompanyFactory, CustomerFactory, TicketFactory, TicketQueueFactory

@@ -10,7 +10,7 @@ import time_machine
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM, Actor
+from callcentre.core.actor import SYSTEM, Actor
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.html_cleaning import MARK
+from callcentre.core.html_cleaning import MARK
 from tickets import html
 from tickets.mail.folding import fold
 

@@ -5,8 +5,8 @@ import re
 import nh3
 import pytest
 
-from callcentre import html_cleaning
-from callcentre.html_cleaning import LONGEST
+from callcentre.core import html_cleaning
+from callcentre.core.html_cleaning import LONGEST
 from tickets import html
 
 # What has got through other sanitisers, and what a browser might make of it.

@@ -6,7 +6,7 @@ from django.core.files.storage import default_storage
 from django.urls import reverse
 from django.utils import timezone
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from tests.backoffice import errors_of, messages_of, page_of, shown, staff, superuser
 from tests.tickets.factories import (
     DispatchFactory,

@@ -233,22 +233,22 @@ def test_a_test_is_made_once_however_often_its_message_comes(box: Mailbox, setti
 
 
 def test_asking_again_while_a_test_is_under_way_starts_no_second_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    woken: list[Any] = []
-    monkeypatch.setattr("tickets.models.mailbox_test.wake", lambda *call: woken.append(call))
+    enqueued: list[Any] = []
+    monkeypatch.setattr("tickets.models.mailbox_test.enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory(with_mailbox=True)
 
     MailboxTest.ask(ACTOR, queue)
     MailboxTest.ask(ACTOR, queue)
 
-    assert woken == [("tickets.test_mailbox", queue.pk)]
+    assert enqueued == [("tickets.test_mailbox", queue.pk)]
 
 
 def test_a_test_whose_message_was_lost_is_found_by_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    woken: list[Any] = []
-    monkeypatch.setattr(tasks, "wake", lambda *call: woken.append(call))
+    enqueued: list[Any] = []
+    monkeypatch.setattr(tasks, "enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory()
     MailboxTest.ask(ACTOR, queue)
 
     tasks.poll_mailboxes()
 
-    assert woken == [("tickets.test_mailbox", queue.pk)]
+    assert enqueued == [("tickets.test_mailbox", queue.pk)]

@@ -81,11 +81,11 @@ def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(
     box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[int] = []
-    woken: list[int] = []
+    enqueued: list[int] = []
     monkeypatch.setattr(imap, "take_in", lambda stream, queue, place: taken.append(place[1]))
     monkeypatch.setattr(imap, "TURN_SECONDS", 0)
     monkeypatch.setattr(imap, "BATCH", 2500)
-    monkeypatch.setattr(imap, "wake", lambda task, pk: woken.append(pk))
+    monkeypatch.setattr(imap, "enqueue", lambda task, pk: enqueued.append(pk))
     for _ in range(10_000):
         box.add(b"From: a@b.example\n\nx")
     queue = queue_of(box)
@@ -94,7 +94,7 @@ def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(
 
     assert counts == [2500, 2500, 2500, 2500, 0]
     assert taken == list(range(1, 10_001))
-    assert woken == [queue.pk] * 3
+    assert enqueued == [queue.pk] * 3
 
 
 def test_a_wrong_password_is_seen_with_when_and_why_and_logged_once(

@@ -1,6 +1,6 @@
 import pytest
 
-from callcentre.errors import ErrorCode, Invalid
+from callcentre.core.errors import ErrorCode, Invalid
 from tests.conftest import ACTOR
 from tests.tickets.factories import TicketFactory, TicketSubstatusFactory
 from tickets.models import TicketStatus, editing

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, transaction
 
-from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory
 from tests.tickets.factories import (

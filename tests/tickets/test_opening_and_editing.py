@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.errors import Invalid
+from callcentre.core.errors import Invalid
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (

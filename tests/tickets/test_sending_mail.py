@@ -9,7 +9,7 @@ import pytest
 from django.core.mail.backends.base import BaseEmailBackend
 from django.utils import timezone
 
-from callcentre.errors import Conflict, Invalid
+from callcentre.core.errors import Conflict, Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory

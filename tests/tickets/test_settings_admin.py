@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from callcentre.crypto import decrypt
+from callcentre.core.encryption import decrypt
 from tests.backoffice import errors_of, inputs_of, messages_of, page_of, staff, superuser
 from tests.tickets.factories import (
     CannedReplyFactory,

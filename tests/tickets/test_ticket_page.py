@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from callcentre import quick_redis
+from callcentre.core import redis_client
 from tests.backoffice import BackOffice, page_of, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
@@ -211,7 +211,7 @@ def test_others_who_have_the_ticket_open_are_named():
     anna, jan = superuser(), superuser()
     user = UserFactory._meta.model.objects.get(pk=anna.session["_auth_user_id"])
     presence = reverse("admin:tickets_ticket_presence", args=[ticket.pk])
-    quick_redis.client().delete(f"cc:ticket:{ticket.pk}:open")
+    redis_client.client().delete(f"cc:ticket:{ticket.pk}:open")
 
     anna.post(presence, {"writing": "1"})
     page = jan.page(page_of(ticket))
@@ -226,7 +226,7 @@ def test_others_who_have_the_ticket_open_are_named():
 def test_without_redis_nobody_is_named_and_nothing_fails(monkeypatch):
     import redis
 
-    monkeypatch.setattr(quick_redis, "client", lambda: redis.Redis(host="127.0.0.1", port=1))
+    monkeypatch.setattr(redis_client, "client", lambda: redis.Redis(host="127.0.0.1", port=1))
     client, ticket = superuser(), TicketFactory()
 
     assert client.get(page_of(ticket)).status_code == 200

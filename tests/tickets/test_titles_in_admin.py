@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils.translation import override
 
-from callcentre import backoffice
+from callcentre.web import menu
 from tests.backoffice import page_of, superuser
 from tests.telephony.factories import AgentFactory, AgentSessionFactory, AgentStateFactory
 from tests.tickets.factories import (
@@ -68,13 +68,10 @@ def test_a_delivery_is_called_by_its_event_and_its_webhook():
 @pytest.mark.parametrize("model", [Dispatch, ReceivedMail])
 def test_mail_has_one_name_in_the_menu_and_on_its_pages(model, language):
     with override(language):
-        menu = [
-            str(name)
-            for _area, pages in backoffice.MENU
-            for name, _icon, _app, of in pages
-            if of == model._meta.model_name
+        titles = [
+            str(name) for _area, pages in menu.MENU for name, _icon, _app, of in pages if of == model._meta.model_name
         ]
-        assert [name.lower() for name in menu] == [str(model._meta.verbose_name_plural)]
+        assert [name.lower() for name in titles] == [str(model._meta.verbose_name_plural)]
 
 
 def test_customers_of_one_name_are_told_apart_where_one_is_chosen():

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 from tests.pristine import Pristine
-from tests.processes import wake_by
+from tests.processes import enqueue_into
 from tests.webhooks.processes import a_worker, celery
 from tests.webhooks.receivers import authorities
 from tests.webhooks.sending import Resolve
@@ -49,11 +49,11 @@ def local_receivers(settings: Any) -> None:
 
 
 @pytest.fixture
-def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """What was to be woken, in place of waking it."""
+def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The tasks that were enqueued."""
     calls: list[tuple[str, int]] = []
     for module in ("outbox", "tasks", "models.webhook", "models.resend"):
-        monkeypatch.setattr(f"webhooks.{module}.wake", lambda *call: calls.append(call))
+        monkeypatch.setattr(f"webhooks.{module}.enqueue", lambda *call: calls.append(call))
     return calls
 
 
@@ -64,7 +64,7 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 def emptied(stores: Stores, pristine_stores: Pristine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the test before; messages go to the broker of these stores, or nowhere while it is down."""
     for module in ("outbox", "models.webhook"):
-        monkeypatch.setattr(f"webhooks.{module}.wake", wake_by(stores))
+        monkeypatch.setattr(f"webhooks.{module}.enqueue", enqueue_into(stores))
     pristine_stores.restore()
 
 

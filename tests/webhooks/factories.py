@@ -7,7 +7,7 @@ from uuid import uuid4
 import factory
 from django.utils import timezone
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from webhooks.event_types import EventType
 from webhooks.models import Attempt, Delivery, Event, Resend, Webhook, WebhookChange
 

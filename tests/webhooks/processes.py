@@ -9,8 +9,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from callcentre.embedded import Stores
-from callcentre.supervisor import programs
+from callcentre.launch.embedded import Stores
+from callcentre.launch.supervisor import programs
 from tests.processes import environment, running
 from tests.webhooks.factories import WebhookFactory
 from tests.webhooks.receivers import Peer, Receiver

@@ -254,19 +254,19 @@ def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
     job.step()
     assert (job.done_count, job.total_count, job.percent, job.state) == (4, 5, 80, "running")
     Resend.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-    woken = []
-    monkeypatch.setattr(tasks, "wake", lambda *call: woken.append(call))
+    enqueued = []
+    monkeypatch.setattr(tasks, "enqueue", lambda *call: enqueued.append(call))
 
     # when the sweep finds it
     tasks.sweep_resends()
-    for _name, pk in woken:
+    for _name, pk in enqueued:
         tasks.resend(pk)
 
     # then each has been made due once
     job.refresh_from_db()
     assert (job.done_count, job.state) == (5, "finished")
     assert Delivery.objects.waiting().count() == 5
-    assert woken == [("webhooks.resend", job.pk)]
+    assert enqueued == [("webhooks.resend", job.pk)]
 
 
 def test_a_resend_leaves_alone_what_fails_after_it_was_asked_for():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from tests.conftest import ACTOR, ApiClient
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from tests.webhooks.sending import Resolve
@@ -181,7 +181,7 @@ def test_the_same_registration_sent_again_with_its_key_is_one_webhook(api: ApiCl
 # Of one webhook
 
 
-def test_a_removed_webhook_vanishes_at_once(api: ApiClient, woken: list[Any]) -> None:
+def test_a_removed_webhook_vanishes_at_once(api: ApiClient, enqueued: list[Any]) -> None:
     webhook, kept = WebhookFactory.create_batch(2)
 
     assert api.delete(f"/api/webhooks/{webhook.pk}").status_code == 204
@@ -191,7 +191,7 @@ def test_a_removed_webhook_vanishes_at_once(api: ApiClient, woken: list[Any]) ->
     assert api.get(f"/api/webhooks/{webhook.pk}/secret").status_code == 404
     for path in ("enable", "disable", "test"):
         assert api.post(f"/api/webhooks/{webhook.pk}/{path}").status_code == 404
-    assert woken == [("webhooks.purge", webhook.pk)]
+    assert enqueued == [("webhooks.purge", webhook.pk)]
 
 
 @pytest.mark.parametrize("webhook_id", ["0", "-1", "1.5", "abc", "٣", "9" * 18, "9" * 400, "1e3"])
@@ -256,7 +256,7 @@ def test_one_webhook_is_read_with_what_is_ours_of_it(api: ApiClient) -> None:
     }
 
 
-def test_a_program_disables_and_enables(api: ApiClient, woken: list[Any]) -> None:
+def test_a_program_disables_and_enables(api: ApiClient, enqueued: list[Any]) -> None:
     webhook = WebhookFactory()
     DeliveryFactory(webhook=webhook)
 
@@ -269,17 +269,17 @@ def test_a_program_disables_and_enables(api: ApiClient, woken: list[Any]) -> Non
     assert api.post(f"/api/webhooks/{webhook.pk}/enable").status_code == 204
     webhook.refresh_from_db()
     assert webhook.is_active
-    assert woken == [("webhooks.deliver", webhook.pk)]
+    assert enqueued == [("webhooks.deliver", webhook.pk)]
     assert [change.actor_name for change in webhook.history.order_by("-id")[:2]] == ["all", "all"]
 
 
-def test_a_program_sends_a_test_event(api: ApiClient, woken: list[Any]) -> None:
+def test_a_program_sends_a_test_event(api: ApiClient, enqueued: list[Any]) -> None:
     webhook = WebhookFactory()
 
     assert api.post(f"/api/webhooks/{webhook.pk}/test").status_code == 204
 
     assert webhook.deliveries.get().event.payload == {"webhook_id": webhook.pk, "requested_by": "all"}
-    assert woken == [("webhooks.deliver", webhook.pk)]
+    assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
 def test_the_actions_are_those_that_can_be_asked_for_each_with_an_example(api: ApiClient) -> None:

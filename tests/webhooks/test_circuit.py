@@ -15,13 +15,13 @@ from webhooks import delivering
 from webhooks.delivering import FAILURES_TO_OPEN, deliver
 from webhooks.models import Webhook
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "woken")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
 
 
 # Giving up
 
 
-def test_410_disables_at_once_and_the_rest_of_the_batch_is_kept_for_a_change_of_mind(woken: list[Any]) -> None:
+def test_410_disables_at_once_and_the_rest_of_the_batch_is_kept_for_a_change_of_mind(enqueued: list[Any]) -> None:
     with receiver(answers(410, 200)) as running:
         webhook = registered(running)
         deliveries = due(webhook, 5)
@@ -32,13 +32,15 @@ def test_410_disables_at_once_and_the_rest_of_the_batch_is_kept_for_a_change_of_
     assert len(running.requests) == 1
     assert (webhook.is_active, webhook.disabled_because) == (False, "gone")
     assert [delivery.state for delivery in reread(deliveries)] == ["failed"] + ["waiting"] * 4
-    assert ("webhooks.notify_disabled", webhook.pk) in woken
+    assert ("webhooks.notify_disabled", webhook.pk) in enqueued
     assert webhook.history.latest("id").action == "disable: gone"
 
 
 @pytest.mark.parametrize("status", [500, 404])
 @pytest.mark.parametrize(("hours", "is_active"), [(119, True), (121, False)])
-def test_five_days_of_nothing_but_failures_disable(hours: int, is_active: bool, status: int, woken: list[Any]) -> None:
+def test_five_days_of_nothing_but_failures_disable(
+    hours: int, is_active: bool, status: int, enqueued: list[Any]
+) -> None:
     with receiver(always(status)) as running:
         since = timezone.now() - timedelta(hours=hours)
         webhook = registered(running, failing_since=since, failures_in_a_row=50)
@@ -48,7 +50,7 @@ def test_five_days_of_nothing_but_failures_disable(hours: int, is_active: bool, 
     webhook.refresh_from_db()
     assert webhook.is_active is is_active
     assert webhook.disabled_because == ("" if is_active else "failing")
-    assert (("webhooks.notify_disabled", webhook.pk) in woken) is not is_active
+    assert (("webhooks.notify_disabled", webhook.pk) in enqueued) is not is_active
 
 
 def test_a_success_among_failures_begins_the_five_days_anew() -> None:

@@ -18,7 +18,7 @@ from webhooks.models.delivery import LEASE_SECONDS
 from webhooks.places import Places
 from webhooks.transport import Outcome
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "woken")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
 
 
 # Claims

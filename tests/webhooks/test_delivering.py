@@ -21,7 +21,7 @@ from webhooks.delivering import FAILURES_TO_OPEN, deliver
 from webhooks.models import Delivery, Webhook
 from webhooks.models.delivery import DELAYS
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "woken")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
 
 
 # The request

@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 from tests.processes import wait_for
 from tests.webhooks.processes import (
     a_worker,

@@ -116,7 +116,7 @@ def test_an_id_beyond_all_events_is_no_fault(after: str, api: ApiClient) -> None
     assert len(ids(api.get("/api/events", {"after": after}))) == (1 if after in ("0", "-5") else 0)
 
 
-def test_test_events_are_not_in_the_feed(api: ApiClient, woken: list[Any]) -> None:
+def test_test_events_are_not_in_the_feed(api: ApiClient, enqueued: list[Any]) -> None:
     WebhookFactory().send_test(ACTOR)
 
     assert ids(api.get("/api/events")) == []

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from callcentre.embedded import Stores
-from tests.processes import wait_for, wake_by
+from callcentre.launch.embedded import Stores
+from tests.processes import enqueue_into, wait_for
 from tests.telephony.processes import Service, calls, in_state, some_agents
 from tests.telephony.switch.ari_server import ari_server
 from tests.webhooks.processes import a_worker, happen, registered
@@ -27,7 +27,7 @@ def hangs(peer: Peer) -> None:
 def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_receiver(
     stores: Stores, folder: Path, beat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("telephony.models.connection.wake", wake_by(stores))
+    monkeypatch.setattr("telephony.models.connection.enqueue", enqueue_into(stores))
     with ExitStack() as context:
         service = Service(stores, folder, context.enter_context(ari_server(pick_up=0)))
         # Long enough for the rest of the test.

@@ -11,9 +11,9 @@ from django.db import connection
 from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 
-from callcentre.actor import SYSTEM
-from callcentre.crypto import decrypt, encrypt
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.actor import SYSTEM
+from callcentre.core.encryption import decrypt, encrypt
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from tests.callcentre.factories import IdempotencyRecordFactory
 from tests.conftest import ACTOR
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
@@ -21,7 +21,7 @@ from webhooks import retention
 from webhooks.models import Event, Webhook, WebhookChange
 from webhooks.signing import SECRET_BYTES
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("woken")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
 ENCRYPTED = ("http_auth_user", "http_auth_password", "secret", "previous_secret")
 
@@ -170,17 +170,17 @@ def test_faults_create_nothing() -> None:
     assert Webhook.objects.count() == 0
 
 
-def test_disabling_says_who_and_why_and_tells_no_supervisor(woken: list[Any]) -> None:
+def test_disabling_says_who_and_why_and_tells_no_supervisor(enqueued: list[Any]) -> None:
     webhook = WebhookFactory()
 
     webhook.disable(ACTOR)
 
     assert (webhook.is_active, webhook.disabled_because, webhook.notice_due_at) == (False, "person", None)
     assert webhook.history.latest("id").actor_name == "tester"
-    assert woken == []
+    assert enqueued == []
 
 
-def test_enabling_forgets_what_was_bad_and_sends_what_waits(woken: list[Any]) -> None:
+def test_enabling_forgets_what_was_bad_and_sends_what_waits(enqueued: list[Any]) -> None:
     webhook = WebhookFactory(
         given_up=True,
         failures_in_a_row=70,
@@ -194,23 +194,23 @@ def test_enabling_forgets_what_was_bad_and_sends_what_waits(woken: list[Any]) ->
     assert webhook.is_active
     assert (webhook.disabled_because, webhook.disabled_at, webhook.failing_since) == ("", None, None)
     assert (webhook.failures_in_a_row, webhook.open_until, webhook.notice_due_at) == (0, None, None)
-    assert woken == [("webhooks.deliver", webhook.pk)]
+    assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
-def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(woken: list[Any]) -> None:
+def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(enqueued: list[Any]) -> None:
     webhook = with_everything()
     DeliveryFactory(webhook=webhook)
-    woken.clear()
+    enqueued.clear()
 
     webhook.remove(ACTOR)
 
     assert not Webhook.objects.registered().exists()
     assert not Webhook.objects.active().exists()
     assert (stored(webhook)["http_auth_password"], stored(webhook)["previous_secret"]) == ("", "")
-    assert woken == [("webhooks.purge", webhook.pk)]
+    assert enqueued == [("webhooks.purge", webhook.pk)]
 
 
-def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(woken: list[Any]) -> None:
+def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(enqueued: list[Any]) -> None:
     webhook, _ = WebhookFactory.create_batch(2)
 
     webhook.send_test(ACTOR)
@@ -218,11 +218,11 @@ def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(woken: list
     event = Event.objects.get()
     assert (event.action, event.payload) == ("TEST", {"webhook_id": webhook.pk, "requested_by": "tester"})
     assert list(event.deliveries.values_list("webhook", flat=True)) == [webhook.pk]
-    assert woken == [("webhooks.deliver", webhook.pk)]
+    assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
 @pytest.mark.parametrize("is_purged", [False, True])
-def test_what_somebody_removed_since_it_was_read_stays_removed(is_purged: bool, woken: list[Any]) -> None:
+def test_what_somebody_removed_since_it_was_read_stays_removed(is_purged: bool, enqueued: list[Any]) -> None:
     webhook = WebhookFactory()
     read_before = Webhook.objects.get()
     webhook.remove(ACTOR)
@@ -237,4 +237,4 @@ def test_what_somebody_removed_since_it_was_read_stays_removed(is_purged: bool, 
             verb(ACTOR)
 
     assert (Webhook.objects.registered().count(), Event.objects.count()) == (0, 0)
-    assert woken == [("webhooks.purge", webhook.pk)]
+    assert enqueued == [("webhooks.purge", webhook.pk)]

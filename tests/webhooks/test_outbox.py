@@ -44,7 +44,7 @@ def subjects() -> list[str]:
 
 
 @pytest.mark.django_db
-def test_what_was_recorded_in_a_transaction_that_rolled_back_never_happened(woken: list[Any]) -> None:
+def test_what_was_recorded_in_a_transaction_that_rolled_back_never_happened(enqueued: list[Any]) -> None:
     WebhookFactory(actions=[FREE])
 
     record_and_roll_back("agent:1")
@@ -95,22 +95,22 @@ def test_one_transaction_holds_one_lock_however_much_it_records() -> None:
 
 
 @pytest.mark.django_db
-def test_those_are_told_who_want_this_action_and_no_others(woken: list[Any]) -> None:
+def test_those_are_told_who_want_this_action_and_no_others(enqueued: list[Any]) -> None:
     wanting = WebhookFactory(actions=[EventType.TICKET_CREATED, FREE])
     WebhookFactory(actions=[EventType.AGENT_PAUSED])
     WebhookFactory(actions=[FREE]).disable(ACTOR)
     WebhookFactory(actions=[FREE]).remove(ACTOR)
-    woken.clear()
+    enqueued.clear()
 
     record()
 
     assert list(Delivery.objects.values_list("webhook", "state", "attempt_count")) == [(wanting.pk, "waiting", 0)]
-    assert woken == [("webhooks.deliver", wanting.pk)]
+    assert enqueued == [("webhooks.deliver", wanting.pk)]
 
 
 @pytest.mark.django_db
 def test_many_events_are_one_statement_and_one_message_for_each_webhook(
-    woken: list[Any], django_assert_num_queries: Any
+    enqueued: list[Any], django_assert_num_queries: Any
 ) -> None:
     first, second = WebhookFactory.create_batch(2, actions=[FREE])
 
@@ -119,14 +119,14 @@ def test_many_events_are_one_statement_and_one_message_for_each_webhook(
 
     assert subjects() == [f"agent:{number}" for number in range(50)]
     assert Delivery.objects.count() == 100
-    assert sorted(woken) == [("webhooks.deliver", first.pk), ("webhooks.deliver", second.pk)]
+    assert sorted(enqueued) == [("webhooks.deliver", first.pk), ("webhooks.deliver", second.pk)]
 
 
 @pytest.mark.django_db
-def test_an_event_is_kept_for_the_feed_although_nobody_is_registered(woken: list[Any]) -> None:
+def test_an_event_is_kept_for_the_feed_although_nobody_is_registered(enqueued: list[Any]) -> None:
     record(agent_login="agent1")
 
-    assert (Event.objects.count(), Delivery.objects.count(), woken) == (1, 0, [])
+    assert (Event.objects.count(), Delivery.objects.count(), enqueued) == (1, 0, [])
 
 
 def test_nobody_can_subscribe_to_the_test_event() -> None:
@@ -247,7 +247,7 @@ def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_m
 
 @pytest.mark.django_db
 def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
-    woken: list[Any], django_assert_num_queries: Any
+    enqueued: list[Any], django_assert_num_queries: Any
 ) -> None:
     webhook = WebhookFactory(actions=[FREE])
 
@@ -263,7 +263,7 @@ def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
     assert Event.objects.values("event_id").distinct().count() == 500
     assert Event.objects.order_by("id").values_list("payload", flat=True)[0] == {"agent_login": "a1"}
     assert webhook.deliveries.waiting().count() == 500
-    assert woken == [("webhooks.deliver", webhook.pk)]
+    assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
 # What a reader of the feed may see

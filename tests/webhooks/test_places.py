@@ -137,7 +137,7 @@ def places(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Places:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("woken")
+@pytest.mark.usefixtures("enqueued")
 @pytest.mark.parametrize(("seconds", "is_slow"), [(1e9, False), (-1, True)])
 def test_a_slow_receiver_has_one_place_and_goes_back_into_line_after_each_batch(
     seconds: float, is_slow: bool, places: Places, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
@@ -154,7 +154,7 @@ def test_a_slow_receiver_has_one_place_and_goes_back_into_line_after_each_batch(
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("woken")
+@pytest.mark.usefixtures("enqueued")
 def test_what_comes_while_all_places_are_taken_is_looked_for_once_more(
     places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:

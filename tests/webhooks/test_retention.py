@@ -14,7 +14,7 @@ from webhooks import delivering, retention
 from webhooks.models import Attempt, Delivery, Event, Webhook, WebhookChange
 from webhooks.transport import Outcome
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("woken")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
 
 def aged(days: float) -> Event:

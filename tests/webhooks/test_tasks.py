@@ -19,10 +19,10 @@ pytestmark = pytest.mark.django_db
 GONE = Webhook.Reason.GONE
 
 
-def swept(woken: list[Any]) -> list[tuple[str, int]]:
-    woken.clear()
+def swept(enqueued: list[Any]) -> list[tuple[str, int]]:
+    enqueued.clear()
     tasks.sweep()
-    return sorted(woken)
+    return sorted(enqueued)
 
 
 def overdue() -> Any:
@@ -32,17 +32,17 @@ def overdue() -> Any:
 # The sweep
 
 
-def test_the_sweep_wakes_once_for_each_webhook_that_something_is_due_for(woken: list[Any]) -> None:
+def test_the_sweep_wakes_once_for_each_webhook_that_something_is_due_for(enqueued: list[Any]) -> None:
     due, later, done = WebhookFactory.create_batch(3)
     DeliveryFactory.create_batch(3, webhook=due, next_attempt_at=overdue())
     DeliveryFactory(webhook=later, next_attempt_at=timezone.now() + timedelta(minutes=5))
     DeliveryFactory(webhook=done, succeeded=True)
 
-    assert swept(woken) == [("webhooks.deliver", due.pk)]
+    assert swept(enqueued) == [("webhooks.deliver", due.pk)]
 
 
 @pytest.mark.parametrize("state", ["disabled", "removed", "paused"])
-def test_the_sweep_leaves_alone_what_must_not_be_sent_to(state: str, woken: list[Any]) -> None:
+def test_the_sweep_leaves_alone_what_must_not_be_sent_to(state: str, enqueued: list[Any]) -> None:
     webhook = WebhookFactory(open_until=timezone.now() + timedelta(minutes=1) if state == "paused" else None)
     DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
     if state == "disabled":
@@ -50,42 +50,44 @@ def test_the_sweep_leaves_alone_what_must_not_be_sent_to(state: str, woken: list
     elif state == "removed":
         webhook.remove(ACTOR)
 
-    assert swept(woken) == []
+    assert swept(enqueued) == []
 
 
-def test_the_sweep_costs_two_statements_however_much_is_due(woken: list[Any], django_assert_num_queries: Any) -> None:
+def test_the_sweep_costs_two_statements_however_much_is_due(
+    enqueued: list[Any], django_assert_num_queries: Any
+) -> None:
     for webhook in WebhookFactory.create_batch(20):
         DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
 
     with django_assert_num_queries(2):
         tasks.sweep()
 
-    assert len(woken) == 20
+    assert len(enqueued) == 20
 
 
-def test_a_turn_is_followed_by_those_that_wait_for_one(woken: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_is_followed_by_those_that_wait_for_one(enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhooks.delivering.deliver", lambda pk: [3, 1] if pk == 1 else [])
 
     tasks.deliver(1)
     tasks.deliver(2)
 
-    assert woken == [("webhooks.deliver", 3), ("webhooks.deliver", 1)]
+    assert enqueued == [("webhooks.deliver", 3), ("webhooks.deliver", 1)]
 
 
-def test_deliveries_of_a_webhook_that_is_gone_disturb_nobody(woken: list[Any]) -> None:
+def test_deliveries_of_a_webhook_that_is_gone_disturb_nobody(enqueued: list[Any]) -> None:
     DeliveryFactory(next_attempt_at=overdue())
     Webhook.objects.all().delete()
 
     tasks.deliver(Delivery.objects.get().webhook_id)
 
-    assert swept(woken) == []
+    assert swept(enqueued) == []
 
 
 # Supervisors
 
 
 @pytest.fixture
-def given_up(woken: list[Any]) -> Webhook:
+def given_up(enqueued: list[Any]) -> Webhook:
     """A webhook whose receiver answered 410."""
     url = "https://crm.client.example/hook?token=abc123"
     webhook: Webhook = WebhookFactory(subscription_url=url, http_auth_password="geheim")
@@ -125,12 +127,12 @@ def test_without_addresses_the_log_tells(given_up: Webhook, caplog: pytest.LogCa
     assert "webhook disabled" in caplog.text
 
 
-def test_a_notice_whose_message_was_lost_is_found_by_the_sweep(given_up: Webhook, woken: list[Any]) -> None:
-    assert swept(woken) == [("webhooks.notify_disabled", given_up.pk)]
+def test_a_notice_whose_message_was_lost_is_found_by_the_sweep(given_up: Webhook, enqueued: list[Any]) -> None:
+    assert swept(enqueued) == [("webhooks.notify_disabled", given_up.pk)]
 
 
 def test_a_mail_server_that_is_down_is_tried_again(
-    given_up: Webhook, settings: Any, monkeypatch: pytest.MonkeyPatch, woken: list[Any]
+    given_up: Webhook, settings: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]
 ) -> None:
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
 
@@ -141,9 +143,9 @@ def test_a_mail_server_that_is_down_is_tried_again(
         patch.setattr("webhooks.notices.send_mail", refuse)
         with pytest.raises(ConnectionRefusedError):
             tasks.notify_disabled(given_up.pk)
-    assert swept(woken) == []
+    assert swept(enqueued) == []
     Webhook.objects.update(notice_due_at=overdue())
-    assert swept(woken) == [("webhooks.notify_disabled", given_up.pk)]
+    assert swept(enqueued) == [("webhooks.notify_disabled", given_up.pk)]
 
     tasks.notify_disabled(given_up.pk)
 
@@ -162,7 +164,7 @@ def test_nobody_is_told_of_what_was_enabled_meanwhile(given_up: Webhook, setting
 def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
     given_up: Webhook, settings: Any, tmp_path: Path
 ) -> None:
-    settings.EMAIL_BACKEND = "callcentre.mailfiles.EmailBackend"
+    settings.EMAIL_BACKEND = "callcentre.core.mail_backend.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path / "mail"
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
 
@@ -175,7 +177,7 @@ def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
 # Clearing away
 
 
-def test_the_nightly_task_finishes_purges_whose_message_was_lost(woken: list[Any]) -> None:
+def test_the_nightly_task_finishes_purges_whose_message_was_lost(enqueued: list[Any]) -> None:
     removed, kept = WebhookFactory.create_batch(2)
     DeliveryFactory(webhook=removed)
     removed.remove(ACTOR)

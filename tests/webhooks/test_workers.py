@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from callcentre.embedded import Stores
+from callcentre.launch.embedded import Stores
 from tests.processes import wait_for
 from tests.webhooks.processes import a_worker, all_succeeded, duplicates, happen, registered
 from tests.webhooks.receivers import always, receiver

@@ -15,7 +15,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import actor_of, page_action
 from callcentre.admin.base import REFUSALS
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.models import Chat, ChatState
 from tickets.models.chatting import write

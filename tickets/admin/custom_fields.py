@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, actor_of, display
-from callcentre.errors import ErrorCode, Invalid
+from callcentre.core.errors import ErrorCode, Invalid
 from tickets.models import CustomField
 from tickets.models.custom_field import check_options
 

@@ -7,7 +7,7 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.urls import reverse
 
 from callcentre.admin.autocomplete import Autocomplete
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from tickets.models import Customer, Ticket
 
 

@@ -2,8 +2,8 @@
 
 from django.db import connection
 
-from callcentre.integers import integer_of
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.integers import integer_of
+from callcentre.core.phone import PhoneError, normalise
 
 # More than this, and people say more.
 MAX_FOUND = 500

@@ -16,8 +16,8 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.integers import integer_of
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms
 from tickets.admin.custom_inputs import name_of
 from tickets.admin.customer_choice import CustomerChoices

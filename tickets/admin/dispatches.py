@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from tickets.models import Dispatch
 
 State = Dispatch.State

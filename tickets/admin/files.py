@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from tickets.models import StoredFile
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 
 from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS, with_images_from_elsewhere
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from callcentre.models import User
 from telephony.models import Agent
 from tickets.admin import ticket_page_files as files

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from tickets import html
 from tickets.admin.ticket_page_forms import OtherTicketForm
 from tickets.admin.ticket_page_thread import author_of

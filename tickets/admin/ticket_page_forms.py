@@ -16,7 +16,7 @@ from unfold.widgets import (
 )
 
 from callcentre.admin import AskingAgain
-from callcentre.integers import integer_of
+from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.admin.custom_inputs import input_of, name_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import redis
 
-from callcentre import quick_redis
+from callcentre.core import redis_client
 from callcentre.models import User
 
 # A page tells of itself three times before it is forgotten.
@@ -25,7 +25,7 @@ def tell(ticket_id: int, user: User, *, is_writing: bool) -> Sequence[Visitor]:
     key, now = f"cc:ticket:{ticket_id}:open", time.time()
     mine = f"{user.pk}"
     try:
-        pipe = quick_redis.client().pipeline(transaction=False)
+        pipe = redis_client.client().pipeline(transaction=False)
         pipe.hset(key, mine, f"{now:.0f} {int(is_writing)} {user.get_full_name() or user.get_username()}")
         pipe.expire(key, FORGOTTEN_AFTER_SECONDS)
         pipe.hgetall(key)
@@ -42,6 +42,6 @@ def tell(ticket_id: int, user: User, *, is_writing: bool) -> Sequence[Visitor]:
 
 def leave(ticket_id: int, user: User) -> None:
     try:
-        quick_redis.client().hdel(f"cc:ticket:{ticket_id}:open", f"{user.pk}")
+        redis_client.client().hdel(f"cc:ticket:{ticket_id}:open", f"{user.pk}")
     except redis.RedisError:
         return

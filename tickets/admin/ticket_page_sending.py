@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import transaction
 
-from callcentre.actor import Actor
-from callcentre.errors import Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Fault, Invalid
 from telephony.models import Agent
 from tickets import html
 from tickets.admin.ticket_page_forms import COMMENT, status_values

@@ -20,7 +20,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, Inline, actor_of, asks_first, display, page_action
 from callcentre.admin.base import with_images_from_elsewhere
-from callcentre.hours import HoursFormSet
+from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours

@@ -31,7 +31,7 @@ from callcentre.admin import (
     display,
 )
 from callcentre.admin.periods import Spans, within
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from telephony.models import Agent
 from tickets.admin import ticket_search
 from tickets.admin.ticket_bulk import TicketBulkActions

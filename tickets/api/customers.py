@@ -11,7 +11,7 @@ from callcentre.api.filters import FilterSet, IdFilter, TextFilter
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.phone import PhoneError, normalise
 from tickets.api.serializers import ValueMapField
 from tickets.models import Company, Customer, CustomField
 

@@ -14,7 +14,7 @@ from callcentre.api.openapi import (
     shape,
     text,
 )
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from tickets.api.chats import (
     AssignInput,
     ChatFilterSet,

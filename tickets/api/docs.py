@@ -14,7 +14,7 @@ from callcentre.api.openapi import (
     shape,
     text,
 )
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from tickets.api import customers_docs  # noqa: F401  (describes the rest of this app)
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (

@@ -5,7 +5,7 @@ from django.db.models.functions import Coalesce
 
 from callcentre.api.fields import Reject
 from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFilter, MapFilter, TextFilter
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from tickets.models import Customer, CustomField, Ticket
 from tickets.models.custom_values import WrongValue, parse
 

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from callcentre.api.fields import Reject, parse_boolean
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.errors import Fault
+from callcentre.core.errors import Fault
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
     AgentResponseInput,

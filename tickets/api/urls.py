@@ -1,6 +1,6 @@
 from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 from tickets.api.chats import ChatViewSet
 from tickets.api.customers import CompanyViewSet, CustomerViewSet
 from tickets.api.files import FileViewSet, TemporaryFileViewSet

@@ -1,6 +1,6 @@
 """Deletion of customers, tickets, chats, received mail and files: each on demand, with all that is only theirs."""
 
-from callcentre.deletions import Kind, register
+from callcentre.core.deletions import Kind, register
 from tickets.deletions import of_chats, of_customers, of_mail, of_tickets
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from callcentre.deletions import Consequences, Deletion, Part, forget_log_entries
+from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
 from telephony.models import change_log
 from tickets import events
 from tickets.models import Chat, ChatMessage

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from callcentre.deletions import Consequences, Deletion, Part, forget_log_entries
+from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
 from telephony.deletions import calls_of, forget_customers, spoken_of
 from tickets import events
 from tickets.deletions import of_chats, of_tickets

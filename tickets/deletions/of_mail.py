@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from callcentre.actor import Actor
-from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Part
+from callcentre.core.actor import Actor
+from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part
 from callcentre.models import actor_columns
 from tickets import events
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketChange

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from callcentre.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
+from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
 from tickets import events
 from tickets.deletions.of_mail import strip
 from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange

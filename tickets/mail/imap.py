@@ -22,7 +22,7 @@ from django.utils.translation import gettext_noop as _
 from imap_tools.mailbox import BaseMailBox
 from imap_tools.query import AND
 
-from callcentre.wake import wake
+from callcentre.core.enqueue import enqueue
 from tickets.mail import reader
 from tickets.mail.headers import addresses, header
 from tickets.mail.mailbox import in_words, opened
@@ -145,7 +145,7 @@ class _Reader:
                 batch, waiting = waiting[:BATCH], waiting[BATCH:]
                 self._take_batch(mailbox, validity, batch)
                 if waiting and time.monotonic() - started > TURN_SECONDS:
-                    wake("tickets.poll_mailbox", self.queue.pk)
+                    enqueue("tickets.poll_mailbox", self.queue.pk)
                     return
 
     def _find_place(self, mailbox: BaseMailBox) -> int:

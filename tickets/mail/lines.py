@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from callcentre.html_cleaning import unescape
+from callcentre.core.html_cleaning import unescape
 from tickets import html
 
 # Elements that stand on lines of their own.

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from callcentre.html_cleaning import LONGEST
+from callcentre.core.html_cleaning import LONGEST
 from tickets import html
 from tickets.mail import reader, tnef, uuencoded
 from tickets.mail.charsets import decoded, printable

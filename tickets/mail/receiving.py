@@ -23,8 +23,8 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, Invalid
 from tickets.mail.acknowledging import acknowledge
 from tickets.mail.folding import fold
 from tickets.mail.keeping import keep

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import migrations
 
-from callcentre.hours import join_overlapping
+from callcentre.core.opening_hours import join_overlapping
 
 BATCH = 1000
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, numbered
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, numbered
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import still_there
 from telephony.models import Agent, Queue, change_log
 from tickets import events

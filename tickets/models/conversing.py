@@ -11,10 +11,10 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import still_there
-from callcentre.wake import wake
 from telephony.models import Agent, change_log
 from tickets import events
 from tickets.addresses import check_addresses, is_address
@@ -247,7 +247,7 @@ def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], n
         queued_at=now,
         next_attempt_at=now,
     )
-    wake("tickets.dispatch", dispatch.pk)
+    enqueue("tickets.dispatch", dispatch.pk)
 
 
 def _tell_of_status(ticket: Ticket, note: str) -> None:

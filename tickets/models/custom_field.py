@@ -5,8 +5,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models, transaction
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 _COLUMNS = ("id", "owner", "name", "type", "options", "is_active", "order")
 _ACTIVE = f"""

@@ -10,10 +10,10 @@ from django.db.models.functions import Coalesce, Now, Upper
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, check_lines, numbered
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_lines, numbered
+from callcentre.core.phone import PhoneError, normalise
 from callcentre.models import Change, TimestampedModel, actor_columns, differences, still_there
-from callcentre.phone import PhoneError, normalise
 from telephony.models import Agent
 from tickets import events
 from tickets.addresses import is_address

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from callcentre.models import actor_columns, still_there
-from callcentre.wake import wake
 from tickets.addresses import check_addresses
 from tickets.models.message import Message
 from tickets.models.ticket import Source, TicketChange
@@ -163,7 +163,7 @@ class Dispatch(models.Model):
                 bounced_at=None,
             )
             locked._log(actor, "resend", {"state": [before, locked.condition]})
-            wake("tickets.dispatch", self.pk)
+            enqueue("tickets.dispatch", self.pk)
         self.refresh_from_db()
 
     def bounce(self, actor: Actor, reason: str = "", addresses: Iterable[str] = ()) -> None:

@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.models import actor_columns
 from tickets import events
 from tickets.addresses import read_sender

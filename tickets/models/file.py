@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
+from callcentre.core.actor import Actor
 from callcentre.models import ApiUser, User
 from tickets.models.message import Message
 from tickets.storing import Stored, type_of

@@ -7,8 +7,8 @@ from django.db import connection, models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.crypto import EncryptedTextField
-from callcentre.html_field import CleanHtmlField
+from callcentre.core.encryption import EncryptedTextField
+from callcentre.core.html_field import CleanHtmlField
 from callcentre.models import TimestampedModel
 from tickets.filling import check_places
 from tickets.html import OWN_TEXT

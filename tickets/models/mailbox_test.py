@@ -6,8 +6,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.wake import wake
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
 from tickets.models.ticket_queue import TicketQueue
 from tickets.reasons import translated
 
@@ -65,7 +65,7 @@ class MailboxTest(models.Model):
             "error": "",
         }
         cls.objects.update_or_create(queue=queue, defaults=values)
-        wake("tickets.test_mailbox", queue.pk)
+        enqueue("tickets.test_mailbox", queue.pk)
 
     @property
     def has_ended(self) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import actor_columns, differences
 from telephony.models import Connection
 from tickets import events

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from callcentre.actor import Actor
-from callcentre.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import actor_columns
 from tickets import events
 from tickets.addresses import read_sender

@@ -10,10 +10,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import still_there
-from callcentre.wake import wake
 from tickets.models.message import Message
 from tickets.models.ticket_queue import TicketQueue
 from tickets.reasons import translated
@@ -123,7 +123,7 @@ class ReceivedMail(models.Model):
                 outcome, reason = self.Outcome.IGNORED, gettext_noop("it is fetched again")
             locked._decide(actor, outcome=outcome, reason=reason, attempt_count=0)
             if locked.path:
-                wake("tickets.process_mail", self.pk)
+                enqueue("tickets.process_mail", self.pk)
         self.refresh_from_db()
 
     def discard(self, actor: Actor, reason: str, faults: Sequence[Fault] = ()) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from callcentre.errors import ErrorCode, Fault, check_lines
+from callcentre.core.errors import ErrorCode, Fault, check_lines
 from telephony.models import Agent
 from tickets import html
 from tickets.addresses import is_address, read_sender

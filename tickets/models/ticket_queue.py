@@ -7,9 +7,9 @@ from django.db.models import Func, Q, Value
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.crypto import EncryptedTextField
-from callcentre.hours import WeeklyHours
-from callcentre.html_field import CleanHtmlField
+from callcentre.core.encryption import EncryptedTextField
+from callcentre.core.html_field import CleanHtmlField
+from callcentre.core.opening_hours import WeeklyHours
 from callcentre.models import TimestampedModel
 from tickets.addresses import is_address
 from tickets.filling import check_places

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from django.db import connection
 from django.db.models import QuerySet
 
-from callcentre.actor import Actor
-from callcentre.phone import PhoneError, normalise
+from callcentre.core.actor import Actor
+from callcentre.core.phone import PhoneError, normalise
 from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.models.customer import Customer

@@ -17,12 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.actor import Actor
 from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
-from callcentre.errors import Conflict, ErrorCode, Outdated
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of

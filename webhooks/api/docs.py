@@ -15,7 +15,7 @@ from callcentre.api.openapi import (
     shape,
     text,
 )
-from callcentre.errors import ErrorCode
+from callcentre.core.errors import ErrorCode
 from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput
 from webhooks.api.views import EventViewSet, WebhookViewSet

@@ -4,7 +4,7 @@ from rest_framework.response import Response
 
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.errors import Fault, Invalid
+from callcentre.core.errors import Fault, Invalid
 from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
 from webhooks.event_types import TEST_ACTION, EventType

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
+from callcentre.core.actor import Actor
 from callcentre.models import actor_columns
 from webhooks.models.event import Event
 from webhooks.models.webhook import Webhook, WebhookChange

@@ -7,9 +7,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
 from callcentre.models import actor_columns
-from callcentre.wake import wake
 from webhooks.models.delivery import Delivery
 from webhooks.models.webhook import Webhook
 
@@ -93,7 +93,7 @@ class Resend(models.Model):
             webhook.history.create(
                 action="resend", changes={"since": [None, since.isoformat()]}, **actor_columns(actor)
             )
-            wake("webhooks.resend", resend.pk)
+            enqueue("webhooks.resend", resend.pk)
         resend.refresh_from_db(fields=["created_at"])
         return resend
 

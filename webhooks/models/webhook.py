@@ -10,11 +10,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.actor import Actor
-from callcentre.crypto import EncryptedTextField
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid, Outdated
+from callcentre.core.actor import Actor
+from callcentre.core.encryption import EncryptedTextField
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, Outdated
 from callcentre.models import Change, TimestampedModel, actor_columns, differences
-from callcentre.wake import wake
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models.event import Event
 from webhooks.signing import new_secret
@@ -117,7 +117,7 @@ class Webhook(TimestampedModel):
             for name in changes.keys() & set(SECRETS):
                 changes[name] = [value and MASK for value in changes[name]]
             self._log(actor, "edit", changes)
-            wake("webhooks.deliver", self.pk)
+            enqueue("webhooks.deliver", self.pk)
 
     def remove(self, actor: Actor) -> None:
         """Forget the registration: nothing more is sent, and what was is cleared away by and by. Again: nothing."""
@@ -133,7 +133,7 @@ class Webhook(TimestampedModel):
                 previous_secret="",
             )
             self._log(actor, "remove")
-            wake("webhooks.purge", self.pk)
+            enqueue("webhooks.purge", self.pk)
 
     def enable(self, actor: Actor) -> None:
         """Send to it again, what is due first."""
@@ -141,7 +141,7 @@ class Webhook(TimestampedModel):
             self._hold()
             self._set(is_active=True, disabled_because="", disabled_at=None, notice_due_at=None, **UNTRIED)
             self._log(actor, "enable")
-            wake("webhooks.deliver", self.pk)
+            enqueue("webhooks.deliver", self.pk)
 
     def disable(self, actor: Actor, reason: str = Reason.PERSON) -> None:
         """Send nothing to it until it is enabled; what is due waits. One that was removed is sent nothing already."""
@@ -158,7 +158,7 @@ class Webhook(TimestampedModel):
             )
             self._log(actor, f"disable: {reason}")
             if is_notice_due:
-                wake("webhooks.notify_disabled", self.pk)
+                enqueue("webhooks.notify_disabled", self.pk)
 
     def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24), version: str = "") -> str:
         """Return a new secret; the old one signs as well until the overlap is over.
@@ -203,7 +203,7 @@ class Webhook(TimestampedModel):
         """Send what is due without waiting for the end of a pause."""
         with transaction.atomic():
             Webhook.objects.filter(pk=self.pk, open_until__gt=Now()).update(open_until=Now())
-            wake("webhooks.deliver", self.pk)
+            enqueue("webhooks.deliver", self.pk)
 
     @property
     def is_paused(self) -> bool:

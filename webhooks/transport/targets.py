@@ -11,7 +11,7 @@ import requests
 from django.conf import settings
 from urllib3.util import parse_url
 
-from callcentre.network import Address, is_in_networks
+from callcentre.core.network import Address, is_in_networks
 from webhooks.transport.names import Endpoint, NoAddress, look_up
 
 LONGEST_URL = 2000

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from callcentre.models import RIGHTS, ApiUser
 
 

@@ -10,7 +10,7 @@ import campaigns.demo
 import knowledgebase.demo
 import telephony.demo
 import tickets.demo
-from callcentre.actor import SYSTEM
+from callcentre.core.actor import SYSTEM
 from callcentre.models import ApiUser, User
 from telephony.models import Agent
 

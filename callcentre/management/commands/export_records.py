@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from callcentre.errors import Invalid
+from callcentre.core.errors import Invalid
 from campaigns.exporting import export_rows
 from campaigns.importing.formats import delimiter_named
 from campaigns.models import Campaign

@@ -11,8 +11,8 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 from tqdm import tqdm
 
-from callcentre.actor import Actor
-from callcentre.errors import Invalid
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Invalid
 from callcentre.models import actor_columns
 from campaigns.importing.columns import check_choices, columns_named, guess_columns
 from campaigns.importing.formats import delimiter_named, encoding_named, guess_format

@@ -4,7 +4,7 @@ from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, models, transaction
 
-from callcentre.crypto import EncryptedTextField, decrypt, encrypt
+from callcentre.core.encryption import EncryptedTextField, decrypt, encrypt
 from callcentre.models import IdempotencyRecord
 
 # Rows in one transaction.

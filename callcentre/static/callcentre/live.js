@@ -1,5 +1,5 @@
 // Keeps up to date what changes by itself: the list of queues, the callers of one, the progress of a resend. It pauses while
-// boxes are ticked. X-Poll says that no person asked: such requests do not keep a session (callcentre/sessions.py).
+// boxes are ticked. X-Poll says that no person asked: such requests do not keep a session (callcentre/web/sessions.py).
 (() => {
   const EVERY_MS = 3000;
   const LIVE = "#result_list, [data-live]";

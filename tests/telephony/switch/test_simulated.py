@@ -206,7 +206,7 @@ def test_a_recording_can_be_read_by_another_process(line: Line, elsewhere: Simul
 def test_commands_are_found_without_redis(
     line: Line, elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulated, "nudge", lambda topic: None)
+    monkeypatch.setattr(simulated, "publish", lambda topic: None)
 
     elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 

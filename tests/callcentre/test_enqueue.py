@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from callcentre import wake
-from callcentre.wake import APART_SECONDS, LONGEST_APART_SECONDS
+from callcentre.core import enqueue
+from callcentre.core.enqueue import APART_SECONDS, LONGEST_APART_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def publisher(monkeypatch: pytest.MonkeyPatch) -> wake._Publisher:
-    publisher = wake._Publisher()
-    monkeypatch.setattr(wake, "_publisher", publisher)
+def publisher(monkeypatch: pytest.MonkeyPatch) -> enqueue._Publisher:
+    publisher = enqueue._Publisher()
+    monkeypatch.setattr(enqueue, "_publisher", publisher)
     return publisher
 
 
@@ -31,10 +31,10 @@ def test_the_last_of_many_equal_calls_is_followed_by_a_message(monkeypatch: pyte
         if made == calls:
             is_told.set()
 
-    monkeypatch.setattr(wake, "_send", send)
+    monkeypatch.setattr(enqueue, "_send", send)
     for number in range(calls):
         made = number + 1
-        wake.wake("app.task", 1)
+        enqueue.enqueue("app.task", 1)
 
     assert is_told.wait(60)
     assert len(messages) < calls
@@ -50,30 +50,30 @@ def test_calls_for_different_rows_are_different_messages(monkeypatch: pytest.Mon
         if len(messages) == 3:
             is_told.set()
 
-    monkeypatch.setattr(wake, "_send", send)
+    monkeypatch.setattr(enqueue, "_send", send)
     for pk in (1, 2, 1, 2):
-        wake.wake("app.task", pk)
-    wake.wake("app.other", 1)
+        enqueue.enqueue("app.task", pk)
+    enqueue.enqueue("app.other", 1)
 
     assert is_told.wait(60)
     assert messages == {("app.task", (1,)), ("app.task", (2,)), ("app.other", (1,))}
 
 
-def test_what_is_rolled_back_wakes_nobody(publisher: wake._Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_rolled_back_wakes_nobody(publisher: enqueue._Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(publisher, "put", calls.append)
 
     with transaction.atomic():
-        wake.wake("app.task", 1)
+        enqueue.enqueue("app.task", 1)
         transaction.set_rollback(True)
     with transaction.atomic():
-        wake.wake("app.task", 2)
+        enqueue.enqueue("app.task", 2)
 
     assert calls == [("app.task", (2,))]
 
 
 def test_equal_messages_are_further_apart_the_longer_a_stream_of_calls_lasts() -> None:
-    pause = wake._Pause(0.0, APART_SECONDS)
+    pause = enqueue._Pause(0.0, APART_SECONDS)
     waits = []
     for _ in range(5):
         following = pause.next(pause.ends_at)

@@ -17,12 +17,12 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client import Counter
 
+from callcentre.core.hashing import FAILURE_WINDOW_SECONDS
+from callcentre.core.network import parse_address
+from callcentre.core.redis_client import client
 from callcentre.models import Lockout
-from callcentre.network import parse_address
-from callcentre.quick_redis import client
 
 RATE_WINDOW_SECONDS = 60
-FAILURE_WINDOW_SECONDS = 300
 PAUSE_AFTER_FAILURE_SECONDS = 1.0
 # A process takes a share of a user's minute at a time, so that few requests ask Redis: 1/200 of the limit.
 SHARES = 200

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from callcentre.guardian import Account, Guardian
+from callcentre.launch.process_guard import Account, ProcessGuard
 
 READY_WITHIN_SECONDS = 300.0
 LOG_KEPT_BYTES = 10_000_000
@@ -183,13 +183,13 @@ class Server:
     key: str
     ending: tuple[signal.Signals, ...] = (signal.SIGTERM,)
 
-    def __init__(self, var: Path, guardian: Guardian, *, durable: bool) -> None:
+    def __init__(self, var: Path, guard: ProcessGuard, *, durable: bool) -> None:
         self.folder = var / self.key
         self.log = var / "log" / f"{self.key}.log"
         self.durable = durable
         self.port = 0
         self.process: subprocess.Popen[bytes] | None = None
-        self._guardian = guardian
+        self._guard = guard
         self._ports = Ports(var / "run" / "ports.json")
         self._account = Account()
         self._password = ""
@@ -216,7 +216,7 @@ class Server:
 
     def stop(self) -> None:
         if self.process:
-            self._guardian.stop(self.process, *self.ending, patience_seconds=30)
+            self._guard.stop(self.process, *self.ending, patience_seconds=30)
             self.process = None
 
     def revive(self, wait: Callable[[], None] = short_pause) -> bool:
@@ -224,7 +224,7 @@ class Server:
         if self.process:
             if self.process.poll() is None:
                 return False
-            self._guardian.bury(self.process)
+            self._guard.bury(self.process)
             self.process = None
         self.start(wait)
         return True
@@ -242,7 +242,7 @@ class Server:
         deadline = time.monotonic() + READY_WITHIN_SECONDS
         while time.monotonic() < deadline:
             if process.poll() is not None:
-                self._guardian.bury(process)
+                self._guard.bury(process)
                 self.process = None
                 if not is_free(self.port):
                     raise _PortTakenError

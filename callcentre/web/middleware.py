@@ -17,14 +17,15 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
 
-from callcentre import metrics, refusals
 from callcentre.api.authentication import ADMISSION, KNOWN, PRINCIPAL
 from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
-from callcentre.bodies import is_of_api
-from callcentre.errors import ErrorCode, Fault, is_lock_refusal
-from callcentre.network import client_address, is_in_networks
-from callcentre.refusals import misread
+from callcentre.core.errors import ErrorCode, Fault, is_lock_refusal
+from callcentre.core.network import client_address, is_in_networks
+from callcentre.monitoring import metrics
+from callcentre.web import error_pages
+from callcentre.web.bodies import is_of_api
+from callcentre.web.error_pages import misread
 
 logger = logging.getLogger("callcentre.requests")
 
@@ -116,7 +117,7 @@ class CrossSiteMiddleware:
                 to_json(error_body([Fault(ErrorCode.CROSS_SITE)])), status=403, content_type=CONTENT_TYPE
             )
         if request.path_info.startswith("/admin"):
-            return refusals.refuse_cross_site(request)
+            return error_pages.refuse_cross_site(request)
         # What customers do by a link has no session that another site could misuse.
         return self.get_response(request)
 
@@ -157,7 +158,7 @@ class BusyMiddleware:
         if not is_lock_refusal(error):
             return None
         logger.warning("a row was locked for too long", exc_info=error)
-        return refusals.refuse_busy(request)
+        return error_pages.refuse_busy(request)
 
 
 class PolicyMiddleware(CSPMiddleware):

@@ -26,7 +26,7 @@ import phonenumbers
 from django.conf import settings
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata
 
-from callcentre.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault
 
 MAX_RAW_LENGTH = 64
 MAX_DIGITS = 20

@@ -20,10 +20,11 @@ from django.http import HttpRequest, HttpResponse, parse_cookie
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, reverse
 
-from callcentre import metrics, refusals
 from callcentre.api.authentication import KNOWN, look_up
-from callcentre.front import BODY_FAULT
 from callcentre.models import User
+from callcentre.monitoring import metrics
+from callcentre.web import error_pages
+from callcentre.web.front import BODY_FAULT
 
 MB = 1024 * 1024
 # Of anybody: the log-in, the choice of a language, a rating.
@@ -140,7 +141,7 @@ class BodyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if status := request.META.get(BODY_FAULT):
-            return refusals.refuse_body(request, status)
+            return error_pages.refuse_body(request, status)
         return self.get_response(request)
 
     def process_view(
@@ -155,7 +156,7 @@ class BodyMiddleware:
             return redirect_to_login(request.get_full_path(), reverse("admin:login"))
         limit = limit_of(request.path_info, name, request.user)
         if length > limit:
-            return refusals.refuse_body(request, 413, file_forms().get(name, limit) // MB)
+            return error_pages.refuse_body(request, 413, file_forms().get(name, limit) // MB)
         if name in file_forms():
             request.upload_handlers = [TemporaryFileUploadHandler(request)]
         return None

@@ -1,4 +1,4 @@
-"""Redis for what nobody waits for, limits and nudges: it answers within 100 ms, or they go without it."""
+"""The Redis client of rate limits and pubsub: it answers within 100 ms, or they go without it."""
 
 from functools import lru_cache
 

@@ -115,7 +115,7 @@ def logging_config(level: str, as_json: bool) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"()": "callcentre.logs.line_formatter", "as_json": as_json}},
+        "formatters": {"line": {"()": "callcentre.monitoring.logging.line_formatter", "as_json": as_json}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_traces"]},
         },

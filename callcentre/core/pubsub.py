@@ -1,7 +1,7 @@
-"""Nudging a process that looks at rows anyway: now, not at its next tick.
+"""Messages between processes through Redis, sent after commit, that only save the wait for a tick.
 
-A nudge says nothing but that there is something to look for, after commit, through Redis. One that is lost costs the
-time to the next tick; a Redis that is down costs nobody anything.
+A message names a topic and carries nothing else. Its receiver looks at rows, as it does at each of its ticks.
+A lost message costs the time to the next tick. While Redis is down, nothing is sent and nothing fails.
 """
 
 import logging
@@ -13,7 +13,7 @@ import redis
 from django.conf import settings
 from django.db import transaction
 
-from callcentre.quick_redis import client
+from callcentre.core.redis_client import client
 
 logger = logging.getLogger(__name__)
 
@@ -22,8 +22,8 @@ PAUSE_AFTER_FAILURE_SECONDS = 1.0
 _paused_until = 0.0
 
 
-def nudge(topic: str) -> None:
-    """Tell those who subscribed to the topic, once the surrounding transaction has committed. Never raises."""
+def publish(topic: str) -> None:
+    """Send a message to the subscribers of the topic once the surrounding transaction has committed. Never raises."""
     transaction.on_commit(lambda: _publish(topic), robust=True)
 
 
@@ -43,8 +43,8 @@ def _channel(topic: str) -> str:
 
 
 def subscribe(topic: str, act: Callable[[], object], stopping: threading.Event) -> threading.Thread:
-    """Call `act` in a thread at each nudge, and whenever the subscription begins anew, until `stopping` is set."""
-    thread = threading.Thread(target=_listen, args=(topic, act, stopping), name=f"nudges of {topic}", daemon=True)
+    """Call `act` in a thread at each message, and whenever the subscription begins anew, until `stopping` is set."""
+    thread = threading.Thread(target=_listen, args=(topic, act, stopping), name=f"subscription to {topic}", daemon=True)
     thread.start()
     return thread
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 
-from callcentre.servers import (
+from callcentre.launch.servers import (
     DATABASE,
     POSTGRES_SETTINGS,
     ROLE,
@@ -76,7 +76,7 @@ class Postgres(Server):
             "--no-instructions",
             *(["--data-checksums"] if self.durable else ["--no-sync", "--wal-segsize=1"]),
         ]
-        process = self._guardian.spawn(
+        process = self._guard.spawn(
             command,
             account=self._account,
             cwd="/",
@@ -86,7 +86,7 @@ class Postgres(Server):
         try:
             output = process.communicate()[0].decode(errors="replace")
         finally:
-            self._guardian.bury(process)
+            self._guard.bury(process)
             password_file.unlink(missing_ok=True)
         if process.returncode != 0:
             failure = self._failure(output)
@@ -115,7 +115,7 @@ class Postgres(Server):
         if not self.durable:
             settings |= THROWAWAY_POSTGRES_SETTINGS
         settings |= more_settings("EMBEDDED_POSTGRES_SETTINGS")
-        return self._guardian.spawn(
+        return self._guard.spawn(
             [
                 self._bin / "postgres",
                 "-D",

@@ -1,11 +1,11 @@
 """Leaves no process behind, however the launcher ends.
 
-A launcher (`make run`, the tests, `embedded exec`) starts its children through a `Guardian`. Beside
+A launcher (`make run`, the tests, `embedded exec`) starts its children through a `ProcessGuard`. Beside
 them runs one more small process: this file, executed as a script. It reads a pipe whose only
 writing end is in the launcher. When the launcher dies, even by `kill -9`, the pipe ends, and the
-guardian asks every child to end and then kills its whole process group.
+process guard asks every child to end and then kills its whole process group.
 
-`PR_SET_PDEATHSIG` is set on each child as well, in case the guardian itself is killed. It is not
+`PR_SET_PDEATHSIG` is set on each child as well, in case the process guard itself is killed. It is not
 enough alone: it reaches direct children only, and fires when the thread that started them ends.
 """
 
@@ -37,11 +37,11 @@ class Account:
     gid: int | None = None
 
 
-class Guardian:
+class ProcessGuard:
     """Starts children, each in a session and process group of its own, and ends them."""
 
     def __init__(self, *, holding: Sequence[int] = ()) -> None:
-        """`holding`: descriptors the guardian keeps open until the last child is gone."""
+        """`holding`: descriptors the process guard keeps open until the last child is gone."""
         read_end, self._write_end = os.pipe()
         self._process = subprocess.Popen(  # noqa: S603  ourselves
             [sys.executable, "-I", "-S", __file__],
@@ -110,12 +110,12 @@ class Guardian:
         self._tell("remove", folder)
 
     def close(self) -> None:
-        """Let the guardian do the rest and wait for it."""
+        """Let the process guard do the rest and wait for it."""
         os.close(self._write_end)
         self._process.wait()
 
     def _tell(self, *words: object) -> None:
-        # Should somebody have killed the guardian: the children still end with their parent.
+        # Should somebody have killed the process guard: the children still end with their parent.
         with suppress(BrokenPipeError):
             os.write(self._write_end, (" ".join(str(word) for word in words) + "\n").encode())
 
@@ -191,7 +191,7 @@ def _end_all(watched: Mapping[int, Sequence[int]]) -> None:
 
 
 def _keep_watch() -> None:
-    """The guardian process: learn from the pipe what there is to end; at its end, end it."""
+    """The process guard: learn from the pipe what there is to end; at its end, end it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     watched: dict[int, list[int]] = {}

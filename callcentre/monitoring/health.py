@@ -23,7 +23,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from callcentre.network import client_address, is_in_networks
+from callcentre.core.network import client_address, is_in_networks
 from telephony.leading import HEARS, HOLDERS, LEADS
 from telephony.models import AgentState
 

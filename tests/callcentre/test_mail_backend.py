@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.mail import EmailMessage, get_connection, send_mail
 
-from callcentre.supervisor import whither_mail
+from callcentre.launch.supervisor import describe_mail_delivery
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
@@ -17,7 +17,7 @@ from tickets.models import conversing
 
 @pytest.fixture(autouse=True)
 def folder(settings: Any, tmp_path: Path) -> Path:
-    settings.EMAIL_BACKEND = "callcentre.mailfiles.EmailBackend"
+    settings.EMAIL_BACKEND = "callcentre.core.mail_backend.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path / "mail"
     return tmp_path / "mail"
 
@@ -53,7 +53,7 @@ def test_a_reply_is_written_and_nobody_says_that_it_was_sent(folder: Path) -> No
 
 def test_the_terminal_says_where_mail_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EMAIL_HOST", raising=False)
-    assert whither_mail(Path("/var/x")) == "is sent to nobody (no EMAIL_HOST): each is a file in /var/x/mail"
+    assert describe_mail_delivery(Path("/var/x")) == "is sent to nobody (no EMAIL_HOST): each is a file in /var/x/mail"
 
     monkeypatch.setenv("EMAIL_HOST", "mail.example")
-    assert whither_mail(Path("/var/x")) == "is sent, by mail.example"
+    assert describe_mail_delivery(Path("/var/x")) == "is sent, by mail.example"

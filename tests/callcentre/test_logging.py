@@ -20,8 +20,8 @@ from django.db import DataError, IntegrityError, connection
 from django.test import Client
 
 from callcentre.celery import add_headers, bind_context, clear_context
-from callcentre.logs import line_formatter, logging_config
 from callcentre.models import ApiUser
+from callcentre.monitoring.logging import line_formatter, logging_config
 from tests.conftest import ApiClient
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -25,9 +25,9 @@ from django.utils.translation import gettext as translate
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.actor import Actor
-from callcentre.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.wake import wake
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 
 logger = logging.getLogger(__name__)
 
@@ -216,7 +216,7 @@ class Deletion(models.Model):
                 actor_name=actor.name[:150],
                 due_at=timezone.now(),
             )
-            wake("callcentre.delete_personal_data", deletion.pk)
+            enqueue("callcentre.delete_personal_data", deletion.pk)
         return deletion
 
     def ask_again(self, actor: Actor) -> None:
@@ -225,7 +225,7 @@ class Deletion(models.Model):
         with transaction.atomic():
             if not failed.update(state=self.State.QUEUED, due_at=timezone.now(), failure_count=0, error=""):
                 raise Conflict(ErrorCode.CONFLICT)
-            wake("callcentre.delete_personal_data", self.pk)
+            enqueue("callcentre.delete_personal_data", self.pk)
 
     @property
     def actor(self) -> Actor:
@@ -305,7 +305,7 @@ def run(pk: int) -> None:
         return
     except _TurnOver:
         deletion.put_off(timedelta(), failure_count=0)
-        wake("callcentre.delete_personal_data", pk)
+        enqueue("callcentre.delete_personal_data", pk)
     except Busy as reason:
         deletion.put_off(BUSY_PAUSE, failure_count=0, error=str(reason)[:300])
     except Exception as error:
@@ -371,5 +371,5 @@ def remove_files() -> int:
 def sweep() -> None:
     """Wake workers for deletions that lost theirs or wait for their time, and remove files that were left."""
     for pk in Deletion.objects.due().order_by("due_at").values_list("pk", flat=True)[:100]:
-        wake("callcentre.delete_personal_data", pk)
+        enqueue("callcentre.delete_personal_data", pk)
     remove_files()

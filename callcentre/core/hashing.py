@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TypeVar
 
-from callcentre.limits import FAILURE_WINDOW_SECONDS
-
+# A wrong log-in counts against its address for so long.
+FAILURE_WINDOW_SECONDS = 300
 # Threads of one process that compute or wait for a hash, of those that one gate let in. The web server has 16.
 MOST_INSIDE = 5
 # Places among these that are kept for addresses from which no wrong log-in came lately.

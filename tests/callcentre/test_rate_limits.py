@@ -13,9 +13,10 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
-from callcentre import limits, quick_redis
-from callcentre.actor import SYSTEM
-from callcentre.errors import ErrorCode
+from callcentre.api import rate_limits
+from callcentre.core import redis_client
+from callcentre.core.actor import SYSTEM
+from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser, Lockout
 from tests.callcentre.factories import LockoutFactory
 from tests.conftest import ACTOR, ApiClient
@@ -114,7 +115,7 @@ def test_a_lockout_ends_by_itself(user: tuple[str, str]) -> None:
 
 def test_a_lockout_that_is_lifted_begins_to_count_anew(user: tuple[str, str]) -> None:
     guess(20)
-    limits.forget_failures(Lockout.objects.get())
+    rate_limits.forget_failures(Lockout.objects.get())
 
     assert guess(20) == [401] * 20
     assert ping(*user).status_code == 429
@@ -203,13 +204,13 @@ def test_a_wrong_secret_costs_its_owner_none_of_the_limit(limited: ApiClient) ->
 
 @pytest.mark.parametrize("limit", [1, 3, 200, 201, 1000])
 def test_several_processes_together_never_exceed_the_limit(limit: int, in_one_minute: None) -> None:
-    processes = [limits.RateLimiter() for _ in range(3)]
+    processes = [rate_limits.RateLimiter() for _ in range(3)]
     user_id = 1_000_000 + limit
 
     admitted = sum(processes[n % 3].admit(user_id, limit).retry_after == 0 for n in range(limit + 50))
 
     assert admitted <= limit
-    assert admitted >= limit - 2 * (limit // limits.SHARES)
+    assert admitted >= limit - 2 * (limit // rate_limits.SHARES)
 
 
 def test_a_changed_limit_is_in_force_at_once(limited: ApiClient) -> None:
@@ -247,12 +248,12 @@ def dead_redis(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         # The client as the service makes it, for another address.
         monkeypatch.setattr(settings, "REDIS_URL", f"redis://{host}:{port}/0")
         dead = _MAKE_CLIENT()
-        monkeypatch.setattr(limits, "client", lambda: dead)
+        monkeypatch.setattr(rate_limits, "client", lambda: dead)
         monkeypatch.setattr(redis.Connection, "_connect", note_and_connect)
         yield attempts
 
 
-_MAKE_CLIENT = quick_redis.client.__wrapped__
+_MAKE_CLIENT = redis_client.client.__wrapped__
 
 
 def let_through() -> float:
@@ -265,7 +266,7 @@ def test_without_redis_requests_are_let_through_within_100_ms_and_counted(
     client = api_client("*", rate_limit=1)
     before = let_through()
 
-    first = limits.rates.admit(999, 1)
+    first = rate_limits.rates.admit(999, 1)
 
     assert dead_redis == [(0.1, 0.1)]
     assert first.retry_after == 0
@@ -275,23 +276,23 @@ def test_without_redis_requests_are_let_through_within_100_ms_and_counted(
 
 def test_without_redis_nobody_asks_again_for_a_second(dead_redis: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
     asked_at = time.monotonic()
-    limits.rates.admit(999, 1)
-    may_ask_at = limits._Script.paused_until
+    rate_limits.rates.admit(999, 1)
+    may_ask_at = rate_limits._Script.paused_until
     # A second that does not pass while this is tried.
-    monkeypatch.setattr(limits._Script, "paused_until", may_ask_at + 1000)
+    monkeypatch.setattr(rate_limits._Script, "paused_until", may_ask_at + 1000)
 
     for _ in range(100):
-        limits.rates.admit(999, 1)
+        rate_limits.rates.admit(999, 1)
 
     assert len(dead_redis) == 1
     assert may_ask_at >= asked_at + 1
 
 
 def test_redis_is_asked_again_after_that_second(dead_redis: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits.rates.admit(999, 1)
-    monkeypatch.setattr(limits._Script, "paused_until", time.monotonic())
+    rate_limits.rates.admit(999, 1)
+    monkeypatch.setattr(rate_limits._Script, "paused_until", time.monotonic())
 
-    limits.rates.admit(999, 1)
+    rate_limits.rates.admit(999, 1)
 
     assert len(dead_redis) == 2
 

@@ -94,7 +94,7 @@ def _watch(connection: Any, **kwargs: Any) -> None:
         connection.execute_wrappers.append(_count_query)
 
 
-connection_created.connect(_watch, dispatch_uid="callcentre.metrics")
+connection_created.connect(_watch, dispatch_uid="callcentre.monitoring.metrics")
 
 
 def observe_request(method: str, route: str, status: int, seconds: float, count: QueryCount) -> None:

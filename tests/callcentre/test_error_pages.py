@@ -117,7 +117,7 @@ def test_a_stranger_gets_a_page_that_asks_the_database_nothing(client: Client, d
 def test_what_a_view_said_of_what_is_missing_is_read_as_text(monkeypatch):
     client = superuser()
     silent = client.get("/admin/nothing").content.decode()
-    monkeypatch.setattr("callcentre.backoffice.dashboard", Mock(side_effect=Http404("No <b>recording</b> any more.")))
+    monkeypatch.setattr("callcentre.web.menu.dashboard", Mock(side_effect=Http404("No <b>recording</b> any more.")))
 
     said = client.get(INDEX).content.decode()
 

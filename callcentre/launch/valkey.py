@@ -7,7 +7,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from callcentre.servers import (
+from callcentre.launch.servers import (
     Server,
     StoreError,
     make_folder,
@@ -48,7 +48,7 @@ class Valkey(Server):
             "daemonize": "no",
             "requirepass": self._password,
         } | more_settings("EMBEDDED_VALKEY_SETTINGS")
-        process = self._guardian.spawn(
+        process = self._guard.spawn(
             [self._program, "-"],
             ending=self.ending,
             account=self._account,

@@ -1,4 +1,4 @@
-"""Waking a worker: one way, after commit, that neither waits for the broker nor depends on it."""
+"""The one way to start a task: after commit, without waiting for the broker or depending on it."""
 
 import logging
 import os
@@ -63,7 +63,7 @@ class _Publisher:
                 return
             self._waiting.add(call)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="wake", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="enqueue", daemon=True)
                 self._thread.start()
         self._queue.put((call, request_id))
 
@@ -96,7 +96,7 @@ class _Publisher:
 _publisher = _Publisher()
 
 
-def wake(task: str, *args: int | str) -> None:
+def enqueue(task: str, *args: int | str) -> None:
     """Send the task its row's primary key once the surrounding transaction has committed.
 
     A broker that is down costs a warning, not the caller's request: the row says what is due, and the task's sweep

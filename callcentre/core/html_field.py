@@ -5,8 +5,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from callcentre.errors import ErrorCode, Fault, Invalid
-from callcentre.html_cleaning import Policy, Uncleanable, clean
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.html_cleaning import Policy, Uncleanable, clean
 
 
 class CleanHtmlField(models.TextField):  # type: ignore[type-arg]  # generic in the stubs only

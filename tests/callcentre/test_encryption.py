@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from callcentre.crypto import decrypt, encrypt
+from callcentre.core.encryption import decrypt, encrypt
 
 
 def test_what_is_encrypted_can_be_read_again_and_not_by_looking() -> None:

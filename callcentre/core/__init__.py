@@ -1,0 +1,1 @@
+"""The foundations of every app: values, errors, and the one way to do each common thing."""

@@ -1,0 +1,385 @@
+"""What `make run` executes: the whole service in one terminal.
+
+The stores first, then migrations and the demonstration data, then the processes of `PROGRAMS`,
+each line of their output behind the name of its process. What crashes is started again, with a
+growing delay. Ctrl-C, SIGTERM or SIGHUP stop all in good order, the stores last; when the launcher
+itself is killed, its process guard ends the rest.
+"""
+
+import base64
+import http.client
+import os
+import secrets
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import IO, TextIO
+
+from callcentre.launch.embedded import Stores, default_var, end_on_signals, fail, sentence
+from callcentre.launch.process_guard import ProcessGuard, ask, follow_parent
+from callcentre.launch.servers import StoreError, is_free, make_folder, remembered_secret
+
+HOST = "127.0.0.1"
+ROOT = Path(__file__).resolve().parents[2]
+RESTART_DELAYS_SECONDS = (1, 2, 5, 10, 30)
+# A process that has run this long has recovered; its next crash counts as the first.
+WELL_AFTER_SECONDS = 60.0
+TICK_SECONDS = 0.25
+WHILE_A_STORE_STARTS_SECONDS = 0.02
+# Longer than CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT, after which a worker gives its tasks back.
+PATIENCE_SECONDS = 12.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """A process of the service: the arguments of our Python, and the signals that end it, the gentlest first."""
+
+    name: str
+    arguments: tuple[str, ...]
+    ending: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+
+
+def programs(port: int) -> list[Program]:
+    worker = "-m celery --quiet -A callcentre worker --without-gossip --without-mingle"
+    web = (
+        "-m granian --interface asginl --http 1 --no-ws --workers 2 --respawn-failed-workers --no-access-log"
+        " --log-config deploy/granian-logging.json"
+    )
+    # SIGTERM lets running tasks end. SIGQUIT gives long ones back to the queue, which threads cannot.
+    give_back = (signal.SIGTERM, signal.SIGQUIT)
+    return [
+        _program("web", f"{web} --host {HOST} --port {port} callcentre.asgi:application"),
+        _program("threads", f"{worker} -n threads@%h -Q calls -P threads -c 16"),
+        # Apart from calls and webhooks: anybody can send a mail, and what it makes work of stops nothing else.
+        _program("mail", f"{worker} -n mail@%h -Q mail -P threads -c 8"),
+        # Of their own: receivers that hang, or a hundred thousand deliveries, must not delay calls.
+        _program("webhooks", f"{worker} -n webhooks@%h -Q webhooks -P threads -c 32"),
+        _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
+        _program("listener", "manage.py listen_to_switch"),
+        _program("beat", "-m celery --quiet -A callcentre beat --pidfile="),
+    ]
+
+
+def _program(name: str, arguments: str, *ending: signal.Signals) -> Program:
+    return Program(name, tuple(arguments.split()), ending or (signal.SIGTERM,))
+
+
+@dataclass
+class Child:
+    """One program and its running process, if it runs."""
+
+    program: Program
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    start_at: float = 0.0
+    crashes: int = 0
+    unfinished_line: bytes = b""
+
+
+class _StoppedError(Exception):
+    """A request to stop, while a store starts."""
+
+
+@dataclass
+class Supervisor:
+    """Keeps the programs running until it is asked to stop."""
+
+    stores: Stores
+    programs: Sequence[Program]
+    environment: Mapping[str, str]
+    output: TextIO = sys.stdout
+    announcement: str = ""
+    port: int = 0
+    stop_requests: int = 0
+    children: list[Child] = field(default_factory=list)
+
+    def run(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        wake_reader, wake_writer = socket.socketpair()
+        wake_reader.setblocking(False)
+        wake_writer.setblocking(False)
+        # A signal makes the selector return at once.
+        signal.set_wakeup_fd(wake_writer.fileno())
+        self._selector.register(wake_reader, selectors.EVENT_READ)
+        self._wake_reader = wake_reader
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._request_stop)
+        self.children = [Child(program) for program in self.programs]
+        while not self.stop_requests:
+            self._start_due()
+            self._read_output()
+            self._notice_ends()
+            self._revive_stores()
+            self._announce()
+        self._stop_all()
+
+    def _request_stop(self, _number: int, _frame: FrameType | None) -> None:
+        self.stop_requests += 1
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        for child in self.children:
+            if child.process is None and now >= child.start_at:
+                child.started_at = now
+                child.process = self._guard.spawn(
+                    [sys.executable, *child.program.arguments],
+                    ending=child.program.ending,
+                    env=self.environment,
+                    cwd=ROOT,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+                self._selector.register(_pipe(child.process), selectors.EVENT_READ, child)
+
+    def _read_output(self, seconds: float = TICK_SECONDS) -> None:
+        for key, _ in self._selector.select(seconds):
+            if key.data is None:
+                self._wake_reader.recv(512)
+            else:
+                self._pass_on(key.data)
+
+    def _pass_on(self, child: Child) -> None:
+        """Print the whole lines that a child has written, and keep the beginning of the next."""
+        assert child.process is not None
+        written = os.read(_pipe(child.process).fileno(), 65536)
+        if not written:
+            self._selector.unregister(_pipe(child.process))
+        *lines, child.unfinished_line = (child.unfinished_line + written).split(b"\n")
+        if not written and child.unfinished_line:
+            lines.append(child.unfinished_line)
+            child.unfinished_line = b""
+        for line in lines:
+            self._print(child.program.name, line.decode(errors="replace"))
+
+    def _notice_ends(self) -> None:
+        now = time.monotonic()
+        for child in self.children:
+            if child.process is None or child.process.poll() is None:
+                continue
+            code = self._bury(child)
+            if now - child.started_at > WELL_AFTER_SECONDS:
+                child.crashes = 0
+            delay = RESTART_DELAYS_SECONDS[min(child.crashes, len(RESTART_DELAYS_SECONDS) - 1)]
+            child.crashes += 1
+            child.start_at = now + delay
+            self._print(child.program.name, f"ended with {code}; starts again in {delay} s")
+
+    def _revive_stores(self) -> None:
+        try:
+            revived = self.stores.revive(self._attend)
+        except _StoppedError:
+            return
+        except StoreError as error:
+            self._print("stores", f"{error} Trying again.")
+            return
+        for name in revived:
+            self._print("stores", f"{name} had ended and was started again")
+
+    def _attend(self) -> None:
+        """Go on while a store starts. A child whose output is not read stops at its next log line, the web server too.
+
+        A child that has ended meanwhile is started once the stores are there.
+        """
+        if self.stop_requests:
+            raise _StoppedError
+        self._read_output(WHILE_A_STORE_STARTS_SECONDS)
+        self._notice_ends()
+
+    def _announce(self) -> None:
+        """Say where the service is, once the web server answers."""
+        if not self.announcement:
+            return
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=1)
+        try:
+            connection.request("GET", "/health/live")
+            connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            return
+        finally:
+            connection.close()
+        say(self.announcement, self.output)
+        self.announcement = ""
+
+    def _stop_all(self) -> None:
+        """Ask all, wait for the slowest while their last words are printed, then kill the rest."""
+        self._print("stopping", "running tasks get a few seconds to end; Ctrl-C again ends them now")
+        asked_at = time.monotonic()
+        asked = 0
+        while running := [child for child in self.children if child.process]:
+            turn = int((time.monotonic() - asked_at) / PATIENCE_SECONDS)
+            for child in running:
+                if child.process is None:
+                    continue
+                is_over = turn >= len(child.program.ending) or self.stop_requests > 1
+                if child.process.poll() is not None or is_over:
+                    self._bury(child)
+                elif asked <= turn:
+                    ask(child.process, child.program.ending[turn])
+            asked = turn + 1
+            self._read_output()
+
+    def _bury(self, child: Child) -> int:
+        assert child.process is not None
+        process, pipe = child.process, _pipe(child.process)
+        self._guard.bury(process)
+        while pipe in (key.fileobj for key in self._selector.get_map().values()):
+            self._pass_on(child)
+        pipe.close()
+        child.process = None
+        return process.returncode
+
+    @property
+    def _guard(self) -> ProcessGuard:
+        return self.stores.guard
+
+    def _print(self, name: str, line: str) -> None:
+        say(f"{name:<9} | {line}", self.output)
+
+
+def _pipe(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    assert process.stdout is not None
+    return process.stdout
+
+
+def service_environment(stores: Stores, port: int) -> dict[str, str]:
+    """What the children get: what is set already, else what suits a demonstration on loopback."""
+    metrics = stores.var / "run" / "metrics"
+    shutil.rmtree(metrics, ignore_errors=True)
+    metrics.mkdir()
+    defaults = {
+        "DEBUG": "0",
+        "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]",
+        # Plain HTTP, but it never leaves the machine.
+        "SECURE_COOKIES": "0",
+        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+    }
+    return {
+        **{name: os.environ.get(name) or default for name, default in defaults.items()},
+        **kept_secrets(stores.var / "secrets"),
+        **stores.environment,
+        "PORT": str(port),
+        "PUBLIC_URL": os.environ.get("PUBLIC_URL") or f"http://localhost:{port}",
+        "CALLCENTRE_VAR": str(stores.var),
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        "PYTHONUNBUFFERED": "1",
+        # Said by each worker at each start. Whoever runs this as root has chosen to.
+        "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
+    }
+
+
+def kept_secrets(folder: Path) -> dict[str, str]:
+    """Given keys, else those made at the first start and kept in a folder; files are left to the settings."""
+    folder.mkdir(exist_ok=True, mode=0o700)
+    makers: dict[str, Callable[[], str]] = {
+        "SECRET_KEY": lambda: secrets.token_urlsafe(64),
+        "FIELD_ENCRYPTION_KEYS": lambda: base64.urlsafe_b64encode(os.urandom(32)).decode(),
+    }
+    return {
+        name: os.environ.get(name) or remembered_secret(folder / name.lower(), make)
+        for name, make in makers.items()
+        if not os.environ.get(f"{name}_FILE")
+    }
+
+
+class Command:
+    """A management command that runs beside us until its end is waited for."""
+
+    def __init__(self, stores: Stores, environment: Mapping[str, str], *arguments: str) -> None:
+        self._guard = stores.guard
+        self._line = " ".join(["manage.py", *arguments])
+        self._process = self._guard.spawn(
+            [sys.executable, "manage.py", *arguments],
+            env=environment,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def output(self) -> str:
+        """Wait; what it printed."""
+        try:
+            output = self._process.communicate()[0].decode(errors="replace")
+        finally:
+            self._guard.stop(self._process, signal.SIGTERM)
+        if self._process.returncode != 0:
+            raise StoreError(f"{output.rstrip()}\n{self._line} failed: see above.")
+        return output
+
+
+def chosen_port() -> int:
+    port = os.environ.get("PORT") or "8000"
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise StoreError(f"PORT is {port!r}, which is no port number.")
+    if not is_free(int(port), HOST):
+        raise StoreError(f"Port {port} of {HOST} is taken: choose another one, as in `PORT=8001 make run`.")
+    return int(port)
+
+
+def describe_mail_delivery(var: Path) -> str:
+    """Nobody is to wait for a mail that is not sent."""
+    if host := os.environ.get("EMAIL_HOST", "").strip():
+        return f"is sent, by {host}"
+    return f"is sent to nobody (no EMAIL_HOST): each is a file in {var / 'mail'}"
+
+
+def say(line: str, output: TextIO = sys.stdout) -> None:
+    # Should the terminal be gone: SIGHUP follows and stops us.
+    with suppress(OSError):
+        output.write(f"{line}\n")
+        output.flush()
+
+
+def announcement(port: int, logins: str, mail: str) -> str:
+    address = f"http://localhost:{port}"
+    return (
+        f"\n  The service is at {address}\n"
+        f"  API:       {address}/api (documents: {address}/api/docs)\n"
+        f"  Admin:     {address}/admin/\n"
+        + "".join(f"  {line}\n" for line in logins.strip().splitlines())
+        + f"  Mail:      {mail}\n"
+        + "  Ctrl-C stops everything; the data stays.\n"
+    )
+
+
+def serve() -> None:
+    port = chosen_port()
+    # What the processes write is for this user: logs, mail, recordings, files.
+    os.umask(0o077)
+    with Stores(default_var()) as stores:
+        for name in ("files", "mail"):
+            make_folder(stores.var / name, 0o700)
+            # An older one may be open to others.
+            (stores.var / name).chmod(0o700)
+        own = service_environment(stores, port)
+        stores.publish(own)
+        environment = {**os.environ, **own}
+        say("Preparing the database …")
+        static_files = Command(stores, environment, "collectstatic", "--no-input", "--verbosity=0")
+        Command(stores, environment, "migrate", "--no-input", "--verbosity=0").output()
+        logins = Command(stores, environment, "demo").output()
+        static_files.output()
+        text = announcement(port, logins, describe_mail_delivery(stores.var))
+        Supervisor(stores, programs(port), environment, announcement=text, port=port).run()
+
+
+def main() -> int:
+    end_on_signals()
+    follow_parent()
+    try:
+        serve()
+    except StoreError as error:
+        fail(error)
+    except OSError as error:
+        fail(StoreError(sentence(error, default_var())))
+    except KeyboardInterrupt:
+        return 130
+    return 0

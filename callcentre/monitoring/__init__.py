@@ -1,0 +1,1 @@
+"""The service as its operators see it: health, metrics and log lines."""
