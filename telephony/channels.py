@@ -9,6 +9,9 @@ from functools import cache
 
 from django.conf import settings
 
+# A connection's id, with -2, -3, … for further stretches of talk.
+_RECORDING = re.compile(r"\d{1,11}\.(\d{1,18})(?:-\d+)?", re.ASCII)
+
 
 def channel_id(connection_id: int, number: int) -> str:
     """Of a connection's legs the one with this number, from 1."""
@@ -28,6 +31,12 @@ def connection_of(channel_id: str) -> int | None:
 def connection_of_bridge(bridge_id: str) -> int | None:
     """Return the connection that a bridge was made for; None for a bridge that is not ours."""
     ours = _pattern(settings.ARI_APP, "").fullmatch(bridge_id)
+    return int(ours[1]) if ours else None
+
+
+def connection_of_recording(name: str) -> int | None:
+    """Return the connection whose talk a recording holds; None for a name that is not made of a connection's id."""
+    ours = _RECORDING.fullmatch(name)
     return int(ours[1]) if ours else None
 
 

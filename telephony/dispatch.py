@@ -2,6 +2,8 @@
 
 A channel that we asked for names its connection. A caller's does not: its connection is looked up, or gets its id
 before there is a row, so that whatever follows the arrival finds the thread that lets the caller in.
+
+The end of a recording names its connection too. It takes the way of the caller's events, and so stays behind them.
 """
 
 from functools import partial
@@ -9,7 +11,7 @@ from functools import partial
 from prometheus_client import Counter
 
 from telephony.calls import handling, inbound
-from telephony.channels import connection_of
+from telephony.channels import connection_of, connection_of_recording
 from telephony.crew import Crew
 from telephony.models import Connection, Leg
 from telephony.switch.base import Arrived, Ended, Missed, RecordingFinished, Ringing, Up
@@ -31,11 +33,23 @@ class Dispatcher:
     def receive(self, event: News | Missed) -> None:
         """Give the event to the thread of its call; a caller's goes by way of a thread that finds out which it is."""
         if isinstance(event, RecordingFinished):
-            self._crew.give(hash(event.name), partial(_handle, event))
+            if (connection_id := connection_of_recording(event.name)) is None:
+                self._crew.give(hash(event.name), partial(_handle, event))
+            else:
+                self._crew.give(connection_id, partial(self._receive_of_recording, event, connection_id))
         elif not isinstance(event, Missed) and (connection_id := connection_of(event.channel_id)) is not None:
             self._crew.give(connection_id, partial(_handle, event))
         else:
             self._crew.give(hash(event.channel_id), partial(self._receive_of_caller, event))
+
+    def _receive_of_recording(self, event: RecordingFinished, connection_id: int) -> None:
+        """Give the event to its connection, by way of the thread that finds the connection of the caller's events."""
+        handle = partial(_handle, event)
+        channels = Leg.objects.filter(connection_id=connection_id).values_list("channel_id", flat=True)
+        if (caller := next((channel for channel in channels if connection_of(channel) is None), None)) is None:
+            handle()
+        else:
+            self._crew.give(hash(caller), partial(self._crew.give, connection_id, handle))
 
     def _receive_of_caller(self, event: Ringing | Up | Ended | Arrived | Missed) -> None:
         channel_id = event.channel_id

@@ -20,7 +20,7 @@ from telephony.leading import is_heard
 from telephony.listener import THREADS, Listener
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording
 from telephony.switch.asterisk import AsteriskSwitch
-from telephony.switch.base import Arrived, Ended, Event, Up
+from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Up
 from tests.processes import wait_for
 from tests.telephony.callers import CALLER, HOTLINE
 from tests.telephony.switch.ari_server import AriServer, ari_server
@@ -165,7 +165,7 @@ class Held:
 
 def flushed(crew: Crew, busy: int) -> None:
     """Wait until the threads but that of this key have done what they were given, and what that led to."""
-    for _ in range(2):
+    for _ in range(3):
         done = [threading.Event() for key in range(THREADS) if key != busy % THREADS]
         keys = [key for key in range(THREADS) if key != busy % THREADS]
         for key, event in zip(keys, done, strict=True):
@@ -173,10 +173,25 @@ def flushed(crew: Crew, busy: int) -> None:
         assert all(event.wait(PATIENCE_SECONDS) for event in done)
 
 
-def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they_are_of(
-    queue: Queue, switch: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def crew() -> Iterator[Crew]:
     crew = Crew(THREADS)
+    yield crew
+    crew.end(PATIENCE_SECONDS)
+
+
+def callers_let_in(dispatcher: Dispatcher) -> list[str]:
+    """Let in more callers than there are threads, so that a thread is shared by luck at most once."""
+    channels = [f"1416225570.{number}" for number in range(2 * THREADS)]
+    for channel in channels:
+        dispatcher.receive(Arrived(channel, timezone.now(), CALLER, HOTLINE))
+    wait_for(lambda: Connection.objects.count() == len(channels))
+    return channels
+
+
+def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they_are_of(
+    queue: Queue, switch: Any, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dispatcher, seen, held = Dispatcher(crew), [], Held()
 
     def handle(event: Event) -> None:
@@ -185,14 +200,8 @@ def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they
             held()
 
     monkeypatch.setattr(handling, "handle", handle)
-    # More callers than threads, so that a thread is shared by luck at most once.
-    channels = [f"1416225570.{number}" for number in range(2 * THREADS)]
     now = timezone.now()
-    for channel in channels:
-        dispatcher.receive(Arrived(channel, now, CALLER, HOTLINE))
-    wait_for(lambda: Connection.objects.count() == len(channels))
-
-    for channel in channels:
+    for channel in callers_let_in(dispatcher):
         seen.clear()
         held.has_begun.clear()
         held.may_end.clear()
@@ -201,9 +210,44 @@ def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they
         dispatcher.receive(Up(channel_id(call.pk, 1), now))
         assert held.has_begun.wait(PATIENCE_SECONDS)
         dispatcher.receive(Ended(channel, now, 16))
+        dispatcher.receive(RecordingFinished(call.recording_name, now, 0, is_failed=True))
         flushed(crew, call.pk)
         before = list(seen)
         held.may_end.set()
+        wait_for(lambda: len(seen) == 3)
+        assert (before, seen) == (["Up"], ["Up", "Ended", "RecordingFinished"])
+
+
+@pytest.mark.parametrize("join_count", [1, 2])
+def test_the_end_of_a_recording_stays_behind_the_end_of_the_caller_whose_call_is_looked_up(
+    queue: Queue, switch: Any, crew: Crew, monkeypatch: pytest.MonkeyPatch, join_count: int
+) -> None:
+    dispatcher, seen = Dispatcher(crew), []
+    monkeypatch.setattr(handling, "handle", lambda event: seen.append(type(event).__name__))
+    now = timezone.now()
+    for channel in callers_let_in(dispatcher):
+        seen.clear()
+        held = Held()
+        call = call_of(channel)
+        assert call
+        call.join_count = join_count
+        # The thread that looks up the caller's connection is busy.
+        crew.give(hash(channel), held)
+        assert held.has_begun.wait(PATIENCE_SECONDS)
+        dispatcher.receive(Ended(channel, now, 16))
+        dispatcher.receive(RecordingFinished(call.recording_name, now, 0, is_failed=True))
+        flushed(crew, hash(channel))
+        before = list(seen)
+        held.may_end.set()
         wait_for(lambda: len(seen) == 2)
-        assert (before, seen) == (["Up"], ["Up", "Ended"])
-    crew.end(PATIENCE_SECONDS)
+        assert (before, seen) == ([], ["Ended", "RecordingFinished"])
+
+
+def test_recordings_of_other_names_are_handled_too(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+    dispatcher, seen = Dispatcher(crew), []
+    monkeypatch.setattr(handling, "handle", lambda event: seen.append(event.name))
+    names = {"", "voicemail", "1416225570", "1416225570.", "1416225570.x-2", "1416225570.1234567890123456789"}
+    for name in names:
+        dispatcher.receive(RecordingFinished(name, timezone.now(), 0))
+
+    wait_for(lambda: set(seen) == names)
