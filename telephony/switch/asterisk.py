@@ -67,6 +67,8 @@ class AsteriskSwitch:
         self._ari = Ari(self._url, settings.ARI_USER, settings.ARI_PASSWORD)
         self._closing = threading.Event()
         self._stream: ClientConnection | None = None
+        # Missed callers who have been forgotten, but whom the dialplan's variable still lists.
+        self._forgotten: set[str] = set()
 
     # Commands
 
@@ -180,11 +182,16 @@ class AsteriskSwitch:
         return [bridge["id"] for bridge in self._ari.send("GET", "bridges").json()]
 
     def missed(self) -> list[Missed]:
-        """They are keys of Asterisk's database, which the dialplan lists in a global variable."""
-        keys: str = (self._ari.send_if_there("GET", "asterisk", "variable", variable=self._missed) or {}).get(
+        """They are keys of Asterisk's database, which the dialplan lists in a global variable.
+
+        The dialplan writes the variable anew only when the next caller is missed: it lists forgotten keys until then.
+        """
+        listed: str = (self._ari.send_if_there("GET", "asterisk", "variable", variable=self._missed) or {}).get(
             "value", ""
         )
-        found = [_MISSED.fullmatch(key) for key in keys.split(",")]
+        keys = listed.split(",")
+        self._forgotten.intersection_update(keys)
+        found = [_MISSED.fullmatch(key) for key in keys if key not in self._forgotten]
         return [
             Missed(
                 key=match[0],
@@ -201,6 +208,7 @@ class AsteriskSwitch:
     def forget_missed(self, key: str) -> None:
         # To read this function is not allowed from outside; to write to it is, and has the same effect.
         self._ari.send("POST", "asterisk", "variable", variable=f"DB_DELETE({self._missed}/{key})", value="1")
+        self._forgotten.add(key)
 
     def recording(self, name: str) -> Iterator[bytes]:
         with self._ari.open("recordings", "stored", name, "file") as response:

@@ -233,6 +233,36 @@ def test_a_caller_who_was_never_let_in_is_known_until_forgotten(both: Pair) -> N
     line.switch.forget_missed(missed.key)
     line.switch.forget_missed(missed.key)
     assert not server.pbx.database
+    # The dialplan's variable goes on to list the key.
+    assert server.pbx.globals["missed_callcentre"] == missed.key
+    assert line.switch.missed() == []
+
+
+def test_a_missed_caller_who_could_not_be_forgotten_and_the_next_one_are_listed(both: Pair) -> None:
+    line, server = both
+    keys = [f"1416225570.{number}:1416225580:+48600100300:48221002003" for number in range(3)]
+    server.pbx.globals["missed_callcentre"] = ",".join(keys[:2])
+    line.switch.forget_missed(keys[0])
+    server.failing["POST asterisk/variable"] = 1
+    with pytest.raises(SwitchError):
+        line.switch.forget_missed(keys[1])
+
+    assert [missed.key for missed in line.switch.missed()] == [keys[1]]
+    server.pbx.globals["missed_callcentre"] = ",".join(keys)
+    assert [missed.key for missed in line.switch.missed()] == keys[1:]
+
+
+def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(both: Pair) -> None:
+    line, server = both
+    keys = [f"1416225570.{number}:1416225580:+48600100300:48221002003" for number in range(2)]
+    server.pbx.globals["missed_callcentre"] = keys[0]
+    line.switch.forget_missed(keys[0])
+    assert line.switch.missed() == []
+
+    server.pbx.globals["missed_callcentre"] = keys[1]
+    assert [missed.key for missed in line.switch.missed()] == [keys[1]]
+    server.pbx.globals["missed_callcentre"] = keys[0]
+    assert [missed.key for missed in line.switch.missed()] == [keys[0]]
 
 
 @pytest.mark.parametrize(
