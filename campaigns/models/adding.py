@@ -95,6 +95,9 @@ def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]
             record.faults.append(Fault(ErrorCode.CONFLICT))
     for repeat, first in twins:
         repeat.existing_id = first.id or first.existing_id
+        if repeat.existing_id is None:  # the first was not added after all: the number is free
+            others = [fault for fault in repeat.faults if fault.code != ErrorCode.NUMBER_DUPLICATED]
+            repeat.faults = [Fault(ErrorCode.CONFLICT), *others]
 
 
 def _facts(campaign: CampaignFacts, record: NewRecord) -> events.RecordFacts:

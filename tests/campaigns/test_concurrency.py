@@ -133,21 +133,49 @@ def test_additions_in_opposite_order_that_wait_for_a_third_party_do_not_deadlock
     assert outcomes == {"ADDED": 3, "ALREADY_EXISTS": 3}
 
 
+def test_a_repeat_of_a_number_that_is_not_added_for_its_identifier_has_failed_too(send: Send) -> None:
+    campaign = CampaignFactory(code="DEMO1")
+    first = {"phone_number": "22 123 45 67", "identifier": "ID-7"}
+    other = {"phone_number": "22 765 43 21", "identifier": "ID-9"}
+    body = {
+        "records": [
+            first,
+            {"phone_number": "+48221234567"},
+            {"phone_number": "0048221234567", "identifier": "ID-8"},
+            other,
+        ]
+    }
+
+    with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48221111111", identifier="ID-7", end="COMMIT"):
+        sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", [body])
+        assert wait_until(lambda: _waiting_backends() == 1)
+    [answer] = sending.result(30)
+
+    taken, changed = str(ErrorCode.IDENTIFIER_TAKEN.text), str(ErrorCode.CONFLICT.text)
+    assert answer.json() == {
+        "22 123 45 67": {"status": "FAILED", "message": taken},
+        "+48221234567": {"status": "FAILED", "message": changed},
+        "0048221234567": {"status": "FAILED", "message": changed},
+        "22 765 43 21": {"status": "ADDED", "record_id": str(campaign.records.get(identifier="ID-9").pk)},
+    }
+    assert campaign.records.count() == 2
+
+
 @contextmanager
-def _uncommitted_record(number: str) -> Generator[None]:
-    """A record of DEMO1 in a transaction that is still running, and is rolled back in the end."""
+def _uncommitted_record(number: str, *, identifier: str = "", end: str = "ROLLBACK") -> Generator[None]:
+    """A record of DEMO1 in a transaction that is still running, and is rolled back or committed in the end."""
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
         cursor.execute(
             "INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, system_status, identifier,"
-            " last_note, fields, leased_by) SELECT id, '', %s, true, 'TO_CALL', '', '', '{}', ''"
+            " last_note, fields, leased_by) SELECT id, '', %s, true, 'TO_CALL', %s, '', '{}', ''"
             " FROM campaigns_campaign WHERE code = 'DEMO1'",
-            [number],
+            [number, identifier],
         )
         try:
             yield
         finally:
-            cursor.execute("ROLLBACK")
+            cursor.execute(end)
 
 
 def _waiting_backends() -> int:
