@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from callcentre.core.errors import ErrorCode
 from callcentre.launch.servers import StoreError
 from callcentre.launch.supervisor import Program, chosen_port, kept_secrets, programs
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
-from tests.serving import free_port
+from tests.serving import WebServer, free_port
 from webhooks.delivering import places
 
 LAUNCHER = """
@@ -32,7 +33,7 @@ with Stores(Path(sys.argv[1])) as stores:
     programs = [Program(name, ("-c", code)) for name, code in zip(sys.argv[2::2], sys.argv[3::2])]
     Supervisor(stores, programs, os.environ | stores.environment).run()
 """
-# Its stores take until a child has written more than a pipe holds, or until all have to stop.
+# Its stores take until there is the file `written`, or until all have to stop.
 REVIVER = """
 import os, sys
 from pathlib import Path
@@ -65,6 +66,7 @@ STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{SLEE
 PARENT = f"import subprocess; subprocess.Popen(['sleep', '1000'])\n{SLEEPER}"
 
 
+PIPE_BYTES = 65_536
 ELSEWHERE = {"DATABASE_URL": "postgresql://elsewhere/1", "REDIS_URL": "redis://elsewhere/1"}
 
 
@@ -92,8 +94,8 @@ class Launch:
         pairs = [word for pair in codes.items() for word in pair]
         return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **ELSEWHERE)
 
-    def run_reviver(self, code: str) -> subprocess.Popen[bytes]:
-        return self.start("-c", REVIVER, str(self.folder / "var"), code, **ELSEWHERE)
+    def run_reviver(self, code: str, **environment: str) -> subprocess.Popen[bytes]:
+        return self.start("-c", REVIVER, str(self.folder / "var"), code, **(ELSEWHERE | environment))
 
     def said(self, *lines: str) -> bool:
         return wait_until(lambda: all(line in self.log.read_text() for line in lines), 250)
@@ -138,6 +140,33 @@ def test_children_write_their_logs_while_a_store_is_started_again(launch: Launch
     launch.run_reviver(f"for _ in range(100): print('x' * 10_000, flush=True)\n{lines}\n{SLEEPER}")
 
     assert launch.said("reviving", "web       | all", "PostgreSQL had ended and was started again")
+
+
+def test_requests_get_their_error_while_a_store_is_started_again(launch: Launch) -> None:
+    port = free_port()
+    web = next(program for program in programs(port) if program.name == "web")
+    process = launch.run_reviver(
+        f"import os, sys; os.execv(sys.executable, [sys.executable, *{web.arguments!r}])",
+        DATABASE_URL="postgresql://user:password@127.0.0.1:1/stopped",
+        REDIS_URL="redis://127.0.0.1:1/0",
+        ALLOWED_HOSTS="127.0.0.1",
+        CALLCENTRE_VAR=str(launch.folder / "var"),
+    )
+    assert launch.said("reviving", "Started worker-2")
+    server = WebServer(port, process)
+
+    # What they log is more than a pipe holds.
+    answers = [server.request("GET", "/api/outbounds", auth="user:password") for _ in range(40)]
+
+    # None has waited for the store, which takes until now.
+    assert "was started again" not in launch.log.read_text()
+    (launch.folder / "var" / "written").touch()
+    assert launch.said("PostgreSQL had ended and was started again")
+    codes = [(answer.status, error["code"]) for answer in answers for error in answer.json()["errors"]]
+    assert codes == [(500, ErrorCode.INTERNAL.number)] * 40
+    logged = [line for line in launch.log.read_text().splitlines() if '"event":"request failed"' in line]
+    assert len(logged) == 40
+    assert sum(map(len, logged)) > 2 * PIPE_BYTES
 
 
 def test_a_signal_is_heard_while_a_store_is_started_again(launch: Launch) -> None:
