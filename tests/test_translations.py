@@ -190,6 +190,81 @@ def test_one_english_word_is_two_polish_ones_where_it_means_two_things() -> None
         assert (gettext("active"), pgettext("campaign", "active")) == ("aktywny", "aktywna")
 
 
+# Context and phrase: those before the trade's words.
+RETIRED = {
+    (None, "gets in with"),
+    (None, "Listen again"),
+    (None, "Connection"),
+    (None, "Connections"),
+    (None, "connection"),
+    (None, "connections"),
+    (None, "topic of a connection"),
+    (None, "topics of connections"),
+    (None, "Id of the connection"),
+    (None, "handed on"),
+    (None, "Make free"),
+    (None, "Make an agent free"),
+    (None, "free"),
+    (None, "%(count)s agent is free."),
+    (None, "agents free / at work"),
+    (None, "a new caller waits"),
+    (None, "copies to"),
+    (None, "copy"),
+    ("of a mail", "Copy"),
+    (None, "Connect"),
+    (None, "Connect with another ticket"),
+    (None, "connected with"),
+    (None, "connected"),
+    (None, "Connected tickets"),
+    (None, "%(time)s late"),
+    (None, "Late"),
+    (None, "Take it"),
+    (None, "No webhook wanted it."),
+}
+
+
+def test_no_retired_phrase_is_shown() -> None:
+    assert RETIRED & {(context, singular) for context, singular, _plural in used()} == set()
+
+
+@pytest.mark.parametrize(
+    ("context", "english", "polish"),
+    [
+        (None, "authentication", "uwierzytelnianie"),
+        (None, "Unlock", "Odblokuj"),
+        (None, "Calls", "Połączenia"),
+        (None, "call", "połączenie"),
+        (None, "calls", "połączenia"),
+        (None, "topic of a call", "temat połączenia"),
+        (None, "Id of the call", "Identyfikator połączenia"),
+        (None, "offers", "połączenia kierowane do agentów"),
+        (None, "offered", "skierowano"),
+        (None, "transferred", "przekazano"),
+        (None, "Set ready", "Ustaw jako gotowego"),
+        (None, "Set an agent ready", "Ustawienie agenta jako gotowego"),
+        ("agent", "ready", "gotowy"),
+        ("agent", "paused", "na przerwie"),
+        (None, "paused", "wstrzymany"),
+        (None, "agents ready / at work", "agenci gotowi / w pracy"),
+        (None, "estimated wait", "szacowany czas oczekiwania"),
+        (None, "Cc", "DW"),
+        (None, "Link", "Powiąż"),
+        (None, "Link to another ticket", "Powiąż z innym zgłoszeniem"),
+        (None, "linked to", "powiązano ze zgłoszeniem"),
+        (None, "linked", "powiązano"),
+        (None, "Linked tickets", "Powiązane zgłoszenia"),
+        (None, "overdue by %(time)s", "%(time)s po terminie"),
+        (None, "Overdue", "Po terminie"),
+        (None, "Assign to me", "Przypisz do mnie"),
+        (None, "No subscribers.", "Brak subskrybentów."),
+    ],
+)
+def test_the_trades_words_are_shown_in_english_and_in_polish(context: str | None, english: str, polish: str) -> None:
+    assert (context, english, None) in used()
+    with override("pl"):
+        assert (pgettext(context, english) if context else gettext(english)) == polish
+
+
 def test_statuses_bear_the_names_that_polish_agents_know() -> None:
     with override("pl"):
         assert str(SystemStatus.NO_CALL.label) == "Nie dzwonić"

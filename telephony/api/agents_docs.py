@@ -91,7 +91,7 @@ document(
     ),
     free=Operation(
         id="free_agent",
-        summary="Make an agent free for calls",
+        summary="Set an agent ready for calls",
         description="Ends a pause or the wrap-up after a call.",
         is_extension=True,
         errors={ErrorCode.AGENT_NOT_LOGGED_IN: ""},

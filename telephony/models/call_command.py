@@ -18,7 +18,7 @@ class Transfer(Change):
     says what was not reached and why, where the system took the customer back: `number: reason`.
     """
 
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("connection"))
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("call"))
     from_agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("from agent"))
     from_queue = models.ForeignKey(
         Queue, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("from queue")
@@ -42,7 +42,7 @@ class CallCommand(models.Model):
         RESUME = "resume", _("resume")
         TRANSFER = "transfer", _("transfer")
 
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("connection"))
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("call"))
     kind = models.CharField(_("command"), max_length=10, choices=Kind)
     # Of a transfer: {"queue_id": …} or {"number": …}.
     arguments = models.JSONField(default=dict)

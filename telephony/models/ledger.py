@@ -81,7 +81,7 @@ class AgentState(models.Model):
         related_name="agent_states",
         db_constraint=False,
         db_index=False,
-        verbose_name=_("connection"),
+        verbose_name=_("call"),
     )
     started_at = models.DateTimeField(_("from"))
     ended_at = models.DateTimeField(_("to"), null=True)

@@ -81,7 +81,7 @@ class Recording(models.Model):
         FAILED = "failed", _("failed")
         REMOVED = "removed", pgettext_lazy("of a recording", "removed")
 
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="recordings", verbose_name=_("connection"))
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="recordings", verbose_name=_("call"))
     # By which the switch knows it: the connection's id, with -2, -3, … for further ones.
     name = models.CharField(_("name"), max_length=60, unique=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.EXPECTED)

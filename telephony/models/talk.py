@@ -17,7 +17,7 @@ class Talk(models.Model):
     here: the row of the call is its only talk. Inbound calls have offers instead.
     """
 
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="talks", verbose_name=_("connection"))
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="talks", verbose_name=_("call"))
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="+", db_index=False, verbose_name=_("agent"))
     # The queue of the call during this talk, if any.
     queue = models.ForeignKey(

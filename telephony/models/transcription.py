@@ -93,7 +93,7 @@ class Transcription(models.Model):
         LIMIT_EXCEEDED = "LIMIT_EXCEEDED", _("limit exceeded")
 
     connection = models.OneToOneField(
-        Connection, models.CASCADE, primary_key=True, related_name="transcription", verbose_name=_("connection")
+        Connection, models.CASCADE, primary_key=True, related_name="transcription", verbose_name=_("call")
     )
     status = models.CharField(_("status"), max_length=14, choices=Status, default=Status.PENDING)
     # As the interface spells them: [{"begin": 0.0, "end": 2.5, "speaker": "USER", "text": "…"}, …]

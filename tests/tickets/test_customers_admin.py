@@ -176,6 +176,18 @@ def test_editing_changes_what_was_changed_and_says_so():
     assert "<del>Kowal</del>" in page
 
 
+@pytest.mark.parametrize("email", ["a..b@mobile.example", "jóźef@client.example"])
+def test_a_customer_with_an_unusual_address_is_added_and_edited(email):
+    client = superuser()
+    client.submit(ADD, surname="Kowal", email=email)
+    customer = Customer.objects.get()
+
+    client.submit(page_of(customer), surname="Kowalska")
+
+    customer.refresh_from_db()
+    assert (customer.surname, customer.email) == ("Kowalska", email)
+
+
 def test_saving_without_a_change_leaves_no_trace():
     customer = CustomerFactory(of_company=True, phone_numbers=["22 555 01 01"], email="jan@client.example")
 
@@ -192,12 +204,14 @@ def test_each_wrong_value_is_refused_at_its_field():
         ADD,
         expected=200,
         surname="Kowal",
+        email="jan at client.example",
         identifier="ERP-7",
         phone_numbers="22 555 01 01\nABC",
         **{f"field_{number.pk}": "many"},
     )
 
     errors = errors_of(response)
+    assert errors["email"] == ["This is no e-mail address."]
     assert errors["identifier"] == ["Another customer has this identifier."]
     assert errors[f"field_{number.pk}"] == ["This is no number."]
     assert "phone_numbers" in errors

@@ -194,10 +194,13 @@ def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers: dict[str,
     assert (message.ticket, message.is_automatic, ticket.status.kind) == (ticket, False, "new")
 
 
-def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in() -> None:
+@pytest.mark.parametrize(
+    "beside", [{}, {"Return_Path": "<bounce+77@mailer.example>"}, {"Sender": "list@mailer.example"}]
+)
+def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(beside: dict[str, str]) -> None:
     TicketQueueFactory()
 
-    received = taken(a_mail().replace(b"Jan <jan@client.example>", b"Jan at client.example"))
+    received = taken(a_mail(**beside).replace(b"Jan <jan@client.example>", b"Jan at client.example"))
 
     assert (received.outcome, received.reason) == ("quarantined", "its From is no address")
     received.retry(ACTOR)

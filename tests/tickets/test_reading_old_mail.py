@@ -50,6 +50,30 @@ def test_bytes_of_headers_are_in_the_character_set_of_any_part() -> None:
     assert (mail.subject, [each.filename for each in mail.attachments]) == ("Привет", ["Привет.txt"])
 
 
+@pytest.mark.parametrize("encoding", ["8bit", "base64"])
+@pytest.mark.parametrize(
+    "meta", ['<meta charset="{}">', '<meta http-equiv=Content-Type content="text/html; charset={}">']
+)
+@pytest.mark.parametrize(("charset", "text"), [("koi8-r", "Привет мир"), ("shift_jis", "注文について")])
+def test_bytes_of_headers_are_in_the_character_set_that_the_html_names(
+    charset: str, text: str, meta: str, encoding: str
+) -> None:
+    raw = text.encode(charset)
+    page = b"<head>" + meta.format(charset).encode() + b"</head><p>" + raw + b"</p>"
+    headers = b"From: a@b.example\nContent-Type: text/html\nContent-Transfer-Encoding: " + encoding.encode()
+
+    mail = read(headers + b"\nSubject: " + raw, binascii.b2a_base64(page) if encoding == "base64" else page)
+
+    assert (mail.subject, f"<p>{text}</p>" in mail.body[0]) == (text, True)
+
+
+def test_the_type_of_a_part_counts_before_its_html() -> None:
+    raw = "Привет".encode("koi8-r")
+    headers = b"From: a@b.example\nSubject: " + raw + b"\nContent-Type: text/html; charset=koi8-r"
+
+    assert read(headers, b"<meta charset=windows-1251>" + raw).subject == "Привет"
+
+
 @pytest.mark.parametrize("charset", ["us-ascii", "no-such-charset", "utf-8"])
 def test_bytes_of_headers_are_guessed_where_no_part_has_their_character_set(charset: str) -> None:
     raw = b"From: a@b.example\nSubject: " + "Zażółć".encode("cp1250")

@@ -51,6 +51,18 @@ def test_mail_that_was_handed_in_has_the_limit_of_the_queue_it_was_sent_to(own_s
     assert sent(3, None) == ["stored", "stored", "quarantined"]
 
 
+def test_a_mail_that_came_by_two_ways_counts_once(own_storage: object) -> None:  # noqa: F811
+    queue = TicketQueueFactory(address="help@us.example", sender_limit=2)
+    sender = "shop@partner.example"
+    first = a_mail("Order 1", From=sender, Message_ID="<1@partner.example>")
+
+    copies = [b"Delivered-To: help@us.example\n" + first, b"Delivered-To: info@us.example\n" + first]
+    outcomes = [taken(raw, queue).outcome for raw in (first, *copies)]
+
+    assert outcomes == ["stored", "ignored", "ignored"]
+    assert sent(2, queue, sender) == ["stored", "quarantined"]
+
+
 def test_rows_of_old_code_have_the_limit_that_there_was() -> None:
     queue = TicketQueueFactory()
 

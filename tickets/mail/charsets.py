@@ -24,6 +24,7 @@ _UNASSIGNED = re.compile(r"[\x80-\x9f]")
 _NOT_OF_MAIL = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
 _ISO_2022_JP = re.compile(r"(?:cs)?iso[-_]?2022[-_]?jp|cp5022[012]|x-windows-iso2022jp")
 _ASCII = re.compile(r"(?:us-)?ascii|\Z")
+_META = re.compile(rb"(?i)<meta[^<>]{1,200}?charset\s*=\s*[\"']?([\w-]{1,40})")
 
 # Escapes of ISO-2022-JP: to which character set the bytes after each belong.
 _ESCAPE = re.compile(rb"\x1b(\([BJI]|\$[@B]|\$\([@BDOQ])")
@@ -52,6 +53,12 @@ def decoded(raw: bytes, declared: str) -> str:
         if (text := _strictly(raw, charset)) is not None:
             return printable(text)
     return printable(raw.decode("cp1252", "replace"))
+
+
+def charset_of_html(raw: bytes) -> str:
+    """Return the character set that a page names at its beginning; "" for none."""
+    found = _META.search(raw[:2000])
+    return found[1].decode("ascii", "replace") if found else ""
 
 
 def decoded_as_named(raw: bytes, charsets: Iterable[str]) -> str:

@@ -9,11 +9,13 @@ import binascii
 import re
 from email.utils import getaddresses
 
-from tickets.mail.charsets import decoded, decoded_as_named, printable
+from tickets.mail.charsets import charset_of_html, decoded, decoded_as_named, printable
 from tickets.mail.reader import Part
 
 # Characters of a header, and of all headers of one name, that are read; the rest is in the raw mail.
 LONGEST = 100_000
+# Character sets of a mail's texts in which its headers may be.
+MOST_CHARSETS = 20
 # An encoded word of RFC 2047; some programs leave spaces in it.
 _WORD = re.compile(r"=\?([\w.:-]{1,60})(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
 _BETWEEN_WORDS = re.compile(r"(?<=\?=)\s++(?==\?[\w.:*-]+\?[bBqQ]\?)")
@@ -58,16 +60,17 @@ def _named_charsets(mail: Part) -> list[str]:
     """Return the character sets that the texts of a mail name, without those of mails inside it."""
     if mail.charsets is None:
         texts = (part for part in mail.walk() if part.root is mail and part.get_content_maintype() == "text")
-        mail.charsets = list(dict.fromkeys(filter(None, map(charset_of, texts))))
+        mail.charsets = list(dict.fromkeys(filter(None, map(charset_of, texts))))[:MOST_CHARSETS]
     return mail.charsets
 
 
 def charset_of(part: Part) -> str:
-    """Return the character set that a part names; "" for none."""
+    """Return the character set that a part names in its headers, else in its HTML; "" for none."""
     try:
-        return str(part.get_content_charset() or "")
+        named = str(part.get_content_charset() or "")
     except (ValueError, LookupError, TypeError):
-        return ""
+        named = ""
+    return named or (charset_of_html(part.content) if part.get_content_subtype() == "html" else "")
 
 
 def _without_controls(value: str) -> str:

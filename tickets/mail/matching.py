@@ -142,7 +142,7 @@ SELECT EXISTS (SELECT 1 FROM own WHERE address = lower(%(answers)s)),
        (SELECT count(*) FROM (
           SELECT 1 FROM tickets_receivedmail
           WHERE %(author)s <> '' AND sender = (SELECT sender FROM person) AND received_at > %(since)s
-            AND outcome <> 'quarantined' AND id IS DISTINCT FROM %(pk)s
+            AND outcome NOT IN ('quarantined', 'ignored') AND id IS DISTINCT FROM %(pk)s
           LIMIT %(limit)s
         ) AS recent),
        (SELECT message_id FROM tickets_receivedmail

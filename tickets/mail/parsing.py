@@ -145,9 +145,11 @@ def _is_too_much(raw: bytes) -> bool:
 
 def _read_headers(message: Part) -> Mail:
     mail = Mail(subject=header(message, "Subject")[:500])
-    authors = (_people(message, name) for name in ("From", "Sender", "Return-Path"))
+    has_from = any(headers(message, "From"))
+    # The addresses beside an unreadable From may be those of a machine, which gets no reply.
+    authors = (_people(message, name) for name in (("From",) if has_from else ("Sender", "Return-Path")))
     mail.author = next((people[0] for people in authors if people), Person())
-    mail.has_invalid_author = not mail.author.address and bool(header(message, "From"))
+    mail.has_invalid_author = has_from and not mail.author.address
     mail.answers_to = _people(message, "Reply-To")
     mail.recipients = _lower(message, "To", "Cc")
     mail.delivered_to = _lower(message, *_DELIVERED)

@@ -6,7 +6,6 @@ Whatever is neither plain text nor HTML is a file: signatures, encrypted parts, 
 
 import binascii
 import quopri
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +25,6 @@ DEEPEST = 50
 # Characters of a body; longer ones are kept as a file as well.
 LONGEST_TEXT = 1_000_000
 
-_META_CHARSET = re.compile(rb"(?i)<meta[^<>]{1,200}?charset\s*=\s*[\"']?([\w-]{1,40})")
 _EXTENSIONS = {
     "image/png": ".png",
     "image/jpeg": ".jpg",
@@ -211,11 +209,7 @@ def bytes_of(part: Part) -> bytes:
     """Return the content, decoded; of a mail inside the mail, the bytes that came."""
     if part.get_content_maintype() == "message" and part.is_multipart():
         return _mail_inside(part)
-    try:
-        payload = part.get_payload(decode=True)
-    except (ValueError, LookupError, TypeError, AssertionError):  # an encoding that is none
-        payload = str(part.get_payload()).encode("utf-8", "surrogateescape")
-    return payload if isinstance(payload, bytes) else b""
+    return part.content
 
 
 def _mail_inside(part: Part) -> bytes:
@@ -235,8 +229,4 @@ def _mail_inside(part: Part) -> bytes:
 
 
 def text_of(part: Part) -> str:
-    raw = bytes_of(part)
-    declared = charset_of(part)
-    if not declared and part.get_content_subtype() == "html" and (found := _META_CHARSET.search(raw[:2000])):
-        declared = found[1].decode("ascii", "replace")
-    return decoded(raw, declared).replace("\r\n", "\n").removeprefix("\ufeff")
+    return decoded(bytes_of(part), charset_of(part)).replace("\r\n", "\n").removeprefix("\ufeff")

@@ -42,6 +42,15 @@ class Part(Message):
         return self.raw[self.start : self.end - len(self.source_end)]
 
     @property
+    def content(self) -> bytes:
+        """The content of a part without parts, decoded."""
+        try:
+            payload = self.get_payload(decode=True)
+        except (ValueError, LookupError, TypeError, AssertionError):  # an encoding that is none
+            payload = str(self.get_payload()).encode("utf-8", "surrogateescape")
+        return payload if isinstance(payload, bytes) else b""
+
+    @property
     def source_end(self) -> bytes:
         """The line break before the boundary that ends the part; empty where the mail ends with it."""
         if not self.raw.startswith(b"--", self.end):

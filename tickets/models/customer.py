@@ -98,7 +98,8 @@ class Customer(TimestampedModel):
 
     name = models.CharField(pgettext_lazy("of a person", "name"), max_length=100, blank=True)
     surname = models.CharField(_("surname"), max_length=100)
-    email = models.EmailField(_("e-mail"), blank=True)
+    # Judged by tickets.addresses in the verbs: Django's field for addresses refuses some that mail allows.
+    email = models.CharField(_("e-mail"), max_length=254, blank=True)
     company = models.ForeignKey(
         Company, models.PROTECT, null=True, blank=True, related_name="customers", verbose_name=_("company")
     )
