@@ -104,7 +104,7 @@ def test_the_state_of_what_was_sent_is_said(values, shown):
 def test_what_is_late_is_said():
     ticket = TicketFactory(response_due_at=timezone.now() - timedelta(hours=3))
 
-    assert "first response: 3\xa0hours late" in superuser().page(page_of(ticket))
+    assert "first response: overdue by 3\xa0hours" in superuser().page(page_of(ticket))
 
 
 def test_whoever_may_only_look_sees_no_form():
