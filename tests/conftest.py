@@ -23,8 +23,8 @@ from callcentre.core.actor import SYSTEM, Actor
 from callcentre.environment import database
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
-from telephony.leading import Leadership
 from tests.pristine import Pristine
+from tests.processes import heard_switch
 from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
@@ -130,8 +130,7 @@ def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[
 def switch_that_answers(settings: Any) -> Iterator[None]:
     """A switch that somebody hears, as what is asked of a call needs one."""
     settings.SWITCH_BACKEND = "tests.telephony.doubles.RecordingSwitch"
-    with Leadership() as leadership:
-        leadership.tell(is_heard=True)
+    with heard_switch():
         yield
 
 

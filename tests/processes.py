@@ -13,6 +13,7 @@ from django.db import OperationalError, connection, transaction
 
 from callcentre.celery import app
 from callcentre.launch.embedded import Stores
+from telephony.leading import HEARS, Leadership
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,6 +51,15 @@ def enqueue_into(stores: Stores) -> Callable[..., None]:
         transaction.on_commit(send)
 
     return enqueue
+
+
+@contextmanager
+def heard_switch() -> Iterator[None]:
+    """A listener that hears the switch, as far as others can tell."""
+    with Leadership() as leadership:
+        # The session of an earlier test may hold the lock for a moment after its end.
+        assert wait_until(lambda: leadership._take(HEARS))
+        yield
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:

@@ -8,8 +8,8 @@ import time_machine
 from callcentre.api.fields import zone
 from telephony import clocks
 from telephony.calls import orders
-from telephony.leading import Leadership
 from telephony.models import Agent, Queue
+from tests.processes import heard_switch
 from tests.telephony.callers import HOTLINE, member
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory
@@ -25,8 +25,7 @@ def switch(monkeypatch: pytest.MonkeyPatch, heard: None) -> RecordingSwitch:
 
 @pytest.fixture
 def heard() -> Iterator[None]:
-    with Leadership() as leadership:
-        leadership.tell(is_heard=True)
+    with heard_switch():
         yield
 
 
