@@ -14,7 +14,7 @@ run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
 
 test: .venv/developing
-	$(LAUNCH) -m pytest -n 2
+	$(LAUNCH) -m pytest -n 3
 
 check: .venv/developing
 	$(PYTHON) -m ruff format --check .

@@ -38,7 +38,7 @@ from tickets.mail.uuencoded import parted
 from tickets.mail_ids import ids_in
 from webhooks.transport import TargetError, check_target
 
-LENGTH = 50_000
+LENGTH = 30_000
 MARKS = "\u0315\u0300"
 # Rounds that are repeated.
 ROUNDS = (
