@@ -1,6 +1,6 @@
 """The lists of the admin: the look-ups that an address may ask for, and lists too long to be counted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -8,6 +8,8 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.db import models
 from django.http import HttpRequest
 from unfold.views import ChangeList as ThemeChangeList
+
+from callcentre.core.integers import integer_of
 
 
 class ChangeList(ThemeChangeList):
@@ -51,6 +53,12 @@ class UncountedChangeList(ChangeList):
         self.multi_page = True
         self.paginator = self.model_admin.get_paginator(request, self.result_list, per_page)
         self.paginator.template_name = "admin/uncounted_pagination.html"
+
+
+def rows_up_to(given: Mapping[str, Any], per_page: int) -> int:
+    """Return how many rows a list reads for the page that its address asks for, and to see whether there is another."""
+    page = integer_of(given.get("p")) or 1
+    return (page if page < 1000 else 1) * per_page + 1
 
 
 class UncountedMixin:

@@ -14,6 +14,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilte
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from callcentre.admin.lists import rows_up_to
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.integers import integer_of
 from campaigns.admin import record_form, record_search
@@ -57,8 +58,7 @@ class SystemStatusFilter(DropdownFilter):
         queryset = queryset.filter(system_status=status)
         if any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
             return queryset  # few enough, or in the order of an index
-        page = integer_of(request.GET.get("p")) or 1
-        rows = page * self.model_admin.list_per_page + 1
+        rows = rows_up_to(request.GET, self.model_admin.list_per_page)
         return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001)))
 
 

@@ -14,6 +14,7 @@ from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin.lists import rows_up_to
 from callcentre.api.fields import second
 from telephony import causes
 from telephony.admin import connection_search
@@ -63,8 +64,7 @@ class _ResultFilter(DropdownFilter):
         is_second = self.parameter_name == "disposition" and given.get("direction") in Connection.Direction.values
         if is_second or given.get("disposition") == GOING_ON or any(given.get(name) for name in NARROWING):
             return queryset
-        page = given.get("p", "1")
-        rows = (int(page) if page.isdecimal() and len(page) < 4 else 1) * self.per_page + 1
+        rows = rows_up_to(given, self.per_page)
         disposition = given.get("disposition", "")
         pair = {"direction": given.get("direction", ""), "disposition": disposition, self.parameter_name: value}
         if pair["disposition"] not in Connection.Disposition.values:

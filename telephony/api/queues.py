@@ -4,6 +4,7 @@ from rest_framework.response import Response
 
 from callcentre.api.fields import second
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.integers import integer_of
 from telephony import waiting
 from telephony.models import Queue
 
@@ -35,8 +36,8 @@ class QueueViewSet(ApiViewSet):
 
 
 def queue_or_404(queue_id: str) -> Queue:
-    found = queue_id.isascii() and queue_id.isdecimal() and len(queue_id) < 19
-    queue = Queue.objects.filter(pk=int(queue_id)).first() if found else None
+    pk = integer_of(queue_id)
+    queue = None if pk is None else Queue.objects.filter(pk=pk).first()
     if queue is None:
         raise Http404
     return queue

@@ -30,6 +30,7 @@ from callcentre.admin import (
     UncountedMixin,
     display,
 )
+from callcentre.admin.lists import rows_up_to
 from callcentre.admin.periods import Spans, within
 from callcentre.core.errors import ErrorCode
 from telephony.models import Agent
@@ -77,8 +78,7 @@ class ViewFilter(admin.SimpleListFilter):
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
-        page = request.GET.get("p", "1")
-        self.rows = (int(page) if page.isdecimal() and len(page) < 4 else 1) * model_admin.list_per_page + 1
+        self.rows = rows_up_to(request.GET, model_admin.list_per_page)
         self.is_narrowed = any(request.GET.get(name) for name in request.GET if name.startswith(NARROWING))
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:

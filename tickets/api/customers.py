@@ -11,6 +11,7 @@ from callcentre.api.filters import FilterSet, IdFilter, TextFilter
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.integers import integer_of
 from callcentre.core.phone import PhoneError, normalise
 from tickets.api.serializers import ValueMapField
 from tickets.models import Company, Customer, CustomField
@@ -123,9 +124,8 @@ class CompanyViewSet(ApiViewSet):
 
 def customer_or_404(customer_id: str) -> Customer:
     """The customer of this id, or the one he was merged into."""
-    if not (customer_id.isascii() and customer_id.isdecimal() and len(customer_id) < 19):
-        raise Http404
-    customer = Customer.objects.select_related("merged_into").filter(pk=int(customer_id)).first()
+    pk = integer_of(customer_id)
+    customer = None if pk is None else Customer.objects.select_related("merged_into").filter(pk=pk).first()
     if customer is None:
         raise Http404
     return customer.merged_into or customer

@@ -10,6 +10,7 @@ from callcentre.api.fields import Reject, parse_boolean
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault
+from callcentre.core.integers import integer_of
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
     AgentResponseInput,
@@ -101,12 +102,11 @@ class TicketViewSet(ApiViewSet):
 
 def ticket_or_404(ticket_id: str) -> Ticket:
     """Only the key of it: the verbs lock the ticket, and read it then."""
-    if not (ticket_id.isascii() and ticket_id.isdecimal() and len(ticket_id) < 19):
+    pk = integer_of(ticket_id)
+    ticket = None if pk is None else Ticket.objects.only("pk").filter(pk=pk).first()
+    if ticket is None:
         raise Http404
-    try:
-        return Ticket.objects.only("pk").get(pk=int(ticket_id))
-    except Ticket.DoesNotExist as error:
-        raise Http404 from error
+    return ticket
 
 
 def _flag(request: Request, name: str, faults: list[Fault]) -> bool:

@@ -20,6 +20,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin.lists import rows_up_to
 from callcentre.core.integers import integer_of
 from webhooks.admin.spans import MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event
@@ -145,8 +146,7 @@ class StateFilter(DropdownFilter):
         given = request.GET
         if state != Delivery.State.WAITING or any(given.get(name) for name in ("q", "date_from", "date_to")):
             return queryset.filter(state=state)
-        page = given.get("p", "1")
-        rows = (int(page) if page.isdecimal() and len(page) < 4 else 1) * self.per_page + 1
+        rows = rows_up_to(given, self.per_page)
         with connection.cursor() as cursor:
             cursor.execute(_NEWEST_WAITING, [integer_of(given.get(WEBHOOK)), rows])
             ids = [pk for (pk,) in cursor.fetchall()]

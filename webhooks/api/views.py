@@ -5,6 +5,7 @@ from rest_framework.response import Response
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault, Invalid
+from callcentre.core.integers import integer_of
 from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
 from webhooks.event_types import TEST_ACTION, EventType
@@ -77,8 +78,8 @@ class EventViewSet(ApiViewSet):
 
 
 def webhook_or_404(webhook_id: str) -> Webhook:
-    found = webhook_id.isascii() and webhook_id.isdecimal() and len(webhook_id) < 19
-    webhook = Webhook.objects.registered().filter(pk=int(webhook_id)).first() if found else None
+    pk = integer_of(webhook_id)
+    webhook = None if pk is None else Webhook.objects.registered().filter(pk=pk).first()
     if webhook is None:
         raise Http404
     return webhook

@@ -5,6 +5,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 
+from callcentre.core.integers import integer_of
 from telephony.models import Queue
 from telephony.switch.base import SwitchError
 from telephony.switch.simulated import SimulatedSwitch
@@ -39,8 +40,7 @@ class Command(BaseCommand):
 
 
 def _queue(name: str) -> Queue:
-    named = Q(name=name) | (Q(pk=int(name)) if name.isdecimal() and len(name) < 19 else Q())
-    queue = Queue.objects.filter(named).first()
+    queue = Queue.objects.filter(Q(name=name) | Q(pk=integer_of(name))).first()
     if queue is None:
         raise CommandError(f"There is no queue {name!r}.")
     if not queue.number:
