@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.phone import MAX_RAW_LENGTH
 from campaigns.models import Campaign, Record
@@ -29,7 +30,7 @@ SENTENCES = {
 }
 
 
-class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
+class RecordForm(ModelForm):
     """Judged by the rules of records, in the verb: so nothing is looked at here that they look at."""
 
     facts: CampaignFacts

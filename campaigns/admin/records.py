@@ -116,7 +116,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return record
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Record]:
-        return super().get_queryset(request).select_related("campaign", "status", "agent")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("campaign", "status", "agent")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A record in a live call belongs to the call."""
@@ -190,12 +190,10 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         names = {key: name for name, key in obj.facts.fields.items()}  # type: ignore[attr-defined]
         return [entry_of(change, changes_of(change, names)) for change in obj.history.all()[:SHOWN]]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        record = options.get("obj")
-        context["is_in_call"] = isinstance(record, Record) and record.is_leased
-        if record is None:
-            context["subtitle"] = request.new_record_campaign  # type: ignore[attr-defined]
-        return super().render_change_form(request, context, **options)
+    def page_context(self, request: HttpRequest, obj: Record | None) -> dict[str, Any]:
+        if obj is None:
+            return {"is_in_call": False, "subtitle": request.new_record_campaign}  # type: ignore[attr-defined]
+        return super().page_context(request, obj) | {"is_in_call": obj.is_leased}
 
     # Adding: first the campaign, then the page of its records
 
