@@ -24,7 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from callcentre.core.network import client_address, is_in_networks
-from telephony.leading import HEARS, HOLDERS, LEADS
+from telephony.leader_election import CONNECTED, HOLDERS, LEADER
 from telephony.models import AgentState
 
 logger = logging.getLogger(__name__)
@@ -308,11 +308,11 @@ def _call_metrics() -> Iterable[Metric]:
     for state in AgentState.Kind.values:
         agents.add_metric([state], doing.get(state, 0))
     return [
-        _gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in held),
-        _gauge("callcentre_switch_heard", "Whether it is connected to the PBX", HEARS in held),
+        _gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADER in held),
+        _gauge("callcentre_switch_heard", "Whether it is connected to the PBX", CONNECTED in held),
         *(
-            [_gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", max(held[LEADS], 0))]
-            if LEADS in held
+            [_gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", max(held[LEADER], 0))]
+            if LEADER in held
             else []
         ),
         going_on,

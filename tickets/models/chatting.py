@@ -8,7 +8,8 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import still_there
-from telephony.models import Agent, Queue, change_log
+from telephony.models import Agent, Queue
+from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.models.chat import Chat, ChatMessage
 
@@ -67,7 +68,7 @@ def write(
             chat.save(update_fields=["agent", "assigned_at"])
             events.chat_assigned(str(chat.pk), agent.login, chat.queue_id)
         if agent:
-            change_log.note(agent.pk, now, now)
+            ledger_changes.record(agent.pk, now, now)
         message = chat.messages.create(agent=agent, body=body, created_at=now)
         events.chat_message_added(str(chat.pk), message.pk, agent_login)
     return message
@@ -81,7 +82,7 @@ def close(actor: Actor, chat: Chat) -> None:
             chat.closed_at = timezone.now()
             chat.save(update_fields=["closed_at"])
             if chat.agent_id:
-                change_log.note(chat.agent_id, chat.closed_at, chat.closed_at)
+                ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
             events.chat_closed(str(chat.pk), chat.queue_id)
 
 

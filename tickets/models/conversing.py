@@ -15,7 +15,8 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import still_there
-from telephony.models import Agent, change_log
+from telephony.models import Agent
+from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.addresses import check_addresses, is_address
 from tickets.mail_ids import new_header_id
@@ -100,7 +101,7 @@ def reply(
             created_at=at,
         )
         if agent:
-            change_log.note(agent.pk, message.created_at, message.created_at)
+            ledger_changes.record(agent.pk, message.created_at, message.created_at)
         _queue(message, to, copies, now)
         events.agent_responded(ticket.pk, ticket.customer_id, agent_login, message.pk)
         _tell_of_status(ticket, note)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 from tickets.models.noting import note_end
 from tickets.models.owing import after_status
 from tickets.models.status import TicketStatus, TicketSubstatus
@@ -36,7 +36,7 @@ def move(
     if status.kind == Kind.CLOSED and ticket.closed_at is None:
         columns |= {"closed_at": now, "closed_by": ticket.agent}
         if ticket.agent_id:
-            change_log.note(ticket.agent_id, now, now)
+            ledger_changes.record(ticket.agent_id, now, now)
     elif not status.is_over and ticket.closed_at is not None:
         note_end(ticket)
         columns |= {"closed_at": None, "closed_by": None}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from telephony.ratio import CUSTOMER, USER
+from telephony.talk_ratio import CUSTOMER, USER
 
 # A provider takes 25 MB at most, and a request should not take for ever.
 PIECE_SECONDS = 600

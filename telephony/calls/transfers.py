@@ -1,7 +1,7 @@
 """Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own.
 
 The number may be that of an agent's phone: then that agent rings and talks. What becomes of a target that ends is in
-telephony.calls.returning.
+telephony.calls.failed_transfers.
 """
 
 from datetime import datetime
@@ -9,8 +9,9 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import legs, offers, orders, talks
+from telephony.calls import bridges, legs, offers, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg
+from telephony.verbs import presence
 
 State = Connection.State
 
@@ -21,17 +22,17 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     connection.save(update_fields=["state", "is_on_hold"])
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.join_count:
-        orders.part(connection)
+        bridges.destroy(connection.bridge_id)
     if customer:
-        orders.play_music(customer, connection.music_class)
+        switch_requests.play_music(customer, connection.music_class)
     agent = agent_of(number)
     target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
     if agent:
         offers.open_for(connection, agent, at)
-        agent.ring(connection, at)
-        orders.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
+        presence.ring(agent, connection, at)
+        switch_requests.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
     else:
-        orders.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
+        switch_requests.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
 
 
 def agent_of(number: str) -> Agent | None:
@@ -51,9 +52,9 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
     if leg.agent:
         if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
             offers.answer(offer, at)
-        talks.begin(connection, leg.agent, at)
-        leg.agent.talk(connection, at)
+        talk_times.begin(connection, leg.agent, at)
+        presence.talk(leg.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
-    orders.stop_music(customer)
-    orders.join(connection, customer, leg)
+    switch_requests.stop_music(customer)
+    bridges.join(connection, customer, leg)

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from telephony.calls import legs
-from telephony.models import Connection, Recording, change_log, writing
+from telephony.models import Connection, Recording
+from telephony.verbs import ledger, ledger_changes
 
 # A recording that lasted until the end of the call was found says nothing: its bridge was left over at the switch.
 LEFT_OVER = timedelta(seconds=2)
@@ -48,16 +49,16 @@ def _move_end(connection: Connection, end: datetime) -> None:
         offer.ended_at = max(end, offer.answered_at)
         offer.save(update_fields=["ended_at"])
         agents.add(offer.agent_id)
-        change_log.note(offer.agent_id, offer.offered_at, last)
+        ledger_changes.record(offer.agent_id, offer.offered_at, last)
     for talk in connection.talks.filter(ended_at=was):
         talk.ended_at = max(end, talk.started_at)
         talk.save(update_fields=["ended_at"])
         agents.add(talk.agent_id)
-        change_log.note(talk.agent_id, talk.counted_at, last)
+        ledger_changes.record(talk.agent_id, talk.counted_at, last)
     connection.legs.filter(ended_at=was).update(ended_at=end)
     connection.ended_at = end
     connection.save(update_fields=["ended_at"])
     if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND and not connection.has_talks:
-        change_log.note(connection.agent_id, connection.created_at, last)
+        ledger_changes.record(connection.agent_id, connection.created_at, last)
     for agent_id in sorted(filter(None, agents)):
-        writing.move_end_of_talk(agent_id, connection.pk, connection.created_at, was, end)
+        ledger.move_end_of_talk(agent_id, connection.pk, connection.created_at, was, end)

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from telephony.board import LOGGED_OUT, Current
+from telephony.current_states import LOGGED_OUT, Current
 from telephony.models import AgentState
 
 Kind = AgentState.Kind

@@ -1,7 +1,7 @@
 """What the switch is told: after commit, in the thread that committed, in the order in which it was asked for.
 
 The rows say what is wanted before the switch hears of it. What it refuses ends the leg; what it did not answer, or
-what a crash kept from being said, is found by comparing rows with channels (telephony.calls.resync).
+what a crash kept from being said, is found by comparing rows with channels (telephony.calls.reconciliation).
 """
 
 import logging
@@ -10,23 +10,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
-from telephony import clocks
+from telephony import call_clock
 from telephony.causes import NO_CONNECTION
-from telephony.models import Connection, Leg, Recording
+from telephony.models import Leg
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
 
 logger = logging.getLogger(__name__)
 
 # Set when the switch did not answer an order: who should hear each other, or music, is to be told so once more.
-untold = threading.Event()
+unsent = threading.Event()
 _of_thread = threading.local()
 
 
-def is_answered() -> bool:
+def is_reachable() -> bool:
     """Whether the switch answers now."""
     try:
         current_switch().ping()
@@ -36,7 +35,7 @@ def is_answered() -> bool:
 
 
 @contextmanager
-def watched() -> Iterator[list[str]]:
+def collect_unanswered() -> Iterator[list[str]]:
     """Collect why orders of this thread were not answered, as far as they are given within."""
     reasons: list[str] = []
     _of_thread.reasons = reasons
@@ -48,72 +47,50 @@ def watched() -> Iterator[list[str]]:
 
 def call_agent(leg: Leg, presented: str, ring_seconds: int) -> None:
     """Ring the phone of an agent; a leg that is refused ends."""
-    _order_call("call_agent", leg, presented, ring_seconds)
+    _send_call("call_agent", leg, presented, ring_seconds)
 
 
 def call_number(leg: Leg, presented: str, ring_seconds: int) -> None:
     """Ring a number outside; a leg that is refused ends."""
-    _order_call("call_number", leg, presented, ring_seconds)
+    _send_call("call_number", leg, presented, ring_seconds)
 
 
 def follow(leg: Leg) -> None:
     """Have a caller's end told; the leg of one who has hung up already ends."""
 
     def gone(error: SwitchError) -> None:
-        _handling().ended(leg.channel_id, clocks.now(), 0)
+        _handling().ended(leg.channel_id, call_clock.now(), 0)
 
-    _order("follow", leg.channel_id, refused=gone)
+    send("follow", leg.channel_id, refused=gone)
 
 
 def answer(leg: Leg) -> None:
-    _order("answer", leg.channel_id)
-
-
-def join(connection: Connection, *legs: Leg) -> None:
-    """Let these legs hear each other, recorded if calls are; `connection.join_count` counts the bridge already."""
-    record_as = Recording.begin(connection) if settings.RECORD_CALLS else ""
-    # A leg is gone already: nothing is recorded.
-    _order(
-        "join",
-        connection.bridge_id,
-        [leg.channel_id for leg in legs],
-        record_as=record_as,
-        refused=lambda error: Recording.withdraw(record_as),
-    )
-
-
-def part(connection: Connection) -> None:
-    _order("part", connection.bridge_id)
-
-
-def part_bridge(bridge_id: str) -> None:
-    """Take away a bridge that a call has left behind."""
-    _order("part", bridge_id)
+    send("answer", leg.channel_id)
 
 
 def forget_missed(key: str) -> None:
-    _order("forget_missed", key)
+    send("forget_missed", key)
 
 
 def play_music(leg: Leg, music_class: str = "default") -> None:
-    _order("play_music", leg.channel_id, music_class)
+    send("play_music", leg.channel_id, music_class)
 
 
 def stop_music(leg: Leg) -> None:
-    _order("stop_music", leg.channel_id)
+    send("stop_music", leg.channel_id)
 
 
 def hang_up(leg: Leg, cause: int = 16) -> None:
     """For `legs.hang_up`, which writes the wish down first."""
-    _order("hang_up", leg.channel_id, cause)
+    send("hang_up", leg.channel_id, cause)
 
 
 def hang_up_channel(channel_id: str, cause: int = 16) -> None:
     """A channel that is no leg of ours: a caller nobody can serve, or one that a crash left over."""
-    _order("hang_up", channel_id, cause)
+    send("hang_up", channel_id, cause)
 
 
-def _order(
+def send(
     command: str,
     *args: Any,
     refused: Callable[[SwitchError], None] | None = None,
@@ -127,7 +104,7 @@ def _order(
             getattr(current_switch(), command)(*args, **kwargs)
         except SwitchUnreachable as error:
             logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
-            untold.set()
+            unsent.set()
             getattr(_of_thread, "reasons", []).append(f"{NO_CONNECTION}.")
             if unanswered:
                 unanswered(error)
@@ -139,7 +116,7 @@ def _order(
     transaction.on_commit(tell, robust=True)
 
 
-def _order_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:
+def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:
     channel_id = leg.channel_id
 
     def refused(error: SwitchError) -> None:
@@ -150,7 +127,7 @@ def _order_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> No
         """Note why, in case that the leg turns out to be lost."""
         Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=NO_CONNECTION)
 
-    _order(
+    send(
         command,
         channel_id,
         leg.number,
@@ -163,6 +140,6 @@ def _order_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> No
 
 def _handling() -> Any:
     """Return the module that ends legs: to end one gives orders in its turn, so neither can import the other first."""
-    from telephony.calls import handling  # noqa: PLC0415
+    from telephony.calls import switch_events  # noqa: PLC0415
 
-    return handling
+    return switch_events

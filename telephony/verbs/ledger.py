@@ -1,40 +1,33 @@
-"""The one door to the ledger of agents' time: what it says of a locked agent, and every change of it.
+"""The ledger of agents' time: every read of a locked agent and every change of states and sessions.
 
-In SQL, because a call passes here three times: a lock, a look and a turn are a statement each. The look comes after
-the lock and not with it: a statement that waited for a lock still sees what was there when it began to wait.
+A call uses this module three times, so it is written in SQL: one statement locks, one reads, one changes. The read
+follows the lock in a statement of its own, because a statement that waits for a lock sees old rows.
 """
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from callcentre.core.pubsub import publish
 from telephony import events
-
-
-class StateKind(models.TextChoices):
-    FREE = "free", pgettext_lazy("agent", "ready")
-    RINGING = "ringing", _("ringing")
-    TALKING = "talking", _("talking")
-    WRAP_UP = "wrap_up", _("wrap-up")
-    PAUSED = "paused", pgettext_lazy("agent", "paused")
+from telephony.models.agent_intervals import StateKind
+from telephony.models.connection import LEG_OCCUPIES_PHONE
+from telephony.verbs import ledger_changes
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an agent is to do, or does: a row of AgentState without its instants."""
+    """A state of an agent: a row of AgentState without its instants."""
 
     kind: str
     pause_id: int | None = None
     connection_id: int | None = None
     # When a wrap-up ends by itself.
     ends_at: datetime | None = None
-    # What follows the call: free, paused (for this pause) or, "", nothing.
+    # The state after the call: free, paused (for this pause) or, "", none.
     resumes_as: str = ""
     resumes_pause_id: int | None = None
 
@@ -48,32 +41,32 @@ class State:
 
     @property
     def resumption(self) -> "State | None":
-        """What follows a call that begins during this state, or the call that this state is of."""
+        """The state after the call: after the call of this state, or after a call that begins during this state."""
         if not self.is_of_call:
             return self
         return State(self.resumes_as, pause_id=self.resumes_pause_id) if self.resumes_as else None
 
-    def then(self, resumption: "State | None") -> "State":
-        """This state of a call, with what follows it."""
+    def followed_by(self, resumption: "State | None") -> "State":
+        """Return this state of a call with the state after the call."""
         if resumption is None:
             return replace(self, resumes_as="", resumes_pause_id=None)
         return replace(self, resumes_as=resumption.kind, resumes_pause_id=resumption.pause_id)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What the ledger says of an agent, who is locked until the transaction ends."""
+class LockedAgent:
+    """An agent who is locked until the transaction ends, with the open state and session of the ledger."""
 
     agent_id: int
     login: str
     is_active: bool
-    # The row of the state without an end and what it says; of the session without an end.
+    # The open state: its row, its values, its start; then the open session.
     state_id: int | None
     state: State | None
     state_since: datetime | None
     session_id: int | None
     session_since: datetime | None
-    # The latest instant that the ledger knows of him: nothing is written before it, wherever clocks go.
+    # The latest instant in the agent's ledger. No row is written before it, even if the clock was set back.
     latest: datetime | None
 
     @property
@@ -81,15 +74,15 @@ class Standing:
         return self.session_id is not None
 
     def instant(self, at: datetime | None) -> datetime:
-        """The whole second in which something happens to him."""
+        """Return the whole second to write for an event at this instant."""
         second = (at or timezone.now()).replace(microsecond=0)
         return max(second, self.latest) if self.latest else second
 
 
 _LOCK = "SELECT login, is_active FROM telephony_agent WHERE id = %s FOR NO KEY UPDATE"
 _LOCK_IN_ORDER = "SELECT FROM telephony_agent WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
-# The last row of each, found by the index however long the history is: one that is open has nothing after it.
-_LOOK = """
+# The last state and the last session, by the index however long the history is. Only the last one can be open.
+_READ = """
 SELECT state.id, state.kind, state.pause_id, state.connection_id, state.ends_at, state.resumes_as,
   state.resumes_pause_id, state.started_at, state.ended_at IS NULL,
   session.id, session.started_at, session.ended_at IS NULL,
@@ -102,24 +95,23 @@ LEFT JOIN LATERAL (
   SELECT * FROM telephony_agentsession WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
 ) AS session ON true
 """
-# A call that his phone is in, or rings for. One that is about to be hung up does not count.
-_PHONE = """
+_CALL_ON_PHONE = f"""
 SELECT connection_id, state FROM telephony_leg
-WHERE agent_id = %s AND ended_at IS NULL AND hangup_asked_at IS NULL AND connection_id IS DISTINCT FROM %s
+WHERE agent_id = %s AND {LEG_OCCUPIES_PHONE} AND connection_id IS DISTINCT FROM %s
 ORDER BY asked_at LIMIT 1
-"""
+"""  # noqa: S608  (of our own constants)
 _COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
-# What has ended, for those who keep sums of it: telephony.models.change_log. To ring or to talk is in none of them.
-_NOTED = """noted AS (
+# Rollups sum intervals that have ended (telephony.verbs.ledger_changes), but not ringing and talking.
+_LOGGED = """logged AS (
   INSERT INTO telephony_ledgerchange (agent_id, since, until)
   SELECT agent_id, started_at, ended_at FROM ended WHERE kind NOT IN ('ringing', 'talking')
 )"""
 _ENDED = f"""WITH ended AS (
   UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s
   RETURNING id, agent_id, kind, started_at, ended_at
-), {_NOTED}"""  # noqa: S608
-# The new row comes after the end of the old one: the constraint looks at both.
-_TURN = f"""
+), {_LOGGED}"""  # noqa: S608
+# `done` makes the insert wait for the end of the old row: the constraint compares both.
+_CHANGE_STATE = f"""
 {_ENDED}
 INSERT INTO telephony_agentstate (agent_id, started_at, {_COLUMNS})
 SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
@@ -134,7 +126,7 @@ WITH ended AS (
 INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, started_at, ended_at FROM ended
 """
 
-# A talk that ended with a call, and the two states after it. No state goes over a login or a logout.
+# A talk that ended with a call, and the two states after it. No state spans a login or a logout.
 _TALK_AND_AFTER = """
 WITH talk AS (
   SELECT id, started_at FROM telephony_agentstate
@@ -153,9 +145,8 @@ FROM talk CROSS JOIN LATERAL (
 ORDER BY state.started_at, state.id
 """
 _MOVE = "UPDATE telephony_agentstate SET started_at = %s, ended_at = %s, ends_at = %s WHERE id = %s"
-_NOTE = "INSERT INTO telephony_ledgerchange (agent_id, since, until) VALUES (%s, %s, %s)"
 
-# A pause outside a session is forgotten as a session is; a call ends by itself.
+# Agents forget to end sessions, and pauses outside a session. Calls end by themselves.
 _OVERDUE = """
 SELECT agent_id FROM telephony_agentsession WHERE ended_at IS NULL AND started_at <= %(before)s
 UNION
@@ -164,7 +155,7 @@ WHERE kind = 'paused' AND ended_at IS NULL AND started_at <= %(before)s
   AND NOT EXISTS (SELECT 1 FROM telephony_agentsession WHERE agent_id = state.agent_id AND ended_at IS NULL)
 ORDER BY agent_id
 """
-# Whoever is locked by another now is left to the next time.
+# The next sweep ends the wrap-ups of agents that another transaction has locked.
 _LOCK_WRAPPED_UP = """
 SELECT id, login FROM telephony_agent
 WHERE id IN (
@@ -177,21 +168,22 @@ WITH ended AS (
   UPDATE telephony_agentstate SET ended_at = ends_at
   WHERE agent_id = ANY(%s) AND kind = 'wrap_up' AND ended_at IS NULL AND ends_at <= %s
   RETURNING agent_id, kind, started_at, ended_at, ends_at, resumes_as, resumes_pause_id
-), {_NOTED}
+), {_LOGGED}
 INSERT INTO telephony_agentstate (agent_id, started_at, kind, pause_id, resumes_as)
 SELECT agent_id, ends_at, resumes_as, resumes_pause_id, '' FROM ended WHERE resumes_as <> ''
 RETURNING agent_id, kind, pause_id
 """  # noqa: S608
 
 
-def lock(agent_id: int) -> Standing:
+def lock(agent_id: int) -> LockedAgent:
+    """Lock an agent and read the open state and session."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [agent_id])
         login, is_active = cursor.fetchone()
-        cursor.execute(_LOOK, [agent_id])
+        cursor.execute(_READ, [agent_id])
         row = cursor.fetchone()
     is_in_state, is_logged_in = row[8] and row[0] is not None, row[11] and row[9] is not None
-    return Standing(
+    return LockedAgent(
         agent_id,
         login,
         is_active,
@@ -205,60 +197,60 @@ def lock(agent_id: int) -> Standing:
 
 
 def lock_in_order(agent_ids: list[int]) -> None:
-    """Lock agents whose states change in one transaction. All lock by the order of ids, so that none blocks another."""
+    """Lock agents whose states change in one transaction, always in the order of their ids, to avoid deadlocks."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_IN_ORDER, [agent_ids])
 
 
 def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
-    """The state of a call that the agent's phone is in, but for the connection that he is leaving."""
+    """Return the state for a call that occupies the agent's phone, other than the connection being left; else None."""
     with connection.cursor() as cursor:
-        cursor.execute(_PHONE, [agent_id, leaving])
+        cursor.execute(_CALL_ON_PHONE, [agent_id, leaving])
         row = cursor.fetchone()
     return State(StateKind.TALKING if row[1] == "up" else StateKind.RINGING, connection_id=row[0]) if row else None
 
 
-def turn(standing: Standing, at: datetime, state: State | None) -> None:
-    """End the state he is in and begin another, or none, at one instant; tell of it."""
-    values: dict[str, Any] = {"at": at, "agent_id": standing.agent_id, "state_id": standing.state_id}
+def change_state(agent: LockedAgent, at: datetime, state: State | None) -> None:
+    """End the agent's state and begin another, or none, at one instant. Record the event of the new state."""
+    values: dict[str, Any] = {"at": at, "agent_id": agent.agent_id, "state_id": agent.state_id}
     with connection.cursor() as cursor:
         if state:
-            cursor.execute(_TURN, values | {name: getattr(state, name) for name in _COLUMNS.split(", ")})
-        elif standing.state_id:
+            cursor.execute(_CHANGE_STATE, values | {name: getattr(state, name) for name in _COLUMNS.split(", ")})
+        elif agent.state_id:
             cursor.execute(_END, values)
     if state:
-        previous_pause_id = standing.state.pause_id if standing.state else None
-        _tell([(standing.agent_id, standing.login, state, previous_pause_id)])
+        previous_pause_id = agent.state.pause_id if agent.state else None
+        _announce([(agent.agent_id, agent.login, state, previous_pause_id)])
 
 
-def open_session(standing: Standing, at: datetime) -> None:
+def open_session(agent: LockedAgent, at: datetime) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO telephony_agentsession (agent_id, started_at, ended_by) VALUES (%s, %s, '')",
-            [standing.agent_id, at],
+            [agent.agent_id, at],
         )
-    events.agent_logged_in(standing.agent_id, standing.login)
+    events.agent_logged_in(agent.agent_id, agent.login)
 
 
-def close_session(standing: Standing, at: datetime, ended_by: str) -> None:
-    """End his session, if there is one, and with it the state he is in; tell that he is gone."""
-    turn(standing, at, None)
-    if standing.session_id:
+def close_session(agent: LockedAgent, at: datetime, ended_by: str) -> None:
+    """End the agent's session, if there is one, and the state. Record the logout."""
+    change_state(agent, at, None)
+    if agent.session_id:
         with connection.cursor() as cursor:
-            cursor.execute(_CLOSE_SESSION, [at, ended_by, standing.session_id])
-    events.agent_logged_out(standing.agent_id, standing.login)
-    publish("calls")  # one that rings him goes on to the next
+            cursor.execute(_CLOSE_SESSION, [at, ended_by, agent.session_id])
+    events.agent_logged_out(agent.agent_id, agent.login)
+    publish("calls")  # a call that rings this agent goes on to the next one
 
 
 def overdue_agents(before: datetime) -> list[int]:
-    """Those who are logged in, or paused outside a session, since then or longer."""
+    """Return the agents who have been logged in, or paused outside a session, since then or longer."""
     with connection.cursor() as cursor:
         cursor.execute(_OVERDUE, {"before": before})
         return [agent_id for (agent_id,) in cursor.fetchall()]
 
 
 def end_wrap_ups(now: datetime) -> None:
-    """End what is over, at the second in which it was to end, however late this comes."""
+    """End each wrap-up that is over, at the second at which it was due to end."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_WRAPPED_UP, [now])
         logins = dict(cursor.fetchall())
@@ -266,12 +258,12 @@ def end_wrap_ups(now: datetime) -> None:
             return
         cursor.execute(_END_WRAP_UPS, [list(logins), now])
         begun = cursor.fetchall()
-    _tell([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
+    _announce([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
 
 
 @dataclass(slots=True)
-class _Row:
-    """The row of a state, as far as the end of a talk before it can move it."""
+class _MovableState:
+    """The columns of a state that change when the end of the talk before it moves."""
 
     id: int
     is_wrap_up: bool
@@ -282,27 +274,27 @@ class _Row:
 
 
 def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: datetime, to: datetime) -> None:
-    """Let a talk have ended at another instant, and the wrap-up after it too. What the agent did then keeps its end.
+    """Move the end of a talk and the wrap-up after it. The state after these keeps its end.
 
-    The talk is the last one in this call, which began at `since`. Do nothing if the talk did not end with the call: the
-    agent had paused or logged out.
+    The talk is the last one in this call, which began at `since`. Do nothing if the talk did not end with the call,
+    because the agent had paused or logged out.
     """
     lock(agent_id)
     with connection.cursor() as cursor:
         talk: dict[str, Any] = {"agent_id": agent_id, "connection_id": connection_id, "since": since, "was": was}
         cursor.execute(_TALK_AND_AFTER, talk)
-        rows = [_Row(*row) for row in cursor.fetchall()]
+        rows = [_MovableState(*row) for row in cursor.fetchall()]
         if not rows or rows[0].ends_with_session:
             return
         instants = [was, *_move_borders(rows, to)]
-        # Rows of an agent never overlap, not even between two statements.
+        # In this order no two rows of the agent overlap, not even between two statements.
         for row in rows if to < was else reversed(rows):
             cursor.execute(_MOVE, [row.started_at, row.ended_at, row.ends_at, row.id])
-        cursor.execute(_NOTE, [agent_id, min(instants), max(instants)])
+    ledger_changes.record(agent_id, min(instants), max(instants))
 
 
-def _move_borders(rows: list[_Row], to: datetime) -> list[datetime]:
-    """Move the end of the first row, a talk, and what adjoins it. Return instants between which all changes lie."""
+def _move_borders(rows: list[_MovableState], to: datetime) -> list[datetime]:
+    """Move the end of the first row, a talk, and the adjoining rows. Return instants that enclose all changes."""
     talk, *rest = rows
     to = border = max(to, talk.started_at)
     wrap_up = rest.pop(0) if rest and rest[0].is_wrap_up and rest[0].started_at == talk.ended_at else None
@@ -324,10 +316,10 @@ def _move_borders(rows: list[_Row], to: datetime) -> list[datetime]:
     return [to, border, ended_at or border]
 
 
-def _tell(begun: list[tuple[int, str, State, int | None]]) -> None:
-    """What others hear of states that have begun: (agent, login, state, previous pause) of each.
+def _announce(begun: list[tuple[int, str, State, int | None]]) -> None:
+    """Record the events of states that have begun: (agent, login, state, previous pause) of each.
 
-    Calls that wait look for whoever is free; one that rings somebody who pauses goes on to the next.
+    Notify the listener: a waiting call may get a free agent, and a call that rings a paused agent goes on to the next.
     """
     if free := [(agent_id, login) for agent_id, login, state, _ in begun if state.kind == StateKind.FREE]:
         events.agents_free(free)

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from callcentre.core.actor import SYSTEM
 from callcentre.models import actor_columns
-from telephony.calls import inbound, legs, offers, transferring
+from telephony.calls import inbound, legs, offers, transfers
 from telephony.calls.inbound import OVERFLOW
-from telephony.models import Agent, Connection, Leg, Queue, Transfer, writing
+from telephony.models import Agent, Connection, Leg, Queue, Transfer
+from telephony.verbs import ledger, presence
 
 Disposition, Party, Role = Connection.Disposition, Connection.Party, Leg.Role
 
@@ -22,7 +23,7 @@ def target_ended(connection: Connection, leg: Leg, at: datetime, cause: int | No
         last = connection.transfers.select_related("from_agent").last()
         giver = last.from_agent if last and last.action not in (OVERFLOW, RETURN) else None
         if leg.agent and giver:
-            writing.lock_in_order([leg.agent.pk, giver.pk])
+            ledger.lock_in_order([leg.agent.pk, giver.pk])
         _let_go(connection, leg, at, cause)
         if connection.leg_of(Role.CUSTOMER) and _is_taken_back(connection, leg, last, giver, at):
             return
@@ -43,7 +44,7 @@ def _let_go(connection: Connection, leg: Leg, at: datetime, cause: int | None) -
     if leg.agent:
         if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
             offers.close(offer, at, offers.outcome_of(leg, cause))
-        leg.agent.leave_call(connection, at)
+        presence.leave_call(leg.agent, connection, at)
 
 
 def _is_taken_back(connection: Connection, leg: Leg, last: Transfer | None, giver: Agent | None, at: datetime) -> bool:
@@ -51,7 +52,7 @@ def _is_taken_back(connection: Connection, leg: Leg, last: Transfer | None, give
     queue = _queue_back(connection, last, at)
     if giver and giver.pk != leg.agent_id and _can_ring(giver, connection, is_last_resort=queue is None):
         _note(connection, leg, number=giver.number)
-        transferring.call_target(connection, giver.number, at)
+        transfers.call_target(connection, giver.number, at)
         return True
     if queue:
         _note(connection, leg, queue=queue)
@@ -72,8 +73,8 @@ def _can_ring(agent: Agent, connection: Connection, *, is_last_resort: bool) -> 
     """Whether the agent's phone can be rung: logged in and in no other call, unless the call would end otherwise."""
     if not agent.is_active or not agent.number:
         return False
-    standing = writing.lock(agent.pk)
-    is_free = standing.is_logged_in and writing.call_on_phone(agent.pk, leaving=connection.pk) is None
+    standing = ledger.lock(agent.pk)
+    is_free = standing.is_logged_in and ledger.call_on_phone(agent.pk, leaving=connection.pk) is None
     return is_free or is_last_resort
 
 

@@ -21,11 +21,11 @@ failed = Counter("callcentre_listener_failures", "Events and other work of the l
 Task = Callable[[], Any]
 
 
-class Crew:
-    """`is_in_trouble` says that something failed or was done twice: what it was to tell others may be untold."""
+class KeyedPool:
+    """`has_failed` says that something failed or was done twice: what it was to tell others may be untold."""
 
     def __init__(self, size: int) -> None:
-        self.is_in_trouble = False
+        self.has_failed = False
         self._is_over = threading.Event()
         self._queues: list[queue.SimpleQueue[Task | None]] = [queue.SimpleQueue() for _ in range(size)]
         self._threads = [
@@ -35,10 +35,10 @@ class Crew:
         for thread in self._threads:
             thread.start()
 
-    def give(self, key: int, task: Task) -> None:
+    def submit(self, key: int, task: Task) -> None:
         self._queues[key % len(self._queues)].put(task)
 
-    def end(self, patience_seconds: float) -> None:
+    def shut_down(self, patience_seconds: float) -> None:
         """Wait for what is under way."""
         for tasks in self._queues:
             tasks.put(None)
@@ -49,23 +49,23 @@ class Crew:
 
     def _work(self, tasks: queue.SimpleQueue[Task | None]) -> None:
         while (task := tasks.get()) is not None:
-            while not self.attempt(task):
+            while not self.run(task):
                 if self._is_over.wait(AGAIN_AFTER_SECONDS):
                     return
         connection.close()
 
-    def attempt(self, task: Task) -> bool:
+    def run(self, task: Task) -> bool:
         """Do it; false where it is worth trying again."""
         try:
             task()
         except (OperationalError, InterfaceError) as error:
             logger.warning("the database did not answer", extra={"error": str(error)})
-            self.is_in_trouble = True
+            self.has_failed = True
             connection.close()
             return False
         except Exception:
             logger.exception("not done")
-            self.is_in_trouble = True
+            self.has_failed = True
             failed.inc()
         finally:
             structlog.contextvars.clear_contextvars()

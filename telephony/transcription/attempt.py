@@ -12,10 +12,11 @@ from django.utils import timezone
 from callcentre.core.enqueue import enqueue
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription
 from telephony.models.transcription import NOTHING_MADE, is_configured
-from telephony.ratio import CUSTOMER, UNKNOWN, USER
-from telephony.transcribing.analysis import analyse
-from telephony.transcribing.audio import Piece, pieces
-from telephony.transcribing.provider import ProviderError, Segment, transcribe
+from telephony.talk_ratio import CUSTOMER, UNKNOWN, USER
+from telephony.transcription.analysis import analyse
+from telephony.transcription.pieces import Piece, pieces
+from telephony.transcription.provider import ProviderError, Segment, transcribe
+from telephony.verbs import transcriptions
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def run(connection_id: int) -> None:
         return
     try:
         transcription = Transcription.objects.select_related("connection").filter(pk=connection_id).first()
-        if transcription is not None and transcription.claim():
+        if transcription is not None and transcriptions.claim(transcription):
             _attempt(transcription)
     finally:
         _slots.release()
@@ -46,23 +47,23 @@ def run(connection_id: int) -> None:
 
 def _attempt(transcription: Transcription) -> None:
     if not is_configured():
-        transcription.withdraw()
+        transcriptions.withdraw(transcription)
         return
     recordings = list(Recording.objects.ready().filter(connection=transcription.pk).order_by("id"))
     try:
         if transcription.parts is None:
             if not recordings:
                 raise ProviderError("the recording is gone", is_final=True)
-            if not transcription.charge(sum(recording.seconds for recording in recordings)):
-                transcription.exceed_limit()
+            if not transcriptions.charge(transcription, sum(recording.seconds for recording in recordings)):
+                transcriptions.exceed_limit(transcription)
                 return
             _hear(transcription, recordings)
-        transcription.succeed(**_made_of(transcription))
+        transcriptions.succeed(transcription, **_made_of(transcription))
     except ProviderError as error:
         logger.warning("transcription failed", extra={"connection": transcription.pk, "error": str(error)})
-        transcription.put_off(str(error), is_final=error.is_final, retry_after=error.retry_after)
+        transcriptions.put_off(transcription, str(error), is_final=error.is_final, retry_after=error.retry_after)
     except (OSError, EOFError) as error:
-        transcription.put_off(f"the recording cannot be read: {error}")
+        transcriptions.put_off(transcription, f"the recording cannot be read: {error}")
     except _NotOurs:
         logger.warning("transcription was taken over", extra={"connection": transcription.pk})
 
@@ -74,12 +75,12 @@ def _hear(transcription: Transcription, recordings: list[Recording]) -> None:
     for recording in recordings:
         with default_storage.open(recording.path) as file:
             for piece in pieces(file):
-                if not transcription.renew():
+                if not transcriptions.renew(transcription):
                     raise _NotOurs
                 parts += _parts(piece, transcribe(piece), offset, transcription.connection)
         offset += recording.seconds
     parts.sort(key=lambda part: (part["begin"], part["end"]))
-    transcription.keep_parts(parts, offset)
+    transcriptions.keep_parts(transcription, parts, offset)
 
 
 def _parts(piece: Piece, segments: list[Segment], offset: float, call: Connection) -> Iterator[dict[str, Any]]:
@@ -118,7 +119,7 @@ def _made_of(transcription: Transcription) -> dict[str, Any]:
     parts = transcription.parts or []
     if not settings.ANALYSIS_MODEL or not parts:
         return NOTHING_MADE
-    if not transcription.renew():
+    if not transcriptions.renew(transcription):
         raise _NotOurs
     criteria = list(EvaluationCriterion.objects.for_queue(transcription.connection.queue_id))
     analysis = analyse(parts, criteria)

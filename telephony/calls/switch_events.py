@@ -8,11 +8,12 @@ from datetime import datetime
 from django.db import connection as database
 from django.db import transaction
 
-from telephony import clocks
-from telephony.calls import inbound, legs, orders, outbound, returning, transferring
+from telephony import call_clock
+from telephony.calls import failed_transfers, inbound, legs, outbound, switch_requests, transfers
 from telephony.channels import connection_of
-from telephony.models import Connection, Leg, Recording
+from telephony.models import Connection, Leg
 from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Ringing, Up
+from telephony.verbs import recordings
 
 Role = Leg.Role
 
@@ -34,17 +35,17 @@ def handle(event: Event) -> None:
         case Arrived():
             inbound.arrived(event)
         case RecordingFinished():
-            Recording.finish(event.name, is_failed=event.is_failed)
+            recordings.finish(event.name, is_failed=event.is_failed)
 
 
 def ringing(channel_id: str, at: datetime) -> None:
     connection_id = connection_of(channel_id)
-    at = clocks.on_call(connection_id, at) if connection_id else at
+    at = call_clock.on_call(connection_id, at) if connection_id else at
     with database.cursor() as cursor:
         cursor.execute(_RINGING, [at, channel_id])
         row = cursor.fetchone()
     if row and row[0]:
-        orders.hang_up_channel(channel_id)
+        switch_requests.hang_up_channel(channel_id)
 
 
 @transaction.atomic
@@ -57,7 +58,7 @@ def up(channel_id: str, at: datetime) -> None:
         return
     if leg.state == Leg.State.ENDED:
         # It was given up for lost before the switch was told to call.
-        orders.hang_up_channel(channel_id)
+        switch_requests.hang_up_channel(channel_id)
         return
     at = legs.instant(connection, at)
     legs.mark_up(leg, at)
@@ -65,7 +66,7 @@ def up(channel_id: str, at: datetime) -> None:
         # The wish was uttered before there was a channel.
         legs.hang_up(leg, at)
     elif leg.role == Role.TARGET:
-        transferring.target_up(connection, leg, at)
+        transfers.target_up(connection, leg, at)
     elif leg.role == Role.CUSTOMER:
         outbound.customer_up(connection, leg, at)
     elif _is_of_queue(connection):
@@ -87,7 +88,7 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         return
     if leg.role == Role.TARGET:
-        returning.target_ended(connection, leg, at, cause)
+        failed_transfers.target_ended(connection, leg, at, cause)
     elif leg.role == Role.CUSTOMER and _is_of_queue(connection):
         inbound.customer_ended(connection, leg, at, cause)
     elif leg.role == Role.CUSTOMER:
@@ -100,7 +101,7 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
 
 def leg_refused(channel_id: str, cause: int | None, reason: str) -> None:
     """End a leg that the switch will not call, for the reason that it gave."""
-    ended(channel_id, clocks.now(), cause, cause_text=reason)
+    ended(channel_id, call_clock.now(), cause, cause_text=reason)
 
 
 def _is_of_queue(connection: Connection) -> bool:

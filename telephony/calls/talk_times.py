@@ -6,7 +6,8 @@ that nobody transfers needs no further row.
 
 from datetime import datetime
 
-from telephony.models import Agent, Connection, Talk, change_log
+from telephony.models import Agent, Connection, Talk
+from telephony.verbs import ledger_changes
 
 
 def transfer(connection: Connection, at: datetime) -> None:
@@ -49,4 +50,4 @@ def end(connection: Connection, at: datetime) -> None:
 def _note(talk: Talk) -> None:
     """Note in the change log that this talk has ended."""
     assert talk.ended_at is not None
-    change_log.note(talk.agent_id, talk.counted_at, talk.ended_at)
+    ledger_changes.record(talk.agent_id, talk.counted_at, talk.ended_at)

@@ -24,7 +24,7 @@ from callcentre.admin import (
     display,
 )
 from callcentre.admin.periods import Spans, touching, within
-from telephony.admin.states import COLOURS, length, moment
+from telephony.admin.state_labels import COLOURS, length, moment
 from telephony.models import AgentSession, AgentState, Pause
 
 AGENT = "agent__id__exact"

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from django.db import connection as database
 from django.db import transaction
 
-from telephony.calls import legs, offers, orders
-from telephony.models import Agent, Connection, Leg, Offer, writing
-from telephony.models.writing import StateKind
+from telephony.calls import legs, offers, switch_requests
+from telephony.models import Agent, Connection, Leg, Offer
+from telephony.models.agent_intervals import StateKind
+from telephony.verbs import ledger, presence
 
 State = Connection.State
 
@@ -101,7 +102,7 @@ def _offer(connection_id: int, agent_id: int, now: datetime) -> bool:
     connection = legs.lock(connection_id)
     if connection is None or connection.queue is None or not _is_waiting_for_somebody(connection):
         return False
-    standing = writing.lock(agent_id)
+    standing = ledger.lock(agent_id)
     is_free = standing.is_logged_in and standing.state and standing.state.kind == StateKind.FREE
     if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
         return False
@@ -109,8 +110,8 @@ def _offer(connection_id: int, agent_id: int, now: datetime) -> bool:
     at = max(legs.instant(connection, now), connection.waiting_since or connection.created_at)
     Offer.objects.create(connection=connection, queue=connection.queue, agent=agent, offered_at=at)
     leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, at, agent=agent)
-    agent.ring(connection, at)
-    orders.call_agent(leg, connection.src, connection.queue.ring_seconds)
+    presence.ring(agent, connection, at)
+    switch_requests.call_agent(leg, connection.src, connection.queue.ring_seconds)
     return True
 
 
@@ -129,7 +130,7 @@ def _withdraw(connection_id: int, now: datetime) -> None:
     offer = offers.current(connection) if connection else None
     if connection is None or offer is None or offer.answered_at:
         return
-    state = writing.lock(offer.agent_id).state
+    state = ledger.lock(offer.agent_id).state
     if state and state.kind == StateKind.RINGING and state.connection_id == connection.pk:
         return
     at = legs.instant(connection, now)

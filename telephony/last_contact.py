@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from telephony import clocks
+from telephony import call_clock
 
 
-class Contact:
+class LastContact:
     """Remembers when the switch was heard, over silences.
 
     After a silence, calls may be found to be gone. Until a look at the switch has told which, a further silence
@@ -24,9 +24,9 @@ class Contact:
             self.silent_since = self._heard_at
         self._is_settled = False
 
-    def hear(self, at: datetime) -> None:
+    def update(self, at: datetime) -> None:
         """Note that the switch was heard. An answer that is noted late moves nothing back."""
-        if self._heard_at is None or not clocks.is_before(at, self._heard_at):
+        if self._heard_at is None or not call_clock.is_before(at, self._heard_at):
             self._heard_at = at
 
     def settle(self) -> None:

@@ -11,7 +11,7 @@ import orjson
 import requests
 from django.conf import settings
 
-from telephony.transcribing.audio import Piece
+from telephony.transcription.pieces import Piece
 
 CONNECT_SECONDS = 10.0
 MOST_ANSWERED_BYTES = 32 * 1024 * 1024

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-LOCK_SPACE, LEADS, HEARS = 0x63616C73, 0, 1
+LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 
 # The locks that are held, of this database alone.
 _HELD = f"""
@@ -19,8 +19,8 @@ WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND gran
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """  # noqa: S608  (of our own constants)
 # A condition for statements that act only where somebody hears what comes of it.
-IS_HEARD = f"EXISTS (SELECT FROM ({_HELD}) AS held WHERE key = {HEARS})"
-# LEADS, HEARS, as far as they are held, and how many seconds ago he who holds it last looked round.
+IS_CONNECTED = f"EXISTS (SELECT FROM ({_HELD}) AS held WHERE key = {CONNECTED})"
+# LEADER, CONNECTED, as far as they are held, and how many seconds ago he who holds it last looked round.
 HOLDERS = f"""
 SELECT key, EXTRACT(epoch FROM clock_timestamp() - state_change)::float8
 FROM ({_HELD}) AS held JOIN pg_stat_activity USING (pid)
@@ -36,10 +36,10 @@ _LAST_CONTACT = "SELECT heard_at FROM telephony_switchcontact WHERE id = 1"
 _KEEPALIVES = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 
 
-def is_heard() -> bool:
+def is_connected() -> bool:
     """Whether anybody hears the switch: without that, calls ring and end, and the rows do not know."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {IS_HEARD}")
+        cursor.execute(f"SELECT {IS_CONNECTED}")
         return bool(cursor.fetchone()[0])
 
 
@@ -59,29 +59,29 @@ class Leadership:
         with suppress(psycopg.Error):
             self._own.close()
 
-    def is_won(self) -> bool:
-        return self._take(LEADS)
+    def acquire(self) -> bool:
+        return self._take(LEADER)
 
-    def is_kept(self) -> bool:
+    def is_held(self) -> bool:
         with suppress(psycopg.Error):
             self._own.execute("SELECT 1")
             return True
         return False
 
-    def tell(self, *, is_heard: bool) -> None:
+    def report(self, *, is_connected: bool) -> None:
         """For those who ask: whether we hear the switch."""
         with suppress(psycopg.Error):
-            if is_heard:
-                self._take(HEARS)
+            if is_connected:
+                self._take(CONNECTED)
             else:
-                self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, HEARS])
+                self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, CONNECTED])
 
     def last_contact(self) -> datetime | None:
         """Return when the switch was heard last, by this listener or another one. None if it never was."""
         row = self._own.execute(_LAST_CONTACT).fetchone()
         return row[0] if row else None
 
-    def keep_contact(self, heard_at: datetime) -> None:
+    def store_contact(self, heard_at: datetime) -> None:
         """Store when the switch was heard last, so that it is known whatever is killed."""
         with suppress(psycopg.Error):
             self._own.execute(_KEEP_CONTACT, [heard_at])

@@ -17,11 +17,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
-from telephony.calls import unseen
+from telephony.calls import presumed_ends
 from telephony.models import Recording, Transcription
 from telephony.models.transcription import is_configured
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
+from telephony.verbs import recordings, transcriptions
 from telephony.wav import mend
 
 logger = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ def fetch(pk: int) -> None:
         return
     try:
         recording = Recording.objects.filter(pk=pk).first()
-        if recording is not None and recording.claim():
+        if recording is not None and recordings.claim(recording):
             _attempt(recording)
     finally:
         _slots.release()
@@ -62,19 +63,19 @@ def _attempt(recording: Recording) -> None:
     try:
         size, seconds = _copy(recording)
     except SwitchUnreachable as error:
-        recording.put_off(str(error))
+        recordings.put_off(recording, str(error))
     except SwitchError as error:
-        recording.put_off(str(error), is_refused=True, is_absent=True)
+        recordings.put_off(recording, str(error), is_refused=True, is_absent=True)
     except (wave.Error, EOFError) as error:
-        recording.put_off(f"no WAV: {error or 'it ends early'}", is_refused=True)
+        recordings.put_off(recording, f"no WAV: {error or 'it ends early'}", is_refused=True)
     except OSError as error:
-        recording.put_off(f"cannot be stored: {error.strerror or error}")
+        recordings.put_off(recording, f"cannot be stored: {error.strerror or error}")
     except _NotOurs:
         logger.warning("recording was taken over", extra={"recording": recording.name})
     else:
         with transaction.atomic():
-            if is_stored := recording.store(size=size, seconds=seconds):
-                unseen.correct(recording.connection_id)
+            if is_stored := recordings.store(recording, size=size, seconds=seconds):
+                presumed_ends.correct(recording.connection_id)
         if not is_stored:
             _discard_if_deleted(recording)
         else:
@@ -93,7 +94,7 @@ def _discard_if_deleted(recording: Recording) -> None:
 def request_transcription(connection_id: int) -> None:
     """Have a call transcribed, if it is over, all its recordings are there, and there is a provider."""
     if is_configured() and Recording.objects.untranscribed().filter(connection=connection_id).exists():
-        Transcription.request(connection_id)
+        transcriptions.request(connection_id)
 
 
 def _copy(recording: Recording) -> tuple[int, float]:
@@ -106,10 +107,10 @@ def _copy(recording: Recording) -> tuple[int, float]:
                 raise SwitchError(f"longer than {MOST_BYTES} bytes")
             if time.monotonic() - renewed_at > RENEW_SECONDS:
                 renewed_at = time.monotonic()
-                if not recording.renew():
+                if not recordings.renew(recording):
                     raise _NotOurs
         seconds = mend(copy, size)
-        if not recording.renew():
+        if not recordings.renew(recording):
             raise _NotOurs
         # What an earlier attempt left behind would make the storage choose another name.
         default_storage.delete(recording.path)
@@ -158,14 +159,14 @@ def _remove_from_switch(recording: Recording) -> None:
 def sweep(now: datetime) -> None:
     """Find what a lost message, a dead worker, or a provider that was not there yet has left: newest calls first."""
     for name in Recording.objects.overdue(now).values_list("name", flat=True)[:REQUESTED_AT_ONCE]:
-        Recording.finish(name)
+        recordings.finish(name)
     due = Recording.objects.due(now).order_by("next_attempt_at")
     for pk in due.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
         enqueue("telephony.fetch_recording", pk)
     if is_configured():
         untranscribed = Recording.objects.untranscribed().order_by("-id")
         for connection_id in untranscribed.values_list("connection_id", flat=True)[:REQUESTED_AT_ONCE]:
-            Transcription.request(connection_id)
+            transcriptions.request(connection_id)
     waiting = Transcription.objects.due(now).order_by("next_attempt_at")
     for pk in waiting.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
         enqueue("telephony.transcribe", pk)
@@ -174,6 +175,6 @@ def sweep(now: datetime) -> None:
 def prune(now: datetime) -> None:
     """Remove the files of recordings that were kept for long enough."""
     outdated = Recording.objects.ready().filter(ready_at__lt=now - settings.RECORDING_RETENTION).order_by("ready_at")
-    while recordings := list(outdated[:REMOVED_AT_ONCE]):
-        for recording in recordings:
-            recording.remove()
+    while kept := list(outdated[:REMOVED_AT_ONCE]):
+        for recording in kept:
+            recordings.remove(recording)

@@ -16,8 +16,8 @@ from django.db import connection as database
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from telephony import clocks
-from telephony.calls import handling, legs, orders, unseen
+from telephony import call_clock
+from telephony.calls import bridges, legs, presumed_ends, switch_events, switch_requests
 from telephony.channels import connection_of, connection_of_bridge
 from telephony.models import Connection, Leg
 from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
@@ -54,16 +54,16 @@ class Comparison:
         self._listed_at: dict[str, datetime] = {}
 
     @property
-    def is_in_doubt(self) -> bool:
+    def is_inconclusive(self) -> bool:
         """Something was missing: another look will tell."""
         return bool(self._missing)
 
-    def look(self, switch: Switch, silent_since: datetime | None = None) -> Seen:
+    def compare(self, switch: Switch, silent_since: datetime | None = None) -> Seen:
         """Compare. The legs are read before the channels, so that none of them is too young to be listed.
 
         `silent_since` is when the switch was heard last before the present stream of its events.
         """
-        now = clocks.now()
+        now = call_clock.now()
         rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
         channels = {channel.id: channel for channel in switch.channels()}
         bridges = switch.bridges()
@@ -90,7 +90,7 @@ class Comparison:
         strangers = [channel for channel in channels.values() if channel.id not in rows]
         callers, left_over = _sorted(strangers, now)
         findings += [Finding(0, _hanging_up(channel_id)) for channel_id in left_over]
-        findings += [Finding(pk, _parting(bridge_id)) for pk, bridge_id in _bridges_left_over(bridges)]
+        findings += [Finding(pk, _destroying(bridge_id)) for pk, bridge_id in _bridges_left_over(bridges)]
         self._missing, self._listed_at = missing, dict.fromkeys(channels, now)
         return Seen([*callers, *_missed(switch)], findings)
 
@@ -136,28 +136,28 @@ def _missed(switch: Switch) -> list[Missed]:
         return []
 
 
-def _parting(bridge_id: str) -> Callable[[], None]:
-    return lambda: orders.part_bridge(bridge_id)
+def _destroying(bridge_id: str) -> Callable[[], None]:
+    return lambda: bridges.destroy(bridge_id)
 
 
 def _hanging_up(channel_id: str) -> Callable[[], None]:
-    return lambda: orders.hang_up_channel(channel_id)
+    return lambda: switch_requests.hang_up_channel(channel_id)
 
 
 def _picked_up(channel_id: str, at: datetime) -> Callable[[], None]:
-    return lambda: handling.up(channel_id, at)
+    return lambda: switch_events.up(channel_id, at)
 
 
 def _ringing(channel_id: str, at: datetime) -> Callable[[], None]:
-    return lambda: handling.ringing(channel_id, at)
+    return lambda: switch_events.ringing(channel_id, at)
 
 
 def _losing(pk: int, channel_ids: list[str], at: datetime, found_at: datetime) -> Callable[[], None]:
-    return lambda: lose(pk, channel_ids, at, found_at)
+    return lambda: end_lost_legs(pk, channel_ids, at, found_at)
 
 
 @transaction.atomic
-def lose(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | None = None) -> None:
+def end_lost_legs(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | None = None) -> None:
     """End legs that are gone, without a cause, as nobody has heard why. With one left, whoever is gone has hung up.
 
     They ended at `at`, as far as is known. The recording of a call tells more, if it lasted until the end. A target
@@ -174,9 +174,9 @@ def lose(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | Non
     is_waiting = connection.state == State.DIALLING
     targets = {leg.channel_id for leg in connection.open_legs if leg.role == Role.TARGET and not leg.up_at}
     for channel_id in channel_ids:
-        handling.ended(channel_id, found_at if is_waiting and channel_id in targets else at, None)
+        switch_events.ended(channel_id, found_at if is_waiting and channel_id in targets else at, None)
     if was_recorded:
-        unseen.presume(pk, found_at)
+        presumed_ends.presume(pk, found_at)
 
 
 def give_up(connection: Connection, at: datetime) -> None:
@@ -212,7 +212,7 @@ def is_overdue(now: datetime) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def legless(now: datetime) -> list[int]:
+def without_legs(now: datetime) -> list[int]:
     """Connections that go on without a leg: nothing will ever end them."""
     open_ones = Connection.objects.open().exclude(state=State.QUEUED)
     old = open_ones.filter(created_at__lt=now - timedelta(seconds=GRACE_SECONDS))
@@ -221,10 +221,10 @@ def legless(now: datetime) -> list[int]:
 
 
 @transaction.atomic
-def end_legless(pk: int) -> None:
+def end_without_legs(pk: int) -> None:
     connection = legs.lock(pk)
     if connection and connection.state not in (State.QUEUED, State.ENDED) and not connection.open_legs:
-        over_at = max((leg.ended_at for leg in connection.all_legs if leg.ended_at), default=clocks.now())
+        over_at = max((leg.ended_at for leg in connection.all_legs if leg.ended_at), default=call_clock.now())
         give_up(connection, legs.instant(connection, over_at))
 
 
@@ -244,10 +244,10 @@ def restore(pk: int) -> None:
     customer = connection.leg_of(Role.CUSTOMER)
     if connection.state == State.TALKING and not connection.is_on_hold:
         if len(here) > 1:
-            orders.join(connection, *here)
+            bridges.join(connection, *here)
     elif customer in here:
         if connection.join_count:
-            orders.part(connection)
+            bridges.destroy(connection.bridge_id)
         if connection.direction == Connection.Direction.INBOUND:
-            orders.answer(customer)
-        orders.play_music(customer, connection.music_class)
+            switch_requests.answer(customer)
+        switch_requests.play_music(customer, connection.music_class)

@@ -9,7 +9,8 @@ from itertools import accumulate, islice
 from django.db import connection, transaction
 from django.utils import timezone
 
-from telephony.models import Agent, Queue, QueueMember, change_log
+from telephony.models import Agent, Queue, QueueMember
+from telephony.verbs import ledger_changes
 
 # Calls of a day by its hours, from 7 to 20.
 HOURS = [2, 6, 10, 11, 11, 9, 8, 9, 10, 9, 7, 5, 3]
@@ -50,7 +51,7 @@ def generate(count: int) -> None:
         agent_ids = [pk for pk, _ in agents]
         cursor.execute(_OFFERS, {"agents": agent_ids, "count": len(agents), "first_id": first_id})
         now = timezone.now()
-        change_log.note_everything(now - timedelta(days=DAYS + 1), now)
+        ledger_changes.record_everything(now - timedelta(days=DAYS + 1), now)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE telephony_connection")
         cursor.execute("ANALYZE telephony_offer")

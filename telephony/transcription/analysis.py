@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from telephony.models import EvaluationCriterion
-from telephony.ratio import CUSTOMER, UNKNOWN, USER
-from telephony.transcribing.provider import ProviderError, answer_of_model, clean
+from telephony.talk_ratio import CUSTOMER, UNKNOWN, USER
+from telephony.transcription.provider import ProviderError, answer_of_model, clean
 
 SENTIMENTS = ("POSITIVE", "NEUTRAL", "NEGATIVE")
 MOST_ITEMS = 20

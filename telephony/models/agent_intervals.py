@@ -6,10 +6,18 @@ from django.db import models
 from django.db.models import F, Func, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from telephony.models.agent import Agent
 from telephony.models.pause import Pause
-from telephony.models.writing import StateKind
+
+
+class StateKind(models.TextChoices):
+    FREE = "free", pgettext_lazy("agent", "ready")
+    RINGING = "ringing", _("ringing")
+    TALKING = "talking", _("talking")
+    WRAP_UP = "wrap_up", _("wrap-up")
+    PAUSED = "paused", pgettext_lazy("agent", "paused")
 
 
 class _Span(Func):

@@ -1,7 +1,7 @@
 """Placing calls that were asked for, each at most once: its row says that it is being placed before the switch hears.
 
 A worker that dies in between leaves an agent's leg that is ASKED; the listener looks for it at the switch
-(telephony.calls.resync) and either goes on with it or ends it. Nobody asks again.
+(telephony.calls.reconciliation) and either goes on with it or ends it. Nobody asks again.
 
 While nobody hears the switch a phone would ring, be picked up, and nothing would follow: calls stay QUEUED until
 somebody does, or until they may no longer be placed. A call whose agent's phone is in another call stays QUEUED as long
@@ -17,11 +17,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from telephony import causes, events
-from telephony.calls import legs, orders
+from telephony.calls import legs, switch_requests
 from telephony.channels import channel_id
 from telephony.customers import customer_of
-from telephony.leading import IS_HEARD, is_heard
+from telephony.leader_election import IS_CONNECTED, is_connected
 from telephony.models import Agent, Connection, Leg
+from telephony.verbs import presence
 
 # A call that is older was not placed by the task that was woken for it.
 OVERDUE_SECONDS = 1.0
@@ -50,14 +51,14 @@ _IS_SECOND = """EXISTS (
 # The time for which a call may wait begins when its phone is free.
 _WAIT_ON = f"""
 UPDATE telephony_connection SET place_until = %(until)s
-WHERE id = %(id)s AND state = 'queued' AND {IS_HEARD} AND {_IN_CALL}
+WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {_IN_CALL}
 """  # noqa: S608  (of our own constants)
 _CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
 # Whose number it is, unless whoever asked for the call has named him.
 _CLAIM = f"""
 WITH claimed AS (
   UPDATE telephony_connection SET state = 'originating', customer_id = COALESCE(customer_id, {{customer}})
-  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_HEARD}
+  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_CONNECTED}
     AND NOT {_IN_CALL} AND NOT {_IS_SECOND}
   RETURNING id, {", ".join(_CLAIMED)}
 ), leg AS (
@@ -87,9 +88,9 @@ def place(pk: int) -> None:
         if _is_allowed() and (connection := _claimed(pk, now)):
             events.connection_started(connection)
             if connection.agent:
-                connection.agent.ring(connection, now)
+                presence.ring(connection.agent, connection, now)
             leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
-            orders.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
+            switch_requests.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
         elif not _waits_for_phone(pk, now):
             _give_up_late(pk, now)
 
@@ -115,7 +116,7 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
     *values, login = row
     connection = Connection(pk=pk, **dict(zip(_CLAIMED, values, strict=True)))
     connection.agent = Agent(pk=connection.agent_id, login=login)
-    legs.name_in_logs(connection)
+    legs.bind_log_context(connection)
     return connection
 
 
@@ -134,7 +135,7 @@ def _give_up_late(pk: int, now: datetime) -> None:
 
 
 def _why_late() -> tuple[int, str]:
-    if not is_heard():
+    if not is_connected():
         return OUT_OF_ORDER, causes.NO_CONNECTION
     return (NO_CIRCUIT, causes.NO_LINE) if _has_limits() else (TEMPORARY_FAILURE, causes.NOT_TRIED)
 

@@ -10,9 +10,9 @@ from functools import partial
 
 from prometheus_client import Counter
 
-from telephony.calls import handling, inbound
+from telephony.calls import inbound, switch_events
 from telephony.channels import connection_of, connection_of_recording
-from telephony.crew import Crew
+from telephony.keyed_pool import KeyedPool
 from telephony.models import Connection, Leg
 from telephony.switch.base import Arrived, Ended, Missed, RecordingFinished, Ringing, Up
 
@@ -23,10 +23,10 @@ News = Ringing | Up | Ended | Arrived | RecordingFinished
 
 
 class Dispatcher:
-    """Gives each event to its thread of the crew."""
+    """Gives each event to its thread of the pool."""
 
-    def __init__(self, crew: Crew) -> None:
-        self._crew = crew
+    def __init__(self, pool: KeyedPool) -> None:
+        self._pool = pool
         # Callers who are being let in: their channel, and the id that their connection gets.
         self._arriving: dict[str, int] = {}
 
@@ -34,13 +34,13 @@ class Dispatcher:
         """Give the event to the thread of its call; a caller's goes by way of a thread that finds out which it is."""
         if isinstance(event, RecordingFinished):
             if (connection_id := connection_of_recording(event.name)) is None:
-                self._crew.give(hash(event.name), partial(_handle, event))
+                self._pool.submit(hash(event.name), partial(_handle, event))
             else:
-                self._crew.give(connection_id, partial(self._receive_of_recording, event, connection_id))
+                self._pool.submit(connection_id, partial(self._receive_of_recording, event, connection_id))
         elif not isinstance(event, Missed) and (connection_id := connection_of(event.channel_id)) is not None:
-            self._crew.give(connection_id, partial(_handle, event))
+            self._pool.submit(connection_id, partial(_handle, event))
         else:
-            self._crew.give(hash(event.channel_id), partial(self._receive_of_caller, event))
+            self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, event))
 
     def _receive_of_recording(self, event: RecordingFinished, connection_id: int) -> None:
         """Give the event to its connection, by way of the thread that finds the connection of the caller's events."""
@@ -49,7 +49,7 @@ class Dispatcher:
         if (caller := next((channel for channel in channels if connection_of(channel) is None), None)) is None:
             handle()
         else:
-            self._crew.give(hash(caller), partial(self._crew.give, connection_id, handle))
+            self._pool.submit(hash(caller), partial(self._pool.submit, connection_id, handle))
 
     def _receive_of_caller(self, event: Ringing | Up | Ended | Arrived | Missed) -> None:
         channel_id = event.channel_id
@@ -58,9 +58,9 @@ class Dispatcher:
         if isinstance(event, Arrived | Missed):
             if connection_id is None:
                 connection_id = self._arriving[channel_id] = Connection.next_id()
-            self._crew.give(connection_id, partial(self._begin, event, connection_id))
+            self._pool.submit(connection_id, partial(self._begin, event, connection_id))
         elif connection_id is not None:
-            self._crew.give(connection_id, partial(_handle, event))
+            self._pool.submit(connection_id, partial(_handle, event))
 
     def _begin(self, event: Arrived | Missed, connection_id: int) -> None:
         if isinstance(event, Missed):
@@ -73,5 +73,5 @@ class Dispatcher:
 
 
 def _handle(event: News) -> None:
-    handling.handle(event)
+    switch_events.handle(event)
     handled.labels(type(event).__name__).inc()
