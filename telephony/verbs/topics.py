@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db import transaction
 
-from callcentre.api.fields import Reject
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.parsing import Reject
 from telephony.models import Agent, Connection, ConnectionTopic, Topic, TopicField
 from telephony.models.topic import FIELDS_KEY
 

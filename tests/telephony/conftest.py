@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from telephony import call_clock
 from telephony.calls import switch_requests
 from telephony.models import Agent, Queue

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from django.utils import timezone
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from telephony import call_clock
 from telephony.calls import commands, distribution, placement, switch_events
 from telephony.models import Agent, AgentState, Connection, Leg, Queue

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.api.fields import second
+from callcentre.core.times import second
 from telephony import recording_files
 from telephony.calls import commands, placement, reconciliation, switch_events
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording, Talk
