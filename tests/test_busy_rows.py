@@ -37,7 +37,7 @@ DELETING = {
     "tickets/deletions/of_customers.py": 1,
     "tickets/deletions/of_mail.py": 1,
     "tickets/deletions/of_tickets.py": 1,
-    "tickets/models/merging.py": 1,
+    "tickets/verbs/customer_merges.py": 1,
 }
 
 

@@ -17,7 +17,7 @@ from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.secrets import PasswordAgain, secret_page
 from tickets.admin.password_form import PasswordForm
 from tickets.models import CannedReply, Marketplace
-from tickets.models.conversing import MARKETPLACES
+from tickets.models.ticket import MARKETPLACES
 from webhooks.transport import new_secret
 
 
