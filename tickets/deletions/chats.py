@@ -47,7 +47,7 @@ def delete_chat(chat_id: UUID, deleted: Counter[str]) -> None:
     ledger_changes.record_rows(_WRITTEN, [chat.pk])
     if chat.agent_id and chat.closed_at:
         ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
-    events.chat_deleted(str(chat.pk), chat.queue_id)
+    events.chat_deleted(chat)
     deleted["tickets.chatmessage"] += ChatMessage.objects.filter(chat=chat).delete()[0]
     deleted["tickets.chat"] += Chat.objects.filter(pk=chat.pk).delete()[0]
     forget_log_entries(Chat, [str(chat_id)])

@@ -1,35 +1,29 @@
-"""What a change of status does to a ticket, whoever causes it."""
+"""The effects that a change of status has on a ticket."""
 
 from datetime import datetime
 from typing import Any
 
 from telephony.verbs import ledger_changes
-from tickets.models.noting import note_end
-from tickets.models.owing import after_status
-from tickets.models.status import TicketStatus, TicketSubstatus
+from tickets.models.status import TicketStatus, TicketSubstatus, full_name
 from tickets.models.ticket import Ticket
+from tickets.verbs.due_times import after_status
+from tickets.verbs.report_log import log_end
 
 Kind = TicketStatus.Kind
 
 
 def status_of_kind(kind: str) -> TicketStatus:
-    """What a ticket gets that moves to this kind by itself: the one with the lowest order."""
+    """Return the status that a ticket gets when the service moves it to this kind: the one with the lowest order."""
     return TicketStatus.objects.filter(kind=kind).order_by("order", "id")[0]
 
 
-def full_name(status: TicketStatus, substatus: TicketSubstatus | None) -> str:
-    return f"{status.name} - {substatus.name}" if substatus else status.name
-
-
-def move(
+def change_status(
     ticket: Ticket, status: TicketStatus, substatus: TicketSubstatus | None, now: datetime
 ) -> tuple[dict[str, Any], str]:
-    """Columns that the change sets, and the note that it leaves; neither where the ticket has that status already.
+    """Return the columns to set and the system comment; both are empty if the ticket has this status already.
 
-    A ticket is closed by its assignee: call it once that one is set.
+    The assignee counts as the agent who closed the ticket, so set `ticket.agent` before.
     """
-    before = full_name(ticket.status, ticket.substatus)
-    after = full_name(status, substatus)
     if (ticket.status_id, ticket.substatus_id) == (status.pk, substatus.pk if substatus else None):
         return {}, ""
     columns: dict[str, Any] = {"status": status, "substatus": substatus, **after_status(ticket, status, now)}
@@ -38,11 +32,11 @@ def move(
         if ticket.agent_id:
             ledger_changes.record(ticket.agent_id, now, now)
     elif not status.is_over and ticket.closed_at is not None:
-        note_end(ticket)
+        log_end(ticket)
         columns |= {"closed_at": None, "closed_by": None}
-    return columns, changed(before, after)
+    return columns, status_comment(full_name(ticket.status, ticket.substatus), full_name(status, substatus))
 
 
-def changed(before: str, after: str) -> str:
-    """In English whoever reads it: the sentence is kept, and programs look for it."""
+def status_comment(before: str, after: str) -> str:
+    """Return the system comment about a change of status. It is always English, because programs search for it."""
     return f"Changed status from [{before}] to [{after}]"

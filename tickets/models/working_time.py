@@ -1,20 +1,22 @@
-"""The instant at which a target ends that may take so many minutes of working time."""
+"""Sums of working time: opening hours, without pauses."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-# weekday as ISO counts (Monday 1), from, to; a "to" of 00:00 is the end of the day.
+# ISO weekday (Monday is 1), opening time, closing time; 00:00 closes at the end of the day.
 Hours = tuple[int, time, time]
 Span = tuple[datetime, datetime]
-_LONGEST = 3660
+_LONGEST_DAYS = 3660
 
 
-def due(start: datetime, minutes: int, hours: Iterable[Hours], zone: ZoneInfo, pauses: Sequence[Span] = ()) -> datetime:
-    """Return the instant at which `minutes` of working time have passed since `start`, the pauses left out.
+def add_working_time(
+    start: datetime, minutes: int, hours: Iterable[Hours], zone: ZoneInfo, pauses: Sequence[Span] = ()
+) -> datetime:
+    """Return the instant at which `minutes` of working time have passed since `start`, without the pauses.
 
-    Wall-clock hours of the zone; an hour that a change of clocks skips or repeats is worked as it is lived. Without
-    hours all time is working time.
+    Hours are wall-clock hours of the zone. An hour that a change of clocks repeats counts twice, and a skipped one does
+    not count. Without hours all time is working time.
     """
     left, end = timedelta(minutes=minutes), start
     for opening, closing in _open_spans(start, list(hours), zone):
@@ -28,10 +30,10 @@ def due(start: datetime, minutes: int, hours: Iterable[Hours], zone: ZoneInfo, p
 def _open_spans(start: datetime, hours: list[Hours], zone: ZoneInfo) -> Iterator[Span]:
     """Yield the spans of working time since `start`, for ten years."""
     if not hours:
-        yield start, start + timedelta(days=_LONGEST)
+        yield start, start + timedelta(days=_LONGEST_DAYS)
         return
     day = start.astimezone(zone).date()
-    for _ in range(_LONGEST):
+    for _ in range(_LONGEST_DAYS):
         for weekday, opens_at, closes_at in sorted(hours):
             if weekday == day.isoweekday():
                 end_day = day + timedelta(days=1) if closes_at == time(0) else day
@@ -43,7 +45,7 @@ def _open_spans(start: datetime, hours: list[Hours], zone: ZoneInfo) -> Iterator
 
 
 def _without(opening: datetime, closing: datetime, pauses: Sequence[Span]) -> Iterator[Span]:
-    """Yield the parts of a span that no pause covers. The pauses are in the order of time."""
+    """Yield the parts of a span that no pause covers. The pauses are sorted by time."""
     for since, until in pauses:
         if opening < since < closing:
             yield opening, since

@@ -1,7 +1,7 @@
-"""The verbs of a conversation: a reply to the customer, a message from him, a comment among agents.
+"""The verbs of a conversation: a reply to the customer, a message from the customer, a comment for other agents.
 
-Each locks the ticket, so that of two at once the second sees what the first did; writes the message, moves the
-status, attaches files and records the events in one transaction; or raises every fault and leaves nothing.
+Each verb locks the ticket. In one transaction it writes the message, changes the status, attaches files and records
+the events; or it raises all faults and changes nothing.
 """
 
 from collections.abc import Sequence
@@ -15,37 +15,25 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import still_there
-from telephony.models import Agent
 from telephony.verbs import ledger_changes
 from tickets import events
-from tickets.addresses import check_addresses, is_address
+from tickets.addresses import check_addresses
 from tickets.mail_ids import new_header_id
-from tickets.models.attaching import attach, find_unused
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
-from tickets.models.moving import Kind, move, status_of_kind
-from tickets.models.owing import after_reply, awaited_since, settle
-from tickets.models.rules import check_body, cleaned
-from tickets.models.ticket import Source, Ticket
-
-MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)
-REPLYING = (Source.EMAIL, *MARKETPLACES)
-
-
-def lock(ticket: Ticket) -> Ticket:
-    """Return the ticket as it is now, locked until the transaction ends. Raises Conflict where it was deleted.
-
-    Its row alone is locked first: of two at once, the second would find no row at all where the first has changed what
-    was joined to it, such as the status.
-    """
-    still_there(Ticket.objects.select_for_update(no_key=True).only("pk").filter(pk=ticket.pk))
-    return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
+from tickets.models.participants import recipients_of
+from tickets.models.rules import active_agent, check_body, cleaned
+from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
+from tickets.verbs.attachments import attach, lock_unused_files
+from tickets.verbs.due_times import after_reply, awaited_since, set_columns
+from tickets.verbs.status_changes import Kind, change_status, status_of_kind
+from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
 
-def reply(
-    actor: Actor,
+def reply_to(
     ticket: Ticket,
+    actor: Actor,
     faults: Sequence[Fault] = (),
     *,
     agent_login: str = "",
@@ -56,18 +44,17 @@ def reply(
     recipients: Sequence[str] = (),
     copies: Sequence[str] = (),
 ) -> Message:
-    """An agent answers the customer; a worker sends it. `recipients`: instead of whom the ticket came from; a reply to
-    all has those of `answering.everybody`.
+    """Write an agent's reply to the customer, which a worker then sends to `recipients` (default: `recipients_of`).
 
-    Moves a ticket that is new or in progress to waiting for the customer, and sets the first response once.
+    A ticket that is new or in progress waits for the customer from then on. The first reply is its first response.
     """
     faults, kept = list(faults), cleaned(body, body_type)
     with transaction.atomic():
-        ticket, now = lock(ticket), timezone.now()
-        agent = _agent(agent_login, faults)
+        ticket, now = lock_ticket(ticket), timezone.now()
+        agent = active_agent(agent_login, faults)
         _check_ticket(ticket, at, now, faults)
         faults += check_body(body, kept, body_type)
-        if ticket.source not in REPLYING:
+        if ticket.source not in REPLY_SOURCES:
             faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
         elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
             faults.append(Fault(ErrorCode.PLAIN_ONLY, "body_type", {"source": ticket.source}))
@@ -75,15 +62,15 @@ def reply(
         if ticket.source == Source.EMAIL and not to:
             faults.append(Fault(ErrorCode.RECIPIENT_UNKNOWN))
         faults += check_addresses(recipients, "recipients") + check_addresses(copies, "copies")
-        files = find_unused(actor, attachments, faults)
+        files = lock_unused_files(actor, attachments, faults)
         if faults:
             raise Invalid(faults)
         columns: dict[str, Any] = {}
         note = ""
-        # The minute of the creation began before it; the reply did not.
+        # A given time has minutes only, so it can lie before the creation.
         at = max(at or now, ticket.created_at)
         if ticket.status.kind in (Kind.NEW, Kind.IN_PROGRESS):
-            columns, note = move(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
+            columns, note = change_status(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
         if ticket.first_agent_responded_at is None:
             columns["first_agent_responded_at"] = at
         columns |= after_reply(ticket, at)
@@ -103,23 +90,24 @@ def reply(
         if agent:
             ledger_changes.record(agent.pk, message.created_at, message.created_at)
         _queue(message, to, copies, now)
-        events.agent_responded(ticket.pk, ticket.customer_id, agent_login, message.pk)
-        _tell_of_status(ticket, note)
+        events.agent_responded(ticket, agent_login, message.pk)
+        if note:
+            events.ticket_updated(ticket)
     return message
 
 
-def acknowledge(ticket: Ticket, text: str) -> Message:
-    """The service itself tells the customer that his mail has come. It is no reply: status and targets stay."""
+def send_acknowledgement(ticket: Ticket, text: str) -> Message:
+    """Tell the customer automatically that the mail has arrived. Status and due times stay as they are."""
     with transaction.atomic():
-        ticket, now = lock(ticket), timezone.now()
+        ticket, now = lock_ticket(ticket), timezone.now()
         message = _write(ticket, now, {}, [], type=Message.Type.REPLY, body=text, is_automatic=True, created_at=now)
         _queue(message, recipients_of(ticket), [], now)
     return message
 
 
-def receive(
-    actor: Actor,
+def receive_message(
     ticket: Ticket,
+    actor: Actor,
     faults: Sequence[Fault] = (),
     *,
     body: str = "",
@@ -132,16 +120,15 @@ def receive(
     is_automatic: bool = False,
     may_be_empty: bool = False,
 ) -> Message:
-    """A message of the customer: any ticket becomes new again, a closed one too. An automatic one moves nothing.
-
-    One that was merged leads to the ticket that goes on: the customer need not know of that.
+    """Add a message of the customer. The ticket becomes new again, even if it was closed, unless the message is
+    automatic. A message to a merged ticket goes to the ticket that it was merged into.
     """
     given, began_at = list(faults), timezone.now()
     kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
     while True:
         try:
             with transaction.atomic():
-                faults, ticket, now = list(given), lock(ticket), timezone.now()
+                faults, ticket, now = list(given), lock_ticket(ticket), timezone.now()
                 began_at = min(began_at, ticket.created_at)
                 if ticket.merged_into is not None:
                     raise _Merged(ticket.merged_into)
@@ -150,7 +137,7 @@ def receive(
                 faults += check_lines(from_name=from_name)
                 if faults:
                     raise Invalid(faults)
-                columns, note = ({}, "") if is_automatic else move(ticket, status_of_kind(Kind.NEW), None, now)
+                columns, note = ({}, "") if is_automatic else change_status(ticket, status_of_kind(Kind.NEW), None, now)
                 created_at = max(at or now, began_at)
                 is_reopened = "targets_began_at" in columns
                 if not is_automatic and (is_reopened or awaited_since(ticket) is None):
@@ -171,16 +158,17 @@ def receive(
                     created_at=created_at,
                     is_automatic=is_automatic,
                 )
-                events.message_received(ticket.pk, ticket.customer_id, _login(ticket), message.pk)
-                _tell_of_status(ticket, note)
+                events.message_received(ticket, message.pk)
+                if note:
+                    events.ticket_updated(ticket)
                 return message
         except _Merged as merged:
             ticket = merged.into
 
 
 class _Merged(Exception):
-    """It goes on elsewhere. Raised out of the transaction, which so lets go of this ticket: whoever merges the other
-    one further holds that, and waits for those that lead to it.
+    """The ticket was merged into another one. Raising it ends the transaction and so releases the lock on this ticket:
+    a merge of the other ticket holds that one and waits for this lock.
     """
 
     def __init__(self, into: Ticket) -> None:
@@ -188,9 +176,9 @@ class _Merged(Exception):
         self.into = into
 
 
-def comment(
-    actor: Actor,
+def comment_on(
     ticket: Ticket,
+    actor: Actor,
     faults: Sequence[Fault] = (),
     *,
     agent_login: str = "",
@@ -198,15 +186,15 @@ def comment(
     text_type: str = Message.BodyType.HTML,
     attachments: Sequence[str] = (),
 ) -> Message:
-    """An agent notes something for his colleagues. The status stays."""
+    """Add an agent's comment for other agents. The status stays."""
     faults, kept = list(faults), cleaned(text, text_type)
     with transaction.atomic():
         now = timezone.now()
         ticket = _lock_for_comment(ticket)
-        agent = _agent(agent_login, faults)
+        agent = active_agent(agent_login, faults)
         _check_ticket(ticket, None, now, faults)
         faults += check_body(text, kept, text_type, "comment")
-        files = find_unused(actor, attachments, faults)
+        files = lock_unused_files(actor, attachments, faults)
         if faults:
             raise Invalid(faults)
         message = _write(
@@ -221,7 +209,7 @@ def comment(
             body_type=text_type,
             created_at=now,
         )
-        events.ticket_commented(ticket.pk, ticket.customer_id, agent_login, message.pk)
+        events.ticket_commented(ticket, agent_login, message.pk)
     return message
 
 
@@ -230,14 +218,12 @@ def _write(
 ) -> Message:
     message = Message.objects.create(ticket=ticket, attachments=[file.token for file in files], **values)
     attach(message, files)
-    columns = settle(ticket, columns)
-    ticket.updated_at = now
-    ticket.save(update_fields=[*columns, "updated_at"])
+    save_ticket(ticket, set_columns(ticket, columns), now)
     return message
 
 
 def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], now: datetime) -> None:
-    """A worker sends it, by the way that the ticket came."""
+    """Queue the message for a worker, which sends it by mail or to the marketplace that the ticket came from."""
     source = message.ticket.source
     dispatch = Dispatch.objects.create(
         message=message,
@@ -251,29 +237,10 @@ def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], n
     enqueue("tickets.dispatch", dispatch.pk)
 
 
-def _tell_of_status(ticket: Ticket, note: str) -> None:
-    if note:
-        events.ticket_updated(ticket.pk, ticket.customer_id, _login(ticket), ticket.status_id, ticket.substatus_id)
-
-
 def _lock_for_comment(ticket: Ticket) -> Ticket:
-    """As much of it as a comment needs to know."""
+    """Lock the ticket and read only the columns that a comment needs."""
     columns = ("created_at", "customer_id", "merged_into_id")
     return still_there(Ticket.objects.select_for_update(no_key=True).only(*columns).filter(pk=ticket.pk))
-
-
-def _login(ticket: Ticket) -> str:
-    return ticket.agent.login if ticket.agent else ""
-
-
-def _agent(login: str, faults: list[Fault]) -> Agent | None:
-    """The active agent of this login; what is missing was said by the reader."""
-    if not login:
-        return None
-    agent = Agent.objects.active().filter(login=login).first()
-    if agent is None:
-        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
-    return agent
 
 
 def _check_ticket(ticket: Ticket, at: datetime | None, now: datetime, faults: list[Fault]) -> None:
@@ -283,17 +250,6 @@ def _check_ticket(ticket: Ticket, at: datetime | None, now: datetime, faults: li
 
 
 def _check_date(at: datetime | None, began_at: datetime, now: datetime, faults: list[Fault]) -> None:
-    # A time has minutes only: that of the creation is not before it.
+    # A given time has minutes only, so the minute of the creation is valid.
     if at is not None and not began_at.replace(second=0, microsecond=0) <= at <= now:
         faults.append(Fault(ErrorCode.DATE_OUTSIDE, "at"))
-
-
-def recipients_of(ticket: Ticket) -> list[str]:
-    """Return whom a reply goes to: where the ticket's sender wants answers, else the sender, else the customer.
-
-    The sender's first message says where: anybody can put another Reply-To into a later one.
-    """
-    first = ticket.messages.filter(type=Message.Type.MAIL, author_address=ticket.sender).exclude(author_address="")
-    wanted = first.order_by("created_at", "id").values_list("reply_to", flat=True).first() or ""
-    addresses = (wanted, ticket.sender, ticket.customer.email if ticket.customer else "")
-    return [address for address in addresses if is_address(address)][:1]

@@ -1,4 +1,4 @@
-"""The response and the end that are owed to a customer, and until when. docs/tickets.md has the rules in a table."""
+"""The due times of a ticket's response and resolution. docs/tickets.md has the rules in a table."""
 
 from datetime import datetime
 from typing import Any
@@ -8,27 +8,27 @@ from django.db.models import Max, Min
 from callcentre.core.times import zone
 from tickets.models.message import Message
 from tickets.models.status import TicketStatus
-from tickets.models.targets import due
 from tickets.models.ticket import Ticket
+from tickets.models.working_time import add_working_time
 
-# Columns that decide until when something is due.
+# Columns that the due times depend on.
 _FACTS = ("queue", "awaiting_since", "targets_began_at", "waits")
 
 
-def settle(ticket: Ticket, columns: dict[str, Any]) -> dict[str, Any]:
-    """Set these columns, and return them with the due times that follow from them."""
+def set_columns(ticket: Ticket, columns: dict[str, Any]) -> dict[str, Any]:
+    """Set the columns on the ticket, and return them together with the due times that follow from them."""
     for name, value in columns.items():
         setattr(ticket, name, value)
     if not any(name in columns for name in _FACTS):
         return columns
-    found = dues(ticket)
+    found = due_times(ticket)
     for name, value in found.items():
         setattr(ticket, name, value)
     return columns | found
 
 
-def dues(ticket: Ticket) -> dict[str, datetime | None]:
-    """Return until when a response and the end are due. Nothing is due while the ticket waits for the customer."""
+def due_times(ticket: Ticket) -> dict[str, datetime | None]:
+    """Return when the response and the resolution are due. Nothing is due while the ticket waits for the customer."""
     queue = ticket.queue
     targets = {
         "response_due_at": (awaited_since(ticket), queue.first_response_minutes),
@@ -40,41 +40,41 @@ def dues(ticket: Ticket) -> dict[str, datetime | None]:
         hours = list(queue.opening_hours.values_list("weekday", "opens_at", "closes_at"))
         pauses = list(zip(ticket.waits[::2], ticket.waits[1::2], strict=True))
         for name, (start, minutes) in running.items():
-            found[name] = due(start, minutes, hours, zone(), pauses)  # type: ignore[arg-type]
+            found[name] = add_working_time(start, minutes, hours, zone(), pauses)  # type: ignore[arg-type]
     return found
 
 
 def awaited_since(ticket: Ticket) -> datetime | None:
-    """Return since when the customer has waited for a response; None where an agent has responded."""
+    """Return the time since which the customer waits for a response; None if an agent has responded."""
     return ticket.awaiting_since or (None if ticket.first_agent_responded_at else _began_at(ticket))
 
 
 def after_status(ticket: Ticket, status: TicketStatus, now: datetime) -> dict[str, Any]:
-    """Return the columns that another status sets: a reopened ticket has new targets, one that waits has a pause."""
+    """Return the columns that another status sets: reopening begins new targets, waiting for the customer a pause."""
     is_waiting = status.kind == TicketStatus.Kind.WAITING_FOR_CUSTOMER
     if ticket.closed_at is not None and not status.is_over:
         awaiting_since = None if ticket.first_agent_responded_at else now
         return {"targets_began_at": now, "waits": [now] if is_waiting else [], "awaiting_since": awaiting_since}
-    # An odd number of instants: the last pause has not ended.
+    # The last pause still lasts if the number of instants is odd.
     return {"waits": [*ticket.waits, now]} if is_waiting != bool(len(ticket.waits) % 2) else {}
 
 
 def after_reply(ticket: Ticket, at: datetime) -> dict[str, Any]:
     """Return the columns that an agent's reply sets. A reply from before the customer's message does not answer it."""
     is_owed = ticket.awaiting_since is not None or ticket.response_due_at is not None
-    # A date that was given has minutes only.
+    # A date from the API has minutes only.
     answers = ticket.awaiting_since is None or at >= ticket.awaiting_since.replace(second=0, microsecond=0)
     return {"awaiting_since": None} if is_owed and answers else {}
 
 
-def joined(source: Ticket, target: Ticket) -> datetime | None:
-    """Return since when the customer has waited for a response to one of two tickets whose messages are joined now."""
+def awaited_after_merge(source: Ticket, target: Ticket) -> datetime | None:
+    """Return the time since which the customer of two merged tickets waits for a response; None if none is owed."""
     waited = [awaited_since(ticket) for ticket in (source, target) if ticket.closed_at is None]
     return min((since for since in waited if since and not _is_answered(target, since)), default=None)
 
 
 def unanswered_since(ticket: Ticket) -> datetime | None:
-    """Return when the first message came that no agent has answered since, of those that the ticket has now."""
+    """Return the time of the first message in the ticket that no agent has answered."""
     last = _replies(ticket).aggregate(at=Max("created_at"))["at"]
     mails = ticket.messages.filter(type=Message.Type.MAIL, is_automatic=False, created_at__gte=_began_at(ticket))
     if last is not None:
@@ -84,9 +84,9 @@ def unanswered_since(ticket: Ticket) -> datetime | None:
 
 
 def first_response(ticket: Ticket) -> datetime | None:
-    """Return when an agent first replied, of the messages that the ticket has now.
+    """Return the time of the first reply of an agent among the ticket's messages.
 
-    A reply from before the ticket began, which a merge has brought, answered another question.
+    A merge can bring replies that are older than the ticket. They answered another question and do not count.
     """
     first: datetime | None = (
         _replies(ticket).filter(created_at__gte=ticket.created_at).aggregate(at=Min("created_at"))["at"]

@@ -1,7 +1,7 @@
-"""The customer of a first mail or a first call: found, or created where the settings say so.
+"""The customers of first mails and first calls: found, or created if the settings say so.
 
-Addresses and numbers are not unique among customers, so no constraint keeps two first mails apart. Each waits for its
-turn instead: the second one finds the customer that the first one has created.
+Addresses and numbers are not unique among customers, so no constraint keeps two first mails apart. An advisory lock
+does: the second mail waits, and then finds the customer that the first one has created.
 """
 
 from collections.abc import Callable
@@ -15,25 +15,25 @@ from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.models.customer import Customer
 from tickets.models.customer_settings import CustomerSettings
+from tickets.verbs.customers import create_customer
 
-# The space of advisory locks in which an address or a number waits for its turn.
+# The space of advisory locks for addresses and numbers.
 _LOCK_SPACE = 0x63757374
-# Of the columns of a customer.
 _LONGEST_ADDRESS = Customer._meta.get_field("email").max_length or 0
 _LONGEST_SURNAME = Customer._meta.get_field("surname").max_length or 0
 
 
 def customer_of_sender(actor: Actor, address: str, name: str = "") -> Customer | None:
-    """Return the customer of a mail's sender, held until the transaction ends; None where there is none.
+    """Return the customer of a mail's sender, held until the transaction ends, or None.
 
-    The sender of an address that no mail reaches, and an agent, do not become customers.
+    No customer is created for an agent, nor for an address that mail cannot reach.
     """
 
     def find() -> Customer | None:
         return Customer.objects.hold_of_email(address)
 
     def create() -> Customer:
-        return Customer.create(actor, surname=_surname(name) or _surname(address), email=address)
+        return create_customer(actor, surname=_surname(name) or _surname(address), email=address)
 
     may_be_new = is_address(address) and len(address) <= _LONGEST_ADDRESS
     agents = Agent.objects.active().filter(email__iexact=address)
@@ -42,9 +42,9 @@ def customer_of_sender(actor: Actor, address: str, name: str = "") -> Customer |
 
 
 def customer_of_caller(actor: Actor, caller: str, number: str) -> Customer | None:
-    """Return the customer of a caller whose number, in its normal form, no customer had; None where there is none.
+    """Return the customer of a caller whose number, in its normal form, no customer had before, or None.
 
-    A caller who withholds the number, and an extension, do not become customers: their normal form has no `+`.
+    No customer is created for a withheld number, nor for an extension: their normal forms have no `+`.
     """
     if not _is_public(caller):
         return None
@@ -53,7 +53,7 @@ def customer_of_caller(actor: Actor, caller: str, number: str) -> Customer | Non
         return Customer.objects.with_number(number).first()
 
     def create() -> Customer:
-        return Customer.create(actor, surname=_surname(caller), phone_numbers=[caller])
+        return create_customer(actor, surname=_surname(caller), phone_numbers=[caller])
 
     return _create_once(number, find, create, unless=Agent.objects.none())
 
@@ -61,7 +61,7 @@ def customer_of_caller(actor: Actor, caller: str, number: str) -> Customer | Non
 def _create_once(
     key: str, find: Callable[[], Customer | None], create: Callable[[], Customer], *, unless: QuerySet[Agent]
 ) -> Customer | None:
-    """Create the customer, if customers are created; of several at once the first does, and the others find it."""
+    """Create the customer if the settings say so. Of concurrent transactions the first creates, the others find it."""
     if not CustomerSettings.is_creating(unless):
         return None
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Uploaded files become attachments: each once, of who uploaded it."""
+"""Uploaded files become attachments of messages: each file once, and only by its uploader."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from tickets.models.file import StoredFile
 from tickets.models.message import Message
 
 
-def find_unused(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> list[StoredFile]:
-    """The actor's files of these tokens, locked, in their order; what is wrong is added to the faults.
+def lock_unused_files(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> list[StoredFile]:
+    """Return the actor's files of these tokens, locked and in the same order; add missing files to the faults.
 
-    Two messages that want the same file at once: the second waits, and then finds it used.
+    If two messages want the same file at once, the second waits for the lock and then finds the file used.
     """
     if not tokens:
         return []
@@ -25,7 +25,7 @@ def find_unused(actor: Actor, tokens: Sequence[str], faults: list[Fault]) -> lis
             files.append(file)
         else:
             faults.append(Fault(ErrorCode.FILE_NOT_FOUND, f"attachments.{position}"))
-    # What one upload may have, a message may: mail servers take little more.
+    # A message may be as large as one upload, because mail servers take little more.
     if sum(file.size for file in files) > settings.MAX_UPLOAD_MB * 1024 * 1024:
         faults.append(Fault(ErrorCode.FILES_TOO_LARGE, "attachments", {"limit": settings.MAX_UPLOAD_MB}))
     return files

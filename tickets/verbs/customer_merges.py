@@ -1,8 +1,8 @@
-"""Two customers are one person: everything of one goes to the other, and his id and address lead there.
+"""Merge two customers: everything of one moves to the other, and its id and address lead there.
 
-Programs and mail go on working meanwhile. Who is about to link something to a customer holds him (`Customer.hold`);
-a merge waits for those who do for half a second at a time, and lets go of what it has in between: so it stands in
-nobody's way, and no two wait for each other for ever.
+Other work goes on during a merge. A transaction that links something to a customer locks the row of the customer
+(`hold`). A merge waits half a second for such a lock, then releases its own locks and tries again. So it blocks others
+only briefly, and no deadlock can arise.
 """
 
 from collections.abc import Mapping
@@ -19,26 +19,27 @@ from telephony.models import Connection
 from tickets import events
 from tickets.models.customer import Customer
 from tickets.models.ticket import Ticket, TicketChange
+from tickets.verbs.customers import log_customer, set_numbers
 
-# Of a person; where the one who stays has none, he gets the other's.
+# Columns that move to the target if they are empty there.
 COLUMNS = ("name", "email", "company_id", "identifier")
 TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a merge does to the one who stays."""
+    """The values of the target customer after a merge, and the values of the source that are dropped."""
 
-    # Columns that he gets, and what he has besides, of numbers and custom fields, afterwards.
+    # Columns that change, with all custom fields, and all phone numbers.
     values: Mapping[str, Any]
     numbers: list[tuple[str, str]]
-    # Column -> (his, the other's) where each has one of his own: his stays, the history keeps the other's.
+    # Column -> (the target's value, the source's) where both have one: the target's stays, the history keeps the other.
     left: Mapping[str, tuple[Any, Any]]
-    # Custom field id -> the same.
+    # The same by the id of a custom field.
     left_fields: Mapping[str, tuple[Any, Any]]
 
 
-def plan(source: Customer, target: Customer) -> Plan:
+def plan_merge(source: Customer, target: Customer) -> Plan:
     mine = {name: getattr(target, name) for name in COLUMNS}
     others = {name: getattr(source, name) for name in COLUMNS}
     given = {name: value for name, value in others.items() if value and not mine[name]}
@@ -56,8 +57,8 @@ def plan(source: Customer, target: Customer) -> Plan:
     return Plan({**given, "custom_fields": fields}, numbers, left, left_fields)
 
 
-def merge(actor: Actor, source: Customer, target: Customer) -> None:
-    """All of `source` goes to `target`. Raises Invalid, and Conflict where one is gone already or in use for long."""
+def merge_customers(source: Customer, target: Customer, actor: Actor) -> None:
+    """Move everything of `source` to `target`. Raise Conflict if one was deleted or merged, or stays locked."""
     if source.pk == target.pk:
         raise Invalid([Fault(ErrorCode.CUSTOMER_MERGED_WITH_ITSELF)])
     for _ in range(TRIES):
@@ -65,7 +66,7 @@ def merge(actor: Actor, source: Customer, target: Customer) -> None:
             with transaction.atomic():
                 with connection.cursor() as cursor:
                     cursor.execute("SET LOCAL lock_timeout = '500ms'")
-                _merge(actor, source.pk, target.pk)
+                _merge(source.pk, target.pk, actor)
                 return
         except OperationalError as error:
             if not isinstance(error.__cause__, LockNotAvailable):
@@ -73,8 +74,8 @@ def merge(actor: Actor, source: Customer, target: Customer) -> None:
     raise Conflict(ErrorCode.CUSTOMER_BUSY)
 
 
-def _merge(actor: Actor, source_id: int, target_id: int) -> None:
-    # Tickets first, as those do who give a ticket to a customer.
+def _merge(source_id: int, target_id: int, actor: Actor) -> None:
+    # Lock tickets first, like all verbs that set the customer of a ticket.
     list(Ticket.objects.filter(customer=source_id).select_for_update(no_key=True).order_by("id").values_list("pk"))
     locked = Customer.objects.select_for_update().order_by("id").in_bulk([source_id, target_id])
     if len(locked) < 2:  # one was deleted meanwhile
@@ -82,30 +83,30 @@ def _merge(actor: Actor, source_id: int, target_id: int) -> None:
     source, target = locked[source_id], locked[target_id]
     if source.merged_into_id or target.merged_into_id:
         raise Conflict(ErrorCode.CUSTOMER_MERGED)
-    done = plan(source, target)
+    done = plan_merge(source, target)
     changes = differences(target, dict(done.values))
     before, after = target.phone_numbers, [raw for raw, _number in done.numbers]
     if before != after:
         changes["phone_numbers"] = [before, after]
-    # First, so that two are never current who have one identifier or number.
+    # The source is no longer current before the target gets its identifier and numbers.
     source.merged_into = target
     source.save(update_fields=["merged_into", "updated_at"])
     source.merged.update(merged_into=target)
-    source.set_numbers([])
-    target.set_numbers(done.numbers)
+    set_numbers(source, [])
+    set_numbers(target, done.numbers)
     for name, value in done.values.items():
         setattr(target, name, value)
     target.save(update_fields=[*done.values, "updated_at"])
-    _move(actor, source, target)
+    _move(source, target, actor)
     changes |= {name: [other, mine] for name, (mine, other) in done.left.items()}
-    source.log(actor, "merge", {"merged_into": [None, f"{target} ({target.pk})"]})
-    target.log(actor, "merge", {"merged": [None, f"{source} ({source.pk})"], **changes})
-    events.customer_updated(source.pk, source.company_id)
-    events.customer_updated(target.pk, target.company_id)
+    log_customer(source, actor, "merge", {"merged_into": [None, f"{target} ({target.pk})"]})
+    log_customer(target, actor, "merge", {"merged": [None, f"{source} ({source.pk})"], **changes})
+    events.customer_updated(source)
+    events.customer_updated(target)
 
 
-def _move(actor: Actor, source: Customer, target: Customer) -> None:
-    """What points at one points at the other. A ticket's time of change stays: nothing has happened in it."""
+def _move(source: Customer, target: Customer, actor: Actor) -> None:
+    """Move tickets, calls and notes. `updated_at` of the tickets stays: nothing has happened in them."""
     tickets = list(source.tickets.order_by("id").values_list("pk", flat=True))
     source.tickets.update(customer=target)
     change = {"customer": [str(source), str(target)]}

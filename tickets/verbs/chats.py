@@ -1,4 +1,4 @@
-"""The verbs of a chat: started by a client, given to an agent, written in, closed. Each locks it and records events."""
+"""The verbs of a chat: start, assign, write, close. Each locks the chat and records events."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,14 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import still_there
-from telephony.models import Agent, Queue
+from telephony.models import Queue
 from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.models.chat import Chat, ChatMessage
+from tickets.models.rules import active_agent
 
 
-def start(
+def start_chat(
     actor: Actor,
     faults: Sequence[Fault] = (),
     *,
@@ -30,33 +31,33 @@ def start(
         raise Invalid(faults)
     with transaction.atomic():
         chat = Chat.objects.create(client_name=client_name, client_email=client_email, queue=queue)
-        events.chat_created(str(chat.pk), client_name, client_email, queue.pk)
+        events.chat_created(chat)
     return chat
 
 
-def assign(actor: Actor, chat: Chat, faults: Sequence[Fault] = (), *, agent_login: str = "") -> None:
-    """Give the chat to an agent; to the one who has it: nothing changes."""
+def assign_chat(chat: Chat, actor: Actor, faults: Sequence[Fault] = (), *, agent_login: str = "") -> None:
+    """Give the chat to an agent. Nothing changes if the agent already has it."""
     faults = list(faults)
     with transaction.atomic():
         chat = _lock_open(chat)
-        agent = _agent(agent_login, faults)
+        agent = active_agent(agent_login, faults)
         if faults or agent is None:
             raise Invalid(faults)
         if chat.agent_id == agent.pk:
             return
         chat.agent, chat.assigned_at = agent, timezone.now()
         chat.save(update_fields=["agent", "assigned_at"])
-        events.chat_assigned(str(chat.pk), agent.login, chat.queue_id)
+        events.chat_assigned(chat, agent.login)
 
 
-def write(
-    actor: Actor, chat: Chat, faults: Sequence[Fault] = (), *, body: str = "", agent_login: str = ""
+def write_in_chat(
+    chat: Chat, actor: Actor, faults: Sequence[Fault] = (), *, body: str = "", agent_login: str = ""
 ) -> ChatMessage:
-    """Add a message of the client, or of an agent. An agent who writes in a chat without an agent has it then."""
+    """Add a message of the client or of an agent. A chat without an agent is assigned to the agent who writes."""
     faults = list(faults)
     with transaction.atomic():
         chat = _lock_open(chat)
-        agent = _agent(agent_login, faults)
+        agent = active_agent(agent_login, faults)
         if faults:
             raise Invalid(faults)
         now = timezone.now()
@@ -66,16 +67,16 @@ def write(
         if agent and chat.agent_id is None:
             chat.agent, chat.assigned_at = agent, now
             chat.save(update_fields=["agent", "assigned_at"])
-            events.chat_assigned(str(chat.pk), agent.login, chat.queue_id)
+            events.chat_assigned(chat, agent.login)
         if agent:
             ledger_changes.record(agent.pk, now, now)
         message = chat.messages.create(agent=agent, body=body, created_at=now)
-        events.chat_message_added(str(chat.pk), message.pk, agent_login)
+        events.chat_message_added(chat, message.pk, agent_login)
     return message
 
 
-def close(actor: Actor, chat: Chat) -> None:
-    """Close it; one that is closed stays as it is."""
+def close_chat(chat: Chat, actor: Actor) -> None:
+    """Close the chat. Nothing changes if it is closed already."""
     with transaction.atomic():
         chat = still_there(Chat.objects.select_for_update(no_key=True).filter(pk=chat.pk))
         if chat.closed_at is None:
@@ -83,7 +84,7 @@ def close(actor: Actor, chat: Chat) -> None:
             chat.save(update_fields=["closed_at"])
             if chat.agent_id:
                 ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
-            events.chat_closed(str(chat.pk), chat.queue_id)
+            events.chat_closed(chat)
 
 
 def _lock_open(chat: Chat) -> Chat:
@@ -91,13 +92,3 @@ def _lock_open(chat: Chat) -> Chat:
     if locked.closed_at is not None:
         raise Conflict(ErrorCode.CHAT_CLOSED)
     return locked
-
-
-def _agent(login: str, faults: list[Fault]) -> Agent | None:
-    """What is missing was said by the reader."""
-    if not login:
-        return None
-    agent = Agent.objects.active().filter(login=login).first()
-    if agent is None:
-        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
-    return agent

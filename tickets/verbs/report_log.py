@@ -1,4 +1,4 @@
-"""What of a ticket counts for whom, noted for the sums that reports keep (telephony.verbs.ledger_changes)."""
+"""Entries in the log of ledger changes (telephony.verbs.ledger_changes), from which reports find stale sums."""
 
 from telephony.verbs import ledger_changes
 from tickets.models.ticket import Ticket
@@ -9,12 +9,12 @@ WHERE ticket_id = %s AND type = 'REPLY' AND agent_id IS NOT NULL
 """
 
 
-def note_replies(ticket: Ticket) -> None:
-    """They are to count in another queue, or as replies to another ticket."""
+def log_replies(ticket: Ticket) -> None:
+    """Log the ticket's replies: they now count for another queue or another ticket."""
     ledger_changes.record_rows(_REPLIES, [ticket.pk])
 
 
-def note_end(ticket: Ticket) -> None:
-    """It has been closed, or will not have been."""
+def log_end(ticket: Ticket) -> None:
+    """Log the end of the ticket: it was closed, or reopened, or counts for another queue."""
     if ticket.closed_by_id and ticket.closed_at:
         ledger_changes.record(ticket.closed_by_id, ticket.closed_at, ticket.closed_at)

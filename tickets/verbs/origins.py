@@ -1,4 +1,4 @@
-"""The sender and the customer that a ticket has after its messages were merged or split."""
+"""The sender and the customer of a ticket whose messages were merged or split."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def remaining_origin(messages: list[Message], ticket: Ticket) -> dict[str, Any]:
 
 
 def _from_customers(messages: list[Message]) -> list[Message]:
-    """Return the messages with a customer's address, those that a machine wrote last."""
+    """Return the messages with a customer's address; automatic ones come last."""
     found = [each for each in messages if each.type == Message.Type.MAIL and each.author_address]
     return sorted(found, key=lambda message: message.is_automatic)
 
