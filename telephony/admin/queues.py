@@ -11,7 +11,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin import Admin, Inline, confirm_first, display
 from callcentre.core.opening_hours import HoursFormSet
-from telephony import waiting
+from telephony import queue_waits
 from telephony.models import OpeningHours, Queue, QueueMember
 
 
@@ -59,7 +59,7 @@ class QueueAdmin(Admin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changelist = super().get_changelist_instance(request)
-        found = waiting.situations([queue.pk for queue in changelist.result_list])
+        found = queue_waits.situations([queue.pk for queue in changelist.result_list])
         for queue in changelist.result_list:
             queue.situation = found[queue.pk]
         return changelist
@@ -91,7 +91,7 @@ class QueueAdmin(Admin):
         if obj is None:
             return {}
         now = timezone.now()
-        callers = [(caller, _clock(int((now - caller.since).total_seconds()))) for caller in waiting.callers(obj)]
+        callers = [(caller, _clock(int((now - caller.since).total_seconds()))) for caller in queue_waits.callers(obj)]
         return {"callers": callers, "is_open": obj.is_open(now)}
 
     @admin.action(description=_("Activate"), permissions=["change"])
