@@ -18,7 +18,7 @@ from callcentre.admin.lists import rows_up_to
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
-from telephony.admin.counted_calls import Counted
+from telephony.admin.report_filter import Counted
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
 from telephony.customers import pages_of_customers

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin import Admin, Inline, confirm_first, display
 from callcentre.core.opening_hours import HoursFormSet
-from telephony import waiting
+from telephony import queue_waits
 from telephony.models import OpeningHours, Queue, QueueMember
 
 
@@ -59,7 +59,7 @@ class QueueAdmin(Admin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changelist = super().get_changelist_instance(request)
-        found = waiting.situations([queue.pk for queue in changelist.result_list])
+        found = queue_waits.situations([queue.pk for queue in changelist.result_list])
         for queue in changelist.result_list:
             queue.situation = found[queue.pk]
         return changelist
@@ -90,7 +90,7 @@ class QueueAdmin(Admin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         if queue := options["obj"]:
             now = timezone.now()
-            callers = waiting.callers(queue)
+            callers = queue_waits.callers(queue)
             context["callers"] = [(caller, _clock(int((now - caller.since).total_seconds()))) for caller in callers]
             context["is_open"] = queue.is_open(now)
         return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]

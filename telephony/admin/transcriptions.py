@@ -22,9 +22,11 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display
-from telephony.admin.audio import sound
+from telephony.admin.audio_ranges import sound
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
-from telephony.ratio import CUSTOMER, USER, ratio
+from telephony.talk_ratio import CUSTOMER, USER, ratio
+from telephony.verbs import recordings as recording_verbs
+from telephony.verbs import transcriptions as transcription_verbs
 
 STATUSES: dict[str, str] = {
     Transcription.Status.PENDING: "info",
@@ -178,8 +180,8 @@ class TranscriptionAdmin(OfCallsAdmin):
         return request.user.has_perm("telephony.change_transcription")
 
     @admin.action(description=_("Transcribe again"), permissions=["transcribe"])
-    def transcribe_again(self, request: HttpRequest, transcriptions: QuerySet[Transcription]) -> None:
-        outcomes = [transcription.request_again(actor_of(request)) for transcription in transcriptions]
+    def transcribe_again(self, request: HttpRequest, queryset: QuerySet[Transcription]) -> None:
+        outcomes = [transcription_verbs.request_again(transcription, actor_of(request)) for transcription in queryset]
         if done := sum(outcomes):
             sentence = ngettext("%(count)s call is transcribed again.", "%(count)s calls are transcribed again.", done)
             self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
@@ -230,8 +232,8 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
         return request.user.has_perm("telephony.change_recording")
 
     @admin.action(description=_("Fetch again"), permissions=["fetch"])
-    def fetch_again(self, request: HttpRequest, recordings: QuerySet[Recording]) -> None:
-        count = sum(recording.fetch_again(actor_of(request)) for recording in recordings)
+    def fetch_again(self, request: HttpRequest, queryset: QuerySet[Recording]) -> None:
+        count = sum(recording_verbs.fetch_again(recording, actor_of(request)) for recording in queryset)
         sentence = ngettext("%(count)s recording is fetched again.", "%(count)s recordings are fetched again.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 

@@ -14,7 +14,7 @@ from callcentre.admin import Admin, page_action
 from callcentre.admin.secrets import OwnPasswordForm, secret_page
 from tickets.admin.password_form import PasswordForm
 from tickets.models import Marketplace
-from tickets.models.conversing import MARKETPLACES
+from tickets.models.ticket import MARKETPLACES
 from webhooks.transport import new_secret
 
 
