@@ -3,6 +3,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from django.contrib import admin
+from django.contrib.admin.utils import label_for_field
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -24,6 +25,7 @@ from campaigns.models import Campaign, Record, RecordChange, RecordStatus, Syste
 from campaigns.models.adding import NewRecord
 from campaigns.models.crm import customers_of_records
 from campaigns.models.editing import Edit
+from campaigns.models.record_fields import BY_NAME
 from campaigns.models.rules import CampaignFacts
 
 STATUS_COLOURS = {
@@ -266,13 +268,6 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
 
 def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:
     """What an entry of the history says changed, by the labels of the page."""
-    labels = {
-        "agent_login": _("agent"),
-        "identifier": _("identifier"),
-        "order": _("order"),
-        "last_note": _("last note"),
-        "next_call_at": _("next call"),
-    }
     changes: list[tuple[Any, Any, Any]] = []
     if change.to_status != change.from_status or change.to_system_status != change.from_system_status:
         changes.append(
@@ -285,5 +280,7 @@ def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, A
                 (names.get(key, _("a field that was removed")), old.get(key, ""), new.get(key, "")) for key in keys
             ]
         else:
-            changes.append((labels.get(name, name), in_words(old), in_words(new)))
+            field = BY_NAME.get(name)
+            label = label_for_field(field.form, Record) if field and field.form else name
+            changes.append((label, in_words(old), in_words(new)))
     return changes
