@@ -17,11 +17,12 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.spreadsheets import CsvWriter, as_entered
 from campaigns.importing.columns import RowReader, check_choices
 from campaigns.importing.formats import Format, showable
-from campaigns.importing.merging import Merge, Progress, Refusal, Totals
-from campaigns.importing.reading import Rows, Torn
+from campaigns.importing.merge import Merge, Progress, Refusal, Totals
+from campaigns.importing.rows import Rows, Torn
 from campaigns.models import RecordImport
 from campaigns.models.imports import LEASE
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.imports import fail_import, finish_import
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -131,7 +132,8 @@ def _import(
     if given.records_events:
         merge.record_events()
     lease.stop()
-    given.finish(
+    finish_import(
+        given,
         lease.attempt,
         {
             "read_count": totals.read,
@@ -183,7 +185,7 @@ def _is_alone(pk: int) -> bool:
 def _failed(pk: int, lease: "_Lease", message: Any) -> None:
     lease.stop()
     if lease.attempt:
-        RecordImport(pk=pk).fail(message)
+        fail_import(RecordImport(pk=pk), message)
 
 
 class _Lease:

@@ -62,7 +62,7 @@ SELECT number, id FROM added
 """  # noqa: S608  (composed of our own table)
 
 
-def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
+def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewRecord]) -> None:
     """Add the records without faults; each record has its `id` or its `faults` afterwards.
 
     A record that is refused reserves neither its number nor its identifier. Every fault of a record is found at once,
@@ -87,7 +87,11 @@ def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]
         ids = _insert(actor, campaign, chosen) if chosen else {}
         for record in chosen:
             record.id = ids.get(record.number)
-        events.records_created(_facts(campaign, record) for record in chosen if record.id is not None)
+        events.records_created(
+            record.draft.event_facts(record.id, campaign, record.values["phone_number"])
+            for record in chosen
+            if record.id is not None
+        )
     late = [record for record in chosen if record.id is None]
     if unjudged := [*faulty, *late]:
         _find_taken(campaign, unjudged)
@@ -99,20 +103,6 @@ def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]
         if repeat.existing_id is None:  # the first was not added after all: the number is free
             others = [fault for fault in repeat.faults if fault.code != ErrorCode.NUMBER_DUPLICATED]
             repeat.faults = [Fault(ErrorCode.CONFLICT), *others]
-
-
-def _facts(campaign: CampaignFacts, record: NewRecord) -> events.RecordFacts:
-    assert record.id is not None
-    draft = record.draft
-    return events.RecordFacts(
-        record.id,
-        campaign.code,
-        record.values["phone_number"],
-        draft.status.system_status,
-        draft.status.id,
-        draft.next_call_at,
-        draft.agent_login,
-    )
 
 
 def _read_numbers(record: NewRecord) -> None:

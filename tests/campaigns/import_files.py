@@ -9,9 +9,9 @@ from django.db import transaction
 
 from campaigns.importing.columns import columns_named, guess_columns
 from campaigns.importing.formats import guess_format
-from campaigns.importing.merging import Progress, Totals
-from campaigns.importing.reading import Rows
-from campaigns.importing.running import load, write_errors
+from campaigns.importing.import_run import load, write_errors
+from campaigns.importing.merge import Progress, Totals
+from campaigns.importing.rows import Rows
 from campaigns.models import Campaign, Record, RecordImport
 from campaigns.models.rules import CampaignFacts
 

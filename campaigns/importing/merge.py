@@ -22,7 +22,7 @@ from callcentre.core.field_tables import Kind, columns, typed_columns
 from campaigns import events
 from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import showable
-from campaigns.importing.reading import Rows
+from campaigns.importing.rows import Rows
 from campaigns.models.record_fields import STORED, values_to_store
 from campaigns.models.rules import CampaignFacts
 

@@ -6,7 +6,7 @@ import pytest
 
 from callcentre.core.errors import ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange
-from tests.campaigns.asking import NUMBER, add, edit, faults, read, status_id
+from tests.campaigns.api_calls import NUMBER, add, edit, faults, read, status_id
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory

@@ -13,10 +13,10 @@ from callcentre.core.errors import ErrorCode, Fault, besides
 from callcentre.core.field_tables import assignments, columns, differences, named_rows, typed_columns
 from callcentre.core.phone import PhoneError, normalise
 from campaigns import events
-from campaigns.models.adding import read_additional
-from campaigns.models.crm import FOUND_BY_CUSTOMER
+from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
+from campaigns.verbs.new_records import read_additional
 from telephony.models import Agent
 
 
@@ -86,7 +86,7 @@ FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS v(record_id, phone_number, 
 """
 
 
-def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -> None:
     """Make those edits that nothing is wrong with, all in one transaction; the others have `faults` afterwards.
 
     Each stands alone. Of two that mean the same record the later one is refused, whatever became of the first.
@@ -118,7 +118,9 @@ def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> N
         if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
             _write(cursor, actor, changed)
             events.statuses_changed(
-                _facts(campaign, edit) for edit in changed if edit.after.status != edit.before.status
+                edit.after.event_facts(edit.record_id, campaign, edit.stored_number)
+                for edit in changed
+                if edit.after.status != edit.before.status and edit.record_id is not None
             )
 
 
@@ -212,20 +214,6 @@ def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
     rows = orjson.dumps([_row(edit) for edit in edits]).decode()
     cursor.execute(UPDATE, [rows])
     cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], rows])
-
-
-def _facts(campaign: CampaignFacts, edit: Edit) -> events.RecordFacts:
-    assert edit.record_id is not None
-    after = edit.after
-    return events.RecordFacts(
-        edit.record_id,
-        campaign.code,
-        edit.stored_number,
-        after.status.system_status,
-        after.status.id,
-        after.next_call_at,
-        after.agent_login,
-    )
 
 
 def _row(edit: Edit) -> dict[str, Any]:
