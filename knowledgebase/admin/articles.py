@@ -15,8 +15,9 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from knowledgebase.admin.changes import ACTIONS, changes_of
 from knowledgebase.admin.versions import reader_page, removed_in_words
@@ -26,7 +27,7 @@ from knowledgebase.models import Article, ArticleImage
 MAX_IMAGES = 20
 
 
-class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
+class ArticleForm(ModelForm):
     """The newest version, whether readers see it or not."""
 
     # The version that the page showed.
@@ -92,7 +93,7 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     form = ArticleForm
     # The page sends the number of the version along that it showed.
-    remembers_initial = False
+    sends_shown_values = False
     list_display = ("title", "category", "catalog", "state", "written_by", "helpful", "updated_at")
     list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
     list_select_related = ("category", "catalog", "author")
@@ -101,7 +102,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     ordering = ("-updated_at", "id")
     actions = ("publish_selected", "unpublish_selected")
     actions_detail = ("preview", "changes", "publish", "unpublish", "versions")
-    autocomplete_fields: tuple[str, ...] = ()
+    autocomplete_fields = ()
     fault_fields = {"category_id": "category"}
     sentences = {
         ErrorCode.EMPTY: _("This field cannot be empty."),
@@ -159,7 +160,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Withdraw"), permissions=["change"])
-    @asks_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
+    @confirm_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
     def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
         count = 0
         for article in articles.filter(is_published=True):

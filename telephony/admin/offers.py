@@ -18,7 +18,8 @@ from unfold.contrib.filters.admin import (
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.periods import Spans, near, touching, within
-from callcentre.api.fields import INT32, second
+from callcentre.core.parsing import INT32
+from callcentre.core.times import second
 from telephony.models import Connection, Offer
 
 COLOURS: dict[str, str] = {
@@ -109,7 +110,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Offer]:
         # No join: a planner could begin at the wrong end.
-        return super().get_queryset(request).prefetch_related("agent", "queue", "connection")  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related("agent", "queue", "connection")
 
     @display(description=_("offered"))
     def offered(self, offer: Offer) -> str:

@@ -1,15 +1,17 @@
 from typing import Any
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, second
+from callcentre.api.fields import IdField
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.times import second
 from telephony.api.serializers import agent_data
-from telephony.board import Current, current_states
+from telephony.current_states import Current, current_states
 from telephony.models import Agent, AgentGroup, Pause
+from telephony.verbs import presence
 
 
 class PauseInput(Input):
@@ -33,29 +35,26 @@ class AgentViewSet(ApiViewSet):
         return Response([{"login": login, **_status_data(states[pk])} for pk, login in agents])
 
     def log_in(self, request: Request, login: str) -> Response:
-        agent_or_404(login).log_in(self.actor)
+        presence.log_in(agent_or_404(login), self.actor)
         return Response(status=204)
 
     def log_out(self, request: Request, login: str) -> Response:
-        agent_or_404(login).log_out(self.actor)
+        presence.log_out(agent_or_404(login), self.actor)
         return Response(status=204)
 
     def pause(self, request: Request, login: str) -> Response:
         agent = agent_or_404(login)
         values, faults = self.read(PauseInput)
-        agent.pause(self.actor, values.get("pause_id"), faults)
+        presence.pause(agent, self.actor, values.get("pause_id"), faults)
         return Response(status=204)
 
     def free(self, request: Request, login: str) -> Response:
-        agent_or_404(login).free(self.actor)
+        presence.free(agent_or_404(login), self.actor)
         return Response(status=204)
 
 
 def agent_or_404(login: str) -> Agent:
-    agent = Agent.objects.filter(login=login).first()
-    if agent is None:
-        raise Http404
-    return agent
+    return get_object_or_404(Agent, login=login)
 
 
 def _status_data(current: Current) -> dict[str, Any]:

@@ -1,11 +1,10 @@
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import second
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.integers import integer_of
-from telephony import waiting
+from callcentre.core.lookups import get_or_404
+from callcentre.core.times import second
+from telephony import queue_waits
 from telephony.models import Queue
 
 
@@ -18,7 +17,7 @@ class QueueViewSet(ApiViewSet):
         return Response([{"id": pk, "name": name} for pk, name in Queue.objects.values_list("pk", "name")])
 
     def waiting_stats(self, request: Request, queue_id: str) -> Response:
-        situation = waiting.situations([queue_or_404(queue_id).pk]).popitem()[1]
+        situation = queue_waits.situations([queue_or_404(queue_id).pk]).popitem()[1]
         return Response({"waiting": situation.waiting, "estimated_waiting_time": situation.estimated_seconds})
 
     def waiting_list(self, request: Request, queue_id: str) -> Response:
@@ -30,14 +29,10 @@ class QueueViewSet(ApiViewSet):
                     "customer_id": caller.customer_id,
                     "customer_label": caller.customer_label,
                 }
-                for caller in waiting.callers(queue_or_404(queue_id))
+                for caller in queue_waits.callers(queue_or_404(queue_id))
             ]
         )
 
 
 def queue_or_404(queue_id: str) -> Queue:
-    pk = integer_of(queue_id)
-    queue = None if pk is None else Queue.objects.filter(pk=pk).first()
-    if queue is None:
-        raise Http404
-    return queue
+    return get_or_404(Queue.objects.all(), queue_id)

@@ -14,7 +14,8 @@ from unfold.widgets import (
 )
 
 from callcentre.admin.base import MinuteField
-from callcentre.admin.secrets import PasswordAgain
+from callcentre.admin.secrets import OwnPasswordForm
+from callcentre.admin.theme import ModelForm
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
 
@@ -52,7 +53,7 @@ class ActionsField(forms.MultipleChoiceField):
         return set(initial or ()) != set(data or ())
 
 
-class WebhookForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
+class WebhookForm(OwnPasswordForm, ModelForm):
     """Credentials go in and never come out again: what is typed replaces, what is left empty stays."""
 
     actions = ActionsField(label=_("Actions"), choices=_choices)
@@ -95,7 +96,7 @@ class WebhookForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
         return {**values, **{name: text for name, text in credentials.items() if text}}
 
 
-class RotateForm(PasswordAgain):
+class RotateForm(OwnPasswordForm):
     overlap_hours = forms.IntegerField(
         label=_("Hours for which the old secret signs as well"),
         min_value=0,

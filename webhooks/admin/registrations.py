@@ -17,10 +17,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
@@ -118,7 +118,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Disable"), permissions=["change"])
-    @asks_first(
+    @confirm_first(
         _("Nothing is sent until they are enabled again. What waits goes on waiting; no new events join it."),
         is_active=True,
     )
@@ -167,14 +167,15 @@ class WebhookAdmin(HistoryMixin, Admin):
     def history_of(self, obj: Webhook) -> list[Entry]:
         return [entry_of(change, changes_of(change), ACTIONS) for change in obj.history.all()[:SHOWN]]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if (webhook := options.get("obj")) is not None:
-            context["health"] = health_of(webhook)
+    def page_context(self, request: HttpRequest, obj: Webhook | None) -> dict[str, Any]:
+        context = super().page_context(request, obj)
+        if obj is not None:
+            context["health"] = health_of(obj)
             context["chart_options"] = CHART_OPTIONS
-            context["resend"] = webhook.resends.open().first()
+            context["resend"] = obj.resends.open().first()
             context["deliveries_url"] = reverse("admin:webhooks_delivery_changelist")
             context["attempts_url"] = reverse("admin:webhooks_attempt_changelist")
-        return super().render_change_form(request, context, **options)
+        return context
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = form.values()
@@ -252,7 +253,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
-        form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
+        form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             return self._secret_page(request, webhook, webhook.show_secret(actor_of(request)))
         intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")
@@ -286,7 +287,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
         intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
-        return secret_page(self, request, webhook, secret, title=_now("The secret"), intro=intro)
+        return self.secret_page(request, webhook, secret, title=_now("The secret"), intro=intro)
 
     @page_action(
         description=_("Send again what failed"), url_path="resend-failed", icon="replay", permissions=["change"]

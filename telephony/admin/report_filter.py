@@ -1,0 +1,56 @@
+"""The filter of connections that a figure of the report leads to."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.admin import PeriodFilter
+from callcentre.admin.periods import Spans, near, touching, within
+from callcentre.core.parsing import INT32
+from telephony.models import Connection, Talk
+
+
+class Counted(PeriodFilter):
+    """Outbound calls with a talk longer than so many seconds, or not: those that began in the spans, or were talked.
+
+    The arguments are the threshold, then the agent, then the queues, as far as the report names them. A transferred
+    call is listed once for each of its talks that the figure counts.
+    """
+
+    ways = {
+        "above": _("longer outbound calls"),
+        "below": _("shorter outbound calls"),
+        "above_talked": _("longer outbound calls, talked"),
+        "below_talked": _("shorter outbound calls, talked"),
+    }
+
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        threshold, agents, queues = arguments[0], arguments[1:2], arguments[2:]
+        narrowed = Q(agent__in=agents) if agents else Q()
+        narrowed &= Q(queue__in=queues) if queues else Q()
+        own = Q(direction=Connection.Direction.OUTBOUND, has_talks=False) & narrowed
+        own &= _counted(way, threshold, spans, "created_at", "answered_at")
+        talks = Talk.objects.filter(narrowed & _counted(way, threshold, spans, "counted_at", "started_at"))
+        if not (found := dict(talks.values_list("pk", "connection_id"))):
+            return own
+        # The calls by their keys, so that an index finds all of them; then each call as often as it is counted.
+        calls = own | Q(pk__in=set(found.values()))
+        return calls & (Q(has_talks=False) | Q(talks__in=list(found)))
+
+
+def _counted(way: str, threshold: int, spans: Spans, counted_at: str, started_at: str) -> Q:
+    """Build the condition for rows that are counted at one instant and talked from another until `ended_at`."""
+    # A threshold may be as long as the report's; no call is longer.
+    length, now = timedelta(seconds=min(threshold, INT32)), timezone.now()
+    until = F(started_at) + length
+    if way.startswith("above"):
+        wanted = Q(ended_at__gt=until) | Q(**{"ended_at": None, f"{started_at}__lt": now - length})
+    else:
+        goes_on = Q(**{"ended_at": None, f"{started_at}__gte": now - length})
+        wanted = Q(**{started_at: None}) | Q(ended_at__lte=until) | goes_on
+    if way.endswith("talked"):
+        return wanted & touching(started_at, "ended_at", spans) & near(counted_at, spans)
+    return wanted & within(counted_at, spans)
