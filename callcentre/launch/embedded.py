@@ -132,7 +132,7 @@ class Stores:
         self._write()
 
     def _make_folders(self) -> None:
-        # Root's stores run as `nobody`, who must pass through the folder but need not read it.
+        # Root's stores run as an unprivileged account, which must pass through the folder but need not read it.
         make_folder(self.var, 0o711 if os.geteuid() == 0 else 0o700)
         for name in ("run", "log"):
             make_folder(self.var / name, 0o700)

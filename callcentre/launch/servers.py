@@ -28,6 +28,8 @@ LOG_KEPT_BYTES = 10_000_000
 # Below the range of ports for outgoing connections.
 PORT_RANGE = range(15_000, 32_768)
 DATABASE = ROLE = "callcentre"
+# The account of the stores of root.
+UNPRIVILEGED = "nobody"
 
 POSTGRES_SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -134,22 +136,22 @@ def remembered_secret(file: Path, make: Callable[[], str]) -> str:
 def unprivileged_account(folder: Path, *programs: Path) -> Account:
     """Return the account for the stores: PostgreSQL refuses root.
 
-    Root becomes `nobody` if that account may enter the folders. Otherwise root stays in a user namespace of its own, in
-    which it is called `nobody`. No permission is widened for either.
+    Root becomes UNPRIVILEGED if that account may enter the folders. Otherwise root stays in a user namespace of its own,
+    in which it has that name. No permission is widened for either.
     """
     if os.geteuid() != 0:
         return Account()
     try:
-        nobody = pwd.getpwnam("nobody")
+        account = pwd.getpwnam(UNPRIVILEGED)
     except KeyError:
-        raise StoreError("The stores cannot run as root, and there is no account `nobody`.") from None
-    if _may_enter(folder, *programs) and _can_become(nobody):
-        return Account(uid=nobody.pw_uid, gid=nobody.pw_gid)
-    prefix = ("unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}")
+        raise StoreError(f"The stores cannot run as root, and there is no account `{UNPRIVILEGED}`.") from None
+    if _may_enter(folder, *programs) and _can_become(account):
+        return Account(uid=account.pw_uid, gid=account.pw_gid)
+    prefix = ("unshare", "--user", f"--map-user={account.pw_uid}", f"--map-group={account.pw_gid}")
     if shutil.which("unshare") and _succeeds(*prefix, "true"):
         return Account(prefix=prefix)
     raise StoreError(
-        f"The stores cannot run as root, and the account `nobody` may not enter {folder} "
+        f"The stores cannot run as root, and the account `{UNPRIVILEGED}` may not enter {folder} "
         "or the programs: run as an ordinary user, move the checkout to a folder that others may "
         "enter, or set DATABASE_URL and REDIS_URL."
     )
