@@ -7,9 +7,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, actor_of, display
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from tickets.models import CustomField
 from tickets.models.custom_field import check_options
+from tickets.verbs.custom_fields import edit_custom_field
 
 
 class LinesField(forms.CharField):
@@ -36,7 +38,7 @@ class LinesField(forms.CharField):
         return bool(self.to_python(initial) != self.to_python(data))
 
 
-class CustomFieldForm(forms.ModelForm):  # type: ignore[type-arg]
+class CustomFieldForm(ModelForm):
     options = LinesField(label=_("Options"), required=False, help_text=_("Of a choice: one a line, in their order."))
 
     class Meta:
@@ -71,7 +73,7 @@ class CustomFieldAdmin(Admin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = {name: form.cleaned_data[name] for name in form.changed_data}
         if change and values:
-            CustomField.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+            edit_custom_field(CustomField.objects.get(pk=obj.pk), actor_of(request), **values)
         elif not change:
             if faults := list(check_options(obj.type, obj.options)):
                 raise Invalid(faults)

@@ -27,7 +27,8 @@ from tickets.admin.customer_panels import panels_of
 from tickets.admin.customer_search import ids_found
 from tickets.admin.customer_select import CustomerChoices
 from tickets.models import Customer, CustomField
-from tickets.models.merging import merge
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
 
 
 @admin.register(Customer)
@@ -58,9 +59,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     # The list
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Customer]:
-        customers = super().get_queryset(request).select_related("company", "merged_into").prefetch_related("numbers")
+        customers = Customer.objects.select_related("company", "merged_into").prefetch_related("numbers")
         is_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
-        return customers if is_page else customers.current()  # type: ignore[no-any-return]
+        return customers if is_page else customers.current()
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
@@ -124,10 +125,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         told = zip(changes, changes_of(changes), strict=True)
         return [entry_of(change, changed, ACTIONS) for change, changed in told]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if (customer := options.get("obj")) is not None and not customer.merged_into_id:
-            context |= panels_of(request, customer)
-        return super().render_change_form(request, context, **options)
+    def page_context(self, request: HttpRequest, obj: Customer | None) -> dict[str, Any]:
+        panels = panels_of(request, obj) if obj is not None and not obj.merged_into_id else {}
+        return super().page_context(request, obj) | panels
 
     # Saving
 
@@ -139,9 +139,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         values = form.values()
         try:
             if not change:
-                obj.__dict__.update(Customer.create(actor_of(request), **values).__dict__)
+                obj.__dict__.update(create_customer(actor_of(request), **values).__dict__)
             elif values:
-                Customer.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+                edit_customer(Customer.objects.get(pk=obj.pk), actor_of(request), **values)
         except Invalid as refused:
             fields = self._fields(request)
             raise Invalid(
@@ -171,7 +171,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     def add_note(self, request: HttpRequest, object_id: str) -> HttpResponse:
         customer, form = self._customer(request, object_id), NoteForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
-            customer.add_note(actor_of(request), message=form.cleaned_data["message"])
+            add_customer_note(customer, actor_of(request), message=form.cleaned_data["message"])
             self.message_user(request, _now("The note was added."), messages.SUCCESS)
             return redirect(self.url_of("change", customer.pk))
         return self.action_page(request, title=_now("Add a note"), submit=_now("Add"), form=form, obj=customer)
@@ -199,7 +199,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     def _merged(self, request: HttpRequest, customer: Customer, target: Customer) -> HttpResponse:
         try:
-            merge(actor_of(request), customer, target)
+            merge_customers(customer, target, actor_of(request))
         except REFUSALS as error:
             self.say_refused(request, error)
             return redirect(self.url_of("change", customer.pk))

@@ -23,7 +23,7 @@ from telephony.models import Agent
 from tickets.admin.customer_select import CustomerSelect
 from tickets.admin.ticket_page_forms import categories_for, queues_for
 from tickets.models import Customer, Source
-from tickets.models.opening import open_ticket
+from tickets.verbs.tickets import open_ticket
 
 
 class OpeningForm(forms.Form):

@@ -14,12 +14,14 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from callcentre.admin import actor_of
+from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.core.errors import ErrorCode, Fault
 from tickets.admin.merge_confirmation import NAMED, PeopleForm, people_of
 from tickets.admin.ticket_page_forms import agents_for, queues_for, status_values, statuses_for, tags_of
-from tickets.models import Ticket, editing
+from tickets.models import Ticket
+from tickets.verbs.merges import merge_tickets
+from tickets.verbs.tickets import edit_ticket
 
 
 class AssignForm(forms.Form):
@@ -78,7 +80,7 @@ class TagsForm(forms.Form):
         return {"tags": list(dict.fromkeys([*kept, *tags_of(self.cleaned_data["added"])]))}
 
 
-class TicketBulkActions:
+class TicketBulkActions(Admin):
     """Actions of the list of tickets."""
 
     actions = ("assign_selected", "set_status", "move_to_queue", "change_tags", "merge_selected")
@@ -121,7 +123,7 @@ class TicketBulkActions:
         form.ask_about(people_of(joined))
         if form.is_valid():
             for source in sources:
-                self._attempt(refused, source, lambda source=source: editing.merge(actor_of(request), source, target))
+                self._attempt(refused, source, lambda source=source: merge_tickets(source, target, actor_of(request)))
             self._report(request, len(selected) - 1, refused)
             return None
         intro = _now("All messages move to %(ticket)s; the others are closed.") % {"ticket": target}
@@ -150,7 +152,7 @@ class TicketBulkActions:
                 self._attempt(
                     refused,
                     ticket,
-                    lambda ticket=ticket, values=values: editing.edit(actor_of(request), ticket, **values),
+                    lambda ticket=ticket, values=values: edit_ticket(ticket, actor_of(request), **values),
                 )
             self._report(request, len(selected), refused)
             return None

@@ -35,8 +35,10 @@ from tickets.admin.ticket_page_sidebar import (
     others_of_customer,
 )
 from tickets.admin.ticket_page_thread import entry_of, thread_of
-from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus, conversing, editing
-from tickets.models.answering import text_of
+from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus
+from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
+from tickets.verbs.dispatches import resend
+from tickets.verbs.tickets import edit_ticket
 
 ICONS: dict[str, str] = {
     Source.EMAIL: "mail",
@@ -81,7 +83,7 @@ class TicketPage:
     ) -> HttpResponse:
         ticket = self.ticket_or_404(request, unquote(object_id))
         if request.method != "POST":
-            return self.page(request, ticket)  # type: ignore[no-any-return]
+            return self._page(request, ticket)  # type: ignore[no-any-return]
         if not self.has_change_permission(request, ticket):
             raise PermissionDenied
         match request.POST.get("do"):
@@ -95,7 +97,7 @@ class TicketPage:
                 return self._take(request, ticket)  # type: ignore[no-any-return]
             case "send_again":
                 return self._send_again(request, ticket)  # type: ignore[no-any-return]
-        return self.page(request, ticket)  # type: ignore[no-any-return]
+        return self._page(request, ticket)  # type: ignore[no-any-return]
 
     def ticket_or_404(self: Any, request: HttpRequest, object_id: str) -> Ticket:
         """Whoever may see tickets sees all of them."""
@@ -116,7 +118,7 @@ class TicketPage:
     # What is shown
 
     @method_decorator(with_images_from_elsewhere)
-    def page(
+    def _page(
         self: Any,
         request: HttpRequest,
         ticket: Ticket,
@@ -186,7 +188,7 @@ class TicketPage:
             context["properties"] = properties or _properties(request, ticket, fields)
             context["media"] = self.media + context["properties"].media
             context["canned"] = [
-                (canned.pk, canned.name, text_of(canned, ticket, agent)) for canned in canned_replies_for(ticket)
+                (canned.pk, canned.name, canned.text_for(ticket, agent)) for canned in canned_replies_for(ticket)
             ]
             context["audience"] = audience
             context["closed_status"] = _closed_status(context["composer"])
@@ -207,7 +209,7 @@ class TicketPage:
         initial: Mapping[str, Any] | None = None,
     ) -> ComposerForm:
         """Replies are for agents, by ways that lead back to the customer."""
-        kinds = [REPLY, COMMENT] if agent and ticket.source in conversing.REPLYING else [COMMENT]
+        kinds = [REPLY, COMMENT] if agent and ticket.source in REPLY_SOURCES else [COMMENT]
         usual = {"kind": kinds[0], "take": ticket.agent_id is None and agent is not None}
         return ComposerForm(
             data,
@@ -215,7 +217,7 @@ class TicketPage:
             prefix="m",
             kinds=kinds,
             statuses=statuses_for(ticket),
-            is_html=ticket.source not in conversing.MARKETPLACES,
+            is_html=ticket.source not in MARKETPLACES,
             kept=kept,
         )
 
@@ -251,7 +253,7 @@ class TicketPage:
                     name = path_of_fault.partition(".")[0]
                     own = self.fault_fields.get(name, name)
                     form.add_error(own if own in form.fields else None, sentence)
-        return self.page(request, ticket, composer=form, kept=kept, meanwhile=meanwhile)  # type: ignore[no-any-return]
+        return self._page(request, ticket, composer=form, kept=kept, meanwhile=meanwhile)  # type: ignore[no-any-return]
 
     def _seen_anew(
         self: Any, request: HttpRequest, ticket: Ticket, agent: Agent | None, kept: files.Kept
@@ -282,9 +284,9 @@ class TicketPage:
         body, body_type = data.get("m-body", ""), data.get("m-body_type", Message.BodyType.PLAIN)
         for canned in canned_replies_for(ticket):
             if str(canned.pk) == data.get("canned"):
-                data["m-body"] = f"{body}{text_of(canned, ticket, agent, body_type)}"
+                data["m-body"] = f"{body}{canned.text_for(ticket, agent, body_type)}"
         form = self._composer(request, ticket, agent, data, kept=kept.choices)
-        return self.page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
+        return self._page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
 
     # What the ticket has
 
@@ -294,7 +296,7 @@ class TicketPage:
         if form.is_valid():
             try:
                 if values := form.values():
-                    editing.edit(actor_of(request), ticket, **values)
+                    edit_ticket(ticket, actor_of(request), **values)
                     self.message_user(request, _now("The ticket is changed."), messages.SUCCESS)
                 return self.back_to(request, ticket)  # type: ignore[no-any-return]
             except REFUSALS as refusal:
@@ -302,13 +304,13 @@ class TicketPage:
                 for name, sentence in self.refusals_of(refusal):
                     own = names_of.get(name, name)
                     form.add_error(own if own in form.fields else None, sentence)
-        return self.page(request, ticket, properties=form)  # type: ignore[no-any-return]
+        return self._page(request, ticket, properties=form)  # type: ignore[no-any-return]
 
     def _take(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
         if (agent := Agent.objects.of_user(user_of(request))) is None:
             raise PermissionDenied
         try:
-            editing.edit(actor_of(request), ticket, agent_login=agent.login)
+            edit_ticket(ticket, actor_of(request), agent_login=agent.login)
             self.message_user(request, _now("The ticket is yours."), messages.SUCCESS)
         except REFUSALS as refusal:
             self.say_refused(request, refusal)
@@ -321,7 +323,7 @@ class TicketPage:
         if dispatch is None:
             raise Http404
         try:
-            dispatch.resend(actor_of(request))
+            resend(dispatch, actor_of(request))
             self.message_user(request, _now("The message is sent again."), messages.SUCCESS)
         except REFUSALS as refusal:
             self.say_refused(request, refusal)

@@ -11,8 +11,11 @@ from callcentre.core.errors import Fault, Invalid
 from telephony.models import Agent
 from tickets import html
 from tickets.admin.ticket_page_forms import COMMENT, status_values
-from tickets.models import Message, Ticket, TicketChange, TicketStatus, TicketSubstatus, conversing, editing
-from tickets.models.moving import Kind
+from tickets.models import Message, Ticket, TicketChange, TicketStatus, TicketSubstatus
+from tickets.verbs.messages import comment_on, reply_to
+from tickets.verbs.status_changes import Kind
+from tickets.verbs.ticket_row import lock_ticket
+from tickets.verbs.tickets import edit_ticket
 
 
 class ChangedMeanwhile(Exception):
@@ -48,7 +51,7 @@ def write(
     Raises Invalid, and ChangedMeanwhile.
     """
     with transaction.atomic():
-        locked = conversing.lock(ticket)
+        locked = lock_ticket(ticket)
         if version_of(locked) != values["version"]:
             if _is_said_already(actor, agent, locked, values):
                 return False
@@ -62,13 +65,13 @@ def write(
         faults = _edit(actor, locked, assigned if is_moved_back else {**assigned, **then})
         text, text_type = values["body"], values["body_type"]
         if values["kind"] == COMMENT:
-            conversing.comment(
-                actor, locked, faults, agent_login=login, text=text, text_type=text_type, attachments=attachments
+            comment_on(
+                locked, actor, faults, agent_login=login, text=text, text_type=text_type, attachments=attachments
             )
         else:
-            conversing.reply(
-                actor,
+            reply_to(
                 locked,
+                actor,
                 faults,
                 agent_login=login,
                 body=text,
@@ -78,7 +81,7 @@ def write(
                 copies=values["cc"],
             )
         if is_moved_back:
-            editing.edit(actor, locked, **then)
+            edit_ticket(locked, actor, **then)
     return True
 
 
@@ -86,7 +89,7 @@ def _edit(actor: Actor, ticket: Ticket, values: dict[str, Any]) -> Sequence[Faul
     """What is wrong with these is said together with what is wrong with the text."""
     try:
         if values:
-            editing.edit(actor, ticket, **values)
+            edit_ticket(ticket, actor, **values)
     except Invalid as refusal:
         return refusal.faults
     return ()

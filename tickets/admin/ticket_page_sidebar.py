@@ -14,7 +14,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from tickets.models import CannedReply, CustomField, Ticket, TicketChange, as_read
-from tickets.models.answering import everybody
+from tickets.models.participants import participants_of
 
 SOON = timedelta(hours=1)
 OTHERS = 5
@@ -128,5 +128,5 @@ class Audience:
 
 def audience_of(ticket: Ticket) -> Audience:
     """Who wrote last, and to whom; the customer where nobody has written a mail."""
-    recipients, copies = everybody(ticket)
+    recipients, copies = participants_of(ticket)
     return Audience(", ".join(recipients) or (ticket.customer.email if ticket.customer else ""), copies)

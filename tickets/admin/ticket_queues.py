@@ -24,6 +24,7 @@ from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
+from tickets.verbs.mailbox_tests import request_mailbox_test
 
 # Another mailbox is read from its own beginning.
 MAILBOX = {"imap_host", "imap_port", "imap_user", "imap_folder"}
@@ -171,7 +172,7 @@ class TicketQueueAdmin(Admin):
     def test_connection(self, request: HttpRequest, object_id: str) -> HttpResponse:
         queue = self._tested(request, object_id)
         if request.method == "POST":
-            MailboxTest.ask(actor_of(request), queue)
+            request_mailbox_test(queue, actor_of(request))
             return redirect(request.path)
         test = MailboxTest.objects.filter(pk=queue.pk).first()
         return TemplateResponse(

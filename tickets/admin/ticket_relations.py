@@ -17,7 +17,9 @@ from tickets import html
 from tickets.admin.merge_confirmation import people_of
 from tickets.admin.ticket_page_forms import OtherTicketForm
 from tickets.admin.ticket_page_thread import author_of
-from tickets.models import Message, Ticket, editing
+from tickets.models import Message, Ticket
+from tickets.verbs.merges import merge_tickets, split_ticket
+from tickets.verbs.tickets import connect_tickets
 
 # Messages among which those to be split off are chosen, the newest first.
 SHOWN = 500
@@ -48,7 +50,7 @@ class TicketActions:
         return self._with_other(  # type: ignore[no-any-return]
             request,
             ticket_id,
-            editing.merge,
+            merge_tickets,
             title=_now("Merge into another ticket"),
             submit=_now("Merge"),
             intro=intro,
@@ -59,7 +61,7 @@ class TicketActions:
         return self._with_other(  # type: ignore[no-any-return]
             request,
             ticket_id,
-            editing.connect,
+            connect_tickets,
             title=_now("Link to another ticket"),
             submit=_now("Link"),
             intro=intro,
@@ -72,15 +74,15 @@ class TicketActions:
         ticket = self._to_change(request, ticket_id)
         form = OtherTicketForm(ticket, request.POST or None)
         if other := form.other if form.is_valid() else None:
-            number, people = str(other.pk), people_of((ticket, other)) if verb is editing.merge else []
+            number, people = str(other.pk), people_of((ticket, other)) if verb is merge_tickets else []
             if form.cleaned_data["shown"] == number:
                 form = OtherTicketForm(ticket, request.POST, people=people)
                 if form.is_valid():
                     try:
-                        verb(actor_of(request), ticket, other)
+                        verb(ticket, other, actor_of(request))
                         sentence = _now("Done: #%(one)s and #%(other)s.") % {"one": ticket.pk, "other": other.pk}
                         self.message_user(request, sentence, messages.SUCCESS)
-                        return redirect(self.url_of("change", other.pk if verb is editing.merge else ticket.pk))
+                        return redirect(self.url_of("change", other.pk if verb is merge_tickets else ticket.pk))
                     except REFUSALS as refusal:
                         for _field, sentence in self.refusals_of(refusal):
                             form.add_error("number", sentence)
@@ -106,7 +108,7 @@ class TicketActions:
         errors: list[str] = []
         if request.method == "POST":
             try:
-                other = editing.split(actor_of(request), ticket, chosen, subject)
+                other = split_ticket(ticket, actor_of(request), chosen, subject)
                 sentence = _now("The messages are a ticket of their own now: #%(number)s.") % {"number": other.pk}
                 self.message_user(request, sentence, messages.SUCCESS)
                 return redirect(self.url_of("change", other.pk))

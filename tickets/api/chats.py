@@ -12,7 +12,8 @@ from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.lookups import get_or_404
 from callcentre.core.times import minute
-from tickets.models import Chat, ChatMessage, ChatState, chatting
+from tickets.models import Chat, ChatMessage, ChatState
+from tickets.verbs.chats import assign_chat, close_chat, start_chat, write_in_chat
 
 
 class ChatInput(Input):
@@ -81,22 +82,22 @@ class ChatViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(ChatInput)
-        return Response({"id": str(chatting.start(self.actor, faults, **values).pk)}, status=201)
+        return Response({"id": str(start_chat(self.actor, faults, **values).pk)}, status=201)
 
     def assign(self, request: Request, chat_id: str) -> Response:
         chat = chat_or_404(chat_id)
         values, faults = self.read(AssignInput)
-        chatting.assign(self.actor, chat, faults, **values)
+        assign_chat(chat, self.actor, faults, **values)
         return Response(status=204)
 
     def write(self, request: Request, chat_id: str) -> Response:
         chat = chat_or_404(chat_id)
         values, faults = self.read(ChatMessageInput)
-        chatting.write(self.actor, chat, faults, **values)
+        write_in_chat(chat, self.actor, faults, **values)
         return Response(status=204)
 
     def close(self, request: Request, chat_id: str) -> Response:
-        chatting.close(self.actor, chat_or_404(chat_id))
+        close_chat(chat_or_404(chat_id), self.actor)
         return Response(status=204)
 
 

@@ -15,6 +15,7 @@ from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.times import minute
 from tickets.api.serializers import ValueMapField
 from tickets.models import Company, Customer, CustomField
+from tickets.verbs.customers import add_customer_note, create_company, create_customer
 
 
 class PhoneNumbersField(ListField):
@@ -99,12 +100,12 @@ class CustomerViewSet(ApiViewSet):
         values, faults = self.read(CustomerInput)
         if is_singular:
             self.wire_names = {**self.wire_names, "phone_numbers": "phone_number"}
-        return Response({"customer_id": Customer.create(self.actor, faults, **values).pk}, status=201)
+        return Response({"customer_id": create_customer(self.actor, faults, **values).pk}, status=201)
 
     def add_note(self, request: Request, customer_id: str) -> Response:
         customer = customer_or_404(customer_id)
         values, faults = self.read(NoteInput)
-        customer.add_note(self.actor, faults, **values)
+        add_customer_note(customer, self.actor, faults, **values)
         return Response(status=204)
 
 
@@ -119,7 +120,7 @@ class CompanyViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(CompanyInput)
-        return Response({"company_id": Company.create(self.actor, faults, **values).pk}, status=201)
+        return Response({"company_id": create_company(self.actor, faults, **values).pk}, status=201)
 
 
 def customer_or_404(customer_id: str) -> Customer:

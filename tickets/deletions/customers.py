@@ -110,7 +110,7 @@ def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:
     if Ticket.objects.filter(customer__in=ids).exists():
         return
     for customer in customers:
-        events.customer_deleted(customer.pk, customer.company_id)
+        events.customer_deleted(customer)
     addresses = [customer.email.lower() for customer in customers if customer.email]
     AcknowledgedAddress.objects.filter(address__in=addresses).delete()
     for label, model in _PARTS:

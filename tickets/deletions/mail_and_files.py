@@ -18,7 +18,7 @@ from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval,
 from callcentre.models import actor_columns
 from tickets import events
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketChange
-from tickets.models.conversing import lock
+from tickets.verbs.ticket_row import lock_ticket
 
 DELETED = gettext_noop("it was deleted by a person")
 
@@ -66,7 +66,7 @@ def delete(deletion: Deletion) -> None:
             return
         ticket_id = Message.objects.values_list("ticket_id", flat=True).filter(received_mails=mail).first()
         if ticket_id is not None:
-            lock(Ticket(pk=ticket_id))
+            lock_ticket(Ticket(pk=ticket_id))
         # After the ticket, as those who make a message of a mail lock them.
         mail = ReceivedMail.objects.select_for_update(of=("self",)).get(pk=mail.pk)
         message_id = mail.message_id
@@ -99,8 +99,7 @@ def _tell(actor: Actor, ticket_id: int, action: str, message_id: int) -> None:
     TicketChange.objects.create(
         ticket=ticket, action=action, changes={"message": [message_id, None]}, **actor_columns(actor)
     )
-    login = ticket.agent.login if ticket.agent else ""
-    events.ticket_updated(ticket.pk, ticket.customer_id, login, ticket.status_id, ticket.substatus_id)
+    events.ticket_updated(ticket)
 
 
 # Stored files
@@ -127,7 +126,7 @@ def delete_file(deletion: Deletion) -> None:
         if file is None:
             return
         if file.message is not None:
-            lock(Ticket(pk=file.message.ticket_id))
+            lock_ticket(Ticket(pk=file.message.ticket_id))
             if _is_waiting(file.message.pk):
                 raise Busy(gettext_noop("The message with this file is still to be sent."))
             mails = _raw_mails(file.message.pk)

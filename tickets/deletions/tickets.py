@@ -13,8 +13,8 @@ from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval,
 from tickets import events
 from tickets.deletions.mail_and_files import strip
 from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
-from tickets.models.editing import lock_merges
-from tickets.models.noting import note_end, note_replies
+from tickets.verbs.report_log import log_end, log_replies
+from tickets.verbs.ticket_row import lock_merges
 
 # What belongs to a message, then the messages.
 _PARTS = (("tickets.storedfile", StoredFile), ("tickets.rating", Rating), ("tickets.dispatch", Dispatch))
@@ -77,10 +77,9 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
     if sending.exists():
         raise Busy(gettext_noop("A message of the ticket is just being sent."))
     for ticket in going:
-        note_replies(ticket)
-        note_end(ticket)
-        login = ticket.agent.login if ticket.agent else ""
-        events.ticket_deleted(ticket.pk, ticket.customer_id, login)
+        log_replies(ticket)
+        log_end(ticket)
+        events.ticket_deleted(ticket)
     deletion.count_emptied("tickets.receivedmail", strip(ReceivedMail.objects.filter(message__ticket__in=ids)))
     deleted.update(_delete_rows(ids, [each for each in connected if each not in ids]))
     forget_log_entries(Ticket, ids)
