@@ -136,8 +136,8 @@ def remembered_secret(file: Path, make: Callable[[], str]) -> str:
 def unprivileged_account(folder: Path, *programs: Path) -> Account:
     """Return the account for the stores: PostgreSQL refuses root.
 
-    Root becomes UNPRIVILEGED if that account may enter the folders. Otherwise root stays in a user namespace of its own,
-    in which it has that name. No permission is widened for either.
+    Root becomes UNPRIVILEGED if that account may enter the folders. Otherwise root stays in a user namespace of its
+    own, under that name. No permission is widened for either.
     """
     if os.geteuid() != 0:
         return Account()
