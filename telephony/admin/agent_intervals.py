@@ -115,7 +115,7 @@ class AgentSessionAdmin(LedgerAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentSession]:
         # No join: a planner could begin at the wrong end.
-        return super().get_queryset(request).prefetch_related("agent")  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related("agent")
 
 
 @admin.register(AgentState)
@@ -135,7 +135,7 @@ class AgentStateAdmin(LedgerAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentState]:
-        return super().get_queryset(request).prefetch_related("agent", "pause", "connection")  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related("agent", "pause", "connection")
 
     @display(description=_("state"), label=COLOURS)
     def state(self, state: AgentState) -> tuple[str, str]:

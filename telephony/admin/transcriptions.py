@@ -123,7 +123,7 @@ class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
     """Rows that belong to a call each, and are found by its id."""
 
     has_own_history = True
-    search_fields: tuple[str, ...] = ("connection",)
+    search_fields = ("connection",)
     search_help_text = _("Id of the call")
 
     def get_search_results(
@@ -199,12 +199,10 @@ class TranscriptionAdmin(OfCallsAdmin):
         minutes = {"used": used // 60, "limit": settings.TRANSCRIPTION_MONTHLY_MINUTES}
         configured = {"is_configured": bool(settings.TRANSCRIPTION_URL)}
         context = {**(extra_context or {}), "minutes": minutes, **configured}
-        return super().changelist_view(request, context)  # type: ignore[no-any-return]
+        return super().changelist_view(request, context)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if transcription := options["obj"]:
-            context |= conversation_of(request, transcription.connection)
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+    def page_context(self, request: HttpRequest, obj: Transcription | None) -> dict[str, Any]:
+        return conversation_of(request, obj.connection) if obj else {}
 
 
 @admin.register(Recording)
