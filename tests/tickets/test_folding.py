@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from callcentre.core import html_cleaning
 from callcentre.core.html_cleaning import MARK
 from tickets import html
 from tickets.mail.folding import fold
@@ -195,11 +196,11 @@ def test_what_only_looks_like_the_beginning_of_a_quotation_parts_nothing(text: s
 def test_one_mail_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     cleaned: list[str] = []
 
-    def clean(text: str, _policy: Any) -> str:
+    def clean(text: str, _policy: Any, *, is_counting: bool) -> html_cleaning.Cleaned:
         cleaned.append(text)
-        return text
+        return html_cleaning.Cleaned(text, Counter(), Counter())
 
-    monkeypatch.setattr(html, "clean_by", clean)
+    monkeypatch.setattr(html_cleaning, "_cleaned", clean)
 
     written, _quoted = fold("<p>Yes.</p>", "HTML")
 
