@@ -223,7 +223,7 @@ def test_nothing_else_of_the_product_cleans_or_parses_html() -> None:
         "knowledgebase/exchange/importing.py",
         "knowledgebase/html.py",
         "tickets/html.py",
-        "tickets/mail/lines.py",
+        "tickets/mail/mail_lines.py",
     }
     assert found == {"callcentre/core/html_cleaning.py", *others}
     for name in others:

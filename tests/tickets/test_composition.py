@@ -14,11 +14,11 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mail_servers import mail_server
 from tests.tickets.storage import use_folder
-from tickets.mail.composing import compose
-from tickets.mail.dispatching import dispatch
+from tickets.file_storage import store, type_of
+from tickets.mail.composition import compose
+from tickets.mail.dispatcher import dispatch
 from tickets.models import CannedReply, Dispatch, Message, ReceivedMail, StoredFile, Ticket
 from tickets.models.participants import participants_of
-from tickets.storing import store, type_of
 from tickets.verbs.messages import receive_message, reply_to
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from tickets.storing import FOLDER, TooLong, write_through
+from tickets.file_storage import FOLDER, TooLong, write_through
 
 _disk = ThreadPoolExecutor(max_workers=8, thread_name_prefix="raw-mail")
 

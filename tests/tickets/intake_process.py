@@ -1,4 +1,4 @@
-"""A worker that kills itself: `python -m tests.tickets.receiving_process PLACE MAIL… | poll QUEUE`.
+"""A worker that kills itself: `python -m tests.tickets.intake_process PLACE MAIL… | poll QUEUE`.
 
 PLACE is where it dies, as if the machine had: `kept` when the raw mail is on the disk, `stored` when its message is
 committed, or `never`.
@@ -16,20 +16,20 @@ import django
 
 def main() -> None:
     django.setup()
-    from tickets.mail import imap, keeping, receiving
+    from tickets.mail import intake, mailbox_poll, raw_mail
     from tickets.models import TicketQueue
 
     place, what, *rest = sys.argv[1:]
     if place == "kept":
-        vars(receiving)["keep"] = _then_die(keeping.keep)
+        vars(intake)["keep"] = _then_die(raw_mail.keep)
     elif place == "stored":
-        vars(imap)["take_in"] = _then_die(receiving.take_in)
+        vars(mailbox_poll)["take_in"] = _then_die(intake.take_in)
     if what == "poll":
-        imap.poll(int(rest[0]))
+        mailbox_poll.poll(int(rest[0]))
     else:
         for path in rest:
             with Path(path).open("rb") as stream:
-                receiving.take_in(stream, TicketQueue.objects.first())
+                intake.take_in(stream, TicketQueue.objects.first())
 
 
 def _then_die(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """The test of a mailbox that a person has just configured."""
 
-from tickets.mail.mailbox import in_words, opened
+from tickets.mail.mailbox_connection import in_words, opened
 from tickets.models import MailboxTest
 from tickets.verbs.mailbox_tests import begin_mailbox_test, end_mailbox_test
 

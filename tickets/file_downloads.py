@@ -4,8 +4,8 @@ from django.core.files.storage import default_storage
 from django.http import FileResponse
 
 from callcentre.core.downloads import file_response
+from tickets.file_storage import type_of
 from tickets.models import StoredFile
-from tickets.storing import type_of
 
 # What may be shown inside a page, where that is asked for. Not SVG, which is a program.
 PICTURES = ("image/gif", "image/jpeg", "image/png", "image/webp")

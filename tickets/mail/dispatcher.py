@@ -17,7 +17,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from tickets.mail import marketplaces, smtp
-from tickets.mail.outcomes import Answer, Lost, Refused, Sent, Taken
+from tickets.mail.send_results import Answer, Lost, Refused, Sent, Taken
 from tickets.models import Dispatch, Source
 from tickets.models.dispatch import refusals_in_words
 

@@ -1,5 +1,6 @@
 """Quoted text is folded as the mail programs write it; nothing is cut off."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from callcentre.core import html_cleaning
 from callcentre.core.html_cleaning import MARK
 from tickets import html
-from tickets.mail.folding import fold
+from tickets.mail.quotations import fold
 
 TEXTS = [
     "On Mon, 2 Nov 2026 at 10:11, Help <help@us.example> wrote:\n> Try again\n",

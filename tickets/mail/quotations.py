@@ -11,7 +11,7 @@ from itertools import dropwhile
 from callcentre.core.html_cleaning import MARK
 from tickets import html
 from tickets.mail import quotation_words as words
-from tickets.mail.lines import Line, lines_of_html, lines_of_text, without_tags
+from tickets.mail.mail_lines import Line, lines_of_html, lines_of_text, without_tags
 
 # Lines over which the mail program breaks the line above a quotation, and characters that it has at most.
 _MOST_LINES_OF_NAME = 3

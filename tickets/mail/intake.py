@@ -25,15 +25,15 @@ from django.utils.translation import gettext_noop as _
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, Invalid
-from tickets.mail.acknowledging import acknowledge
-from tickets.mail.folding import fold
-from tickets.mail.keeping import keep
-from tickets.mail.matching import content_sha256, current, standing_of, ticket_for
+from tickets.file_storage import Stored, store
+from tickets.mail.acknowledgements import acknowledge
+from tickets.mail.mime_parts import MOST_FILES, Attachment
 from tickets.mail.parsing import Mail, Unreadable, parse
-from tickets.mail.parts import MOST_FILES, Attachment
+from tickets.mail.quotations import fold
+from tickets.mail.raw_mail import keep
+from tickets.mail.ticket_match import content_sha256, current, standing_of, ticket_for
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
-from tickets.storing import Stored, store
 from tickets.verbs.dispatches import record_bounce
 from tickets.verbs.messages import receive_message
 from tickets.verbs.tickets import open_ticket

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from tickets.mail.composing import are_of_one_subject, tickets_of_subject
+from tickets.mail.composition import are_of_one_subject, tickets_of_subject
 from tickets.mail.parsing import Mail
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, ReceivedMail, Ticket, TicketQueue

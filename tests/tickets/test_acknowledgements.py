@@ -13,9 +13,9 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.mail_servers import mail_server
 from tests.tickets.storage import use_folder
-from tickets.mail.acknowledging import SPAN
-from tickets.mail.dispatching import dispatch
-from tickets.mail.receiving import take_in
+from tickets.mail.acknowledgements import SPAN
+from tickets.mail.dispatcher import dispatch
+from tickets.mail.intake import take_in
 from tickets.models import AcknowledgedAddress, Dispatch, Message, Ticket, TicketQueue
 from tickets.verbs.messages import reply_to
 

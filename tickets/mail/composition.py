@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 
 from tickets import html
 from tickets.addresses import needs_smtputf8, on_the_wire
-from tickets.filling import fill, has_place, values_for
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket
+from tickets.placeholders import fill, has_place, values_for
 from tickets.rating_links import rating_url
 
 # How many earlier messages a mail names, the first one and the last ones: RFC 5322 sets no limit, servers do.

@@ -33,7 +33,7 @@ def box() -> Iterator[Mailbox]:
 
 
 def worker(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.tickets.receiving_process", *arguments]
+    command = [sys.executable, "-m", "tests.tickets.intake_process", *arguments]
     return subprocess.Popen(command, cwd=ROOT, env=environment(folder, MAILBOX_ALLOWED_NETWORKS="127.0.0.1"))
 
 

@@ -23,12 +23,12 @@ from imap_tools.mailbox import BaseMailBox
 from imap_tools.query import AND
 
 from callcentre.core.enqueue import enqueue
-from tickets.mail import reader
+from tickets.file_storage import TooLong
+from tickets.mail import mime_parser
 from tickets.mail.headers import addresses, header
-from tickets.mail.mailbox import in_words, opened
-from tickets.mail.receiving import take_in
+from tickets.mail.intake import take_in
+from tickets.mail.mailbox_connection import in_words, opened
 from tickets.models import ReceivedMail, TicketQueue
-from tickets.storing import TooLong
 
 logger = logging.getLogger(__name__)
 
@@ -62,17 +62,17 @@ def poll(queue_id: int) -> int:
         queue = TicketQueue.objects.polled().filter(pk=queue_id).first() if is_alone else None
         if queue is None or not _is_due(queue):
             return 0
-        reader = _Reader(queue)
+        turn = _Poll(queue)
         try:
-            reader.read()
+            turn.read()
         except DatabaseError:
             raise
         except Exception as problem:  # noqa: BLE001  (whatever a server answers)
             # A person sees it in the admin, and a later poll tries again.
-            _note_failure(queue, reader, problem)
+            _note_failure(queue, turn, problem)
         else:
             _note_success(queue)
-        return reader.count
+        return turn.count
 
 
 @contextmanager
@@ -107,24 +107,24 @@ def _note_success(queue: TicketQueue) -> None:
     )
 
 
-def _note_failure(queue: TicketQueue, reader: "_Reader", problem: Exception) -> None:
+def _note_failure(queue: TicketQueue, turn: "_Poll", problem: Exception) -> None:
     error = in_words(problem)[:500]
     # Once, and not every minute: the row says since when.
     if queue.failing_since is None or queue.poll_error != error:
         logger.warning("mailbox not read", extra={"queue": queue.pk, "error": error})
     now, count = timezone.now(), 0
-    if reader.fetching is not None:
-        count = queue.imap_stuck_count + 1 if queue.imap_stuck_uid == reader.fetching else 1
+    if turn.fetching is not None:
+        count = queue.imap_stuck_count + 1 if queue.imap_stuck_uid == turn.fetching else 1
     TicketQueue.objects.filter(pk=queue.pk).update(
         polled_at=now,
         failing_since=queue.failing_since or now,
         poll_error=error,
-        imap_stuck_uid=reader.fetching,
+        imap_stuck_uid=turn.fetching,
         imap_stuck_count=count,
     )
 
 
-class _Reader:
+class _Poll:
     """One poll of one mailbox."""
 
     def __init__(self, queue: TicketQueue) -> None:
@@ -234,7 +234,7 @@ class _Reader:
 
     def _leave(self, uid: int, validity: int, size: int | None, reason: str, headers: bytes = b"") -> None:
         """The mail stays in the mailbox only; a person sees that, and can have it fetched again."""
-        message = reader.read(headers)
+        message = mime_parser.read(headers)
         senders = addresses(message, "From")
         ReceivedMail.objects.update_or_create(
             sha256=f"uid:{validity}:{uid}",

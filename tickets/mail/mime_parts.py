@@ -11,12 +11,12 @@ from typing import Any
 
 from callcentre.core.html_cleaning import LONGEST
 from tickets import html
-from tickets.mail import reader, tnef, uuencoded
+from tickets.file_storage import clean_name
+from tickets.mail import mime_parser, tnef, uuencoded
 from tickets.mail.charsets import decoded, printable
-from tickets.mail.flowed import reflowed
+from tickets.mail.flowed_text import reflowed
 from tickets.mail.headers import charset_of, header, without_words
-from tickets.mail.reader import Part
-from tickets.storing import clean_name
+from tickets.mail.mime_parser import Part
 
 # Beyond these the mail is attached whole.
 MOST_FILES = 200
@@ -199,7 +199,7 @@ def _name_for(part: Part, number: int) -> str:
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
         mail = _inside(part)[0]
         # An encoded one is no mail before it is decoded.
-        mail = mail if mail.keys() else reader.read(bytes_of(part))
+        mail = mail if mail.keys() else mime_parser.read(bytes_of(part))
         subject = clean_name(header(mail, "Subject"))[:200]
         return f"{subject or f'message-{number}'}.eml"
     return f"part-{number}{_EXTENSIONS.get(part.get_content_type(), '.bin')}"

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from tickets import html
 from tickets.addresses import is_address
-from tickets.filling import fill, values_for
 from tickets.models import AcknowledgedAddress, Message, Ticket, TicketQueue
 from tickets.models.participants import recipients_of
+from tickets.placeholders import fill, values_for
 from tickets.verbs.messages import send_acknowledgement
 
 SPAN = timedelta(hours=1)

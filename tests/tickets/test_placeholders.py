@@ -4,7 +4,7 @@ import pytest
 
 from tests.backoffice import errors_of, page_of, superuser
 from tests.tickets.factories import CannedReplyFactory, TicketQueueFactory
-from tickets.filling import PLACES, fill, has_place
+from tickets.placeholders import PLACES, fill, has_place
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 

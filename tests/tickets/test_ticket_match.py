@@ -14,8 +14,8 @@ from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
-from tickets.mail import receiving
-from tickets.mail.receiving import FLOOD, MOST_ATTEMPTS, process
+from tickets.mail import intake
+from tickets.mail.intake import FLOOD, MOST_ATTEMPTS, process
 from tickets.models import CustomerSettings, Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketStatus
 from tickets.verbs.merges import split_ticket
 from tickets.verbs.messages import receive_message, reply_to
@@ -294,7 +294,7 @@ def test_a_mail_that_kills_its_workers_is_quarantined_in_the_end(monkeypatch: py
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(receiving, "parse", die)
+        patch.setattr(intake, "parse", die)
         for _ in range(MOST_ATTEMPTS + 1):
             with pytest.raises(KilledError):
                 taken(a_mail())
@@ -316,7 +316,7 @@ def test_a_store_that_fails_is_not_the_fault_of_the_mail(
         raise OperationalError("deadlock detected")
 
     with monkeypatch.context() as patch:
-        patch.setattr(receiving, "open_ticket", fail)
+        patch.setattr(intake, "open_ticket", fail)
         with pytest.raises(OperationalError):
             taken(a_mail())
     assert not ReceivedMail.objects.exists()
