@@ -18,7 +18,7 @@ from callcentre.launch.supervisor import Program, chosen_port, kept_secrets, pro
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import WebServer, free_port
-from webhooks.delivering import places
+from webhooks.delivery_worker import places
 
 LAUNCHER = """
 import os, sys

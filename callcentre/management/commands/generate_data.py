@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 import campaigns.bulk
-import knowledgebase.bulk
+import knowledgebase.generated_data
 import telephony.bulk
 import tickets.bulk
 
@@ -14,7 +14,7 @@ GENERATORS: dict[str, Callable[[int], None]] = {
     "records": campaigns.bulk.generate,
     "connections": telephony.bulk.generate,
     "tickets": tickets.bulk.generate,
-    "articles": knowledgebase.bulk.generate,
+    "articles": knowledgebase.generated_data.generate,
 }
 
 
