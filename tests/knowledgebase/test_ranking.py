@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from knowledgebase import tasks
-from knowledgebase.generated_data import fill, vocabulary
+from knowledgebase.load_test_articles import fill, vocabulary
 from knowledgebase.models import Article, Catalog, Term
 from knowledgebase.search import find, ranking
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
