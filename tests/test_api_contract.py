@@ -105,7 +105,7 @@ def _path(operation: Operation) -> str:
 
 @each_operation
 @of_one
-def test_an_operation_answers_what_the_interface_says_with_its_own_right_only(
+def test_an_operation_answers_as_the_interface_says_and_needs_only_its_own_right(
     operation: Operation, world: None, api_client: Callable[..., ApiClient]
 ) -> None:
     client = api_client(*([operation.right] if operation.right else []))
@@ -170,9 +170,7 @@ def test_with_every_right_but_its_own_an_operation_is_403_even_for_unknown_ids(
 
 @each_operation_of_an_object
 @of_one
-def test_an_unknown_id_is_404_before_anything_in_the_request_is_400(
-    operation: Operation, world: None, api: ApiClient
-) -> None:
+def test_an_unknown_id_is_404_even_with_a_faulty_request(operation: Operation, world: None, api: ApiClient) -> None:
     path = f"/api{operation.unknown}?include_record_fields=perhaps&search_in_additional_numbers=perhaps"
 
     empty = api.generic(operation.method, path, "{}", "application/json")
@@ -183,7 +181,7 @@ def test_an_unknown_id_is_404_before_anything_in_the_request_is_400(
 
 
 @each_operation
-def test_an_unknown_method_is_405_and_names_those_that_there_are(
+def test_an_unknown_method_is_405_and_names_the_allowed_ones(
     operation: Operation, api: ApiClient, anonymous: ApiClient
 ) -> None:
     assert_is_error(anonymous.generic("PATCH", f"/api{_path(operation)}"), 401)
@@ -209,7 +207,7 @@ def test_one_trailing_slash_is_tolerated_and_never_redirected(
 
 @each_operation
 @of_one
-def test_no_answer_is_html_whatever_a_client_accepts(operation: Operation, world: None, api: ApiClient) -> None:
+def test_answers_are_never_html_for_any_accept_header(operation: Operation, world: None, api: ApiClient) -> None:
     api.defaults["HTTP_ACCEPT"] = "text/html"
 
     for path in (operation.path, operation.unknown or operation.path):

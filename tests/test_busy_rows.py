@@ -70,7 +70,7 @@ def adding_record(campaign: Campaign) -> Any:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_campaign_to_which_records_are_being_added_can_be_stopped_and_edited() -> None:
+def test_a_campaign_can_be_stopped_and_edited_during_an_import() -> None:
     campaign = CampaignFactory(name="Autumn")
     client = superuser()
 
@@ -84,7 +84,7 @@ def test_a_campaign_to_which_records_are_being_added_can_be_stopped_and_edited()
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_campaign_to_which_records_are_being_added_is_not_deleted() -> None:
+def test_a_campaign_is_not_deleted_during_an_import() -> None:
     campaign = CampaignFactory()
     client = superuser()
 
@@ -112,7 +112,7 @@ def edit_catalog() -> tuple[Any, Callable[[], Any]]:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("make", [edit_api_user, edit_article, edit_catalog])
-def test_a_row_to_which_another_transaction_refers_can_be_edited(make: Callable[[], tuple[Any, Any]]) -> None:
+def test_a_row_can_be_edited_while_another_transaction_refers_to_it(make: Callable[[], tuple[Any, Any]]) -> None:
     row, edit = make()
 
     with another_transaction((f"SELECT FROM {row._meta.db_table} WHERE id = %s FOR KEY SHARE", [row.pk])):
@@ -137,7 +137,7 @@ def test_only_deletions_lock_the_key_of_a_row() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_form_that_waited_for_another_user_keeps_what_was_typed() -> None:
+def test_a_form_that_waited_too_long_keeps_its_input() -> None:
     campaign = CampaignFactory(name="Autumn")
     client = superuser()
 
@@ -150,7 +150,7 @@ def test_a_form_that_waited_for_another_user_keeps_what_was_typed() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_action_goes_on_after_a_row_that_another_user_changes() -> None:
+def test_an_action_continues_after_a_locked_row() -> None:
     busy, free = CampaignFactory(), CampaignFactory()
     client = superuser()
 
@@ -162,7 +162,7 @@ def test_an_action_goes_on_after_a_row_that_another_user_changes() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_no_page_of_the_admin_fails_while_other_transactions_hold_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_page_of_the_admin_fails_while_all_rows_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every form is sent as it is shown, while all tables can be read only.
 
     The pages have no menu, to be made sooner. A history has no form of its own, and writes nothing.

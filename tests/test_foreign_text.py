@@ -39,17 +39,17 @@ def culprits(kind: str) -> list[str]:
 
 
 @pytest.mark.timeout(1200)
-def test_no_regular_expression_takes_more_than_linear_time() -> None:
+def test_regular_expressions_take_linear_time() -> None:
     assert len(patterns()) > 100
     assert culprits("patterns") == []
 
 
-def test_every_pattern_that_a_function_makes_is_among_those_that_are_tried() -> None:
+def test_patterns_built_by_functions_are_tried_too() -> None:
     assert made_in_functions() == FILES
 
 
 @pytest.mark.timeout(1200)
-def test_no_function_that_reads_foreign_text_takes_more_than_linear_time() -> None:
+def test_functions_read_foreign_text_in_linear_time() -> None:
     assert culprits("functions") == []
 
 

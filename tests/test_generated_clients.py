@@ -72,7 +72,7 @@ def test_the_generated_client_has_every_operation(document: Any, generated: Path
         assert callable(importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed)
 
 
-def test_the_generated_client_reads_what_an_id_in_the_path_names(
+def test_the_generated_client_reads_an_object_by_its_id(
     generated: Path, servers: list[WebServer], credential: str
 ) -> None:
     connection = ConnectionFactory(queue=QueueFactory())

@@ -45,7 +45,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def test_the_code_of_the_service_imports_packages_of_its_own_lock_only() -> None:
+def test_the_service_imports_only_packages_of_its_own_lock() -> None:
     distributions, locked = packages_distributions(), pins("requirements.lock")
     files = [ROOT / "manage.py", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]
 
@@ -61,14 +61,14 @@ def test_the_code_of_the_service_imports_packages_of_its_own_lock_only() -> None
     assert missing == set()
 
 
-def test_each_lock_has_what_pyproject_wants() -> None:
+def test_each_lock_has_the_packages_of_pyproject() -> None:
     wants = project()
 
     assert wanted(wants["project"]["dependencies"]) <= pins("requirements.lock").keys()
     assert wanted(wants["dependency-groups"]["dev"]) <= pins("requirements-dev.lock").keys()
 
 
-def test_no_tool_of_the_developers_is_installed_with_the_service() -> None:
+def test_the_lock_of_the_service_has_no_developer_tools() -> None:
     assert not wanted(project()["dependency-groups"]["dev"]) & pins("requirements.lock").keys()
 
 

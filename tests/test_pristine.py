@@ -11,7 +11,7 @@ from tests.campaigns.factories import CampaignFactory
 from tests.pristine import Pristine
 
 
-def test_a_writer_who_takes_tables_in_another_order_is_waited_for(stores: Stores, pristine_stores: Pristine) -> None:
+def test_cleaning_up_waits_for_a_writer_with_another_order_of_tables(stores: Stores, pristine_stores: Pristine) -> None:
     CampaignFactory()
     with psycopg.connect(stores.database_url) as other, ThreadPoolExecutor() as pool:
         other.execute("LOCK TABLE telephony_agent IN ROW EXCLUSIVE MODE")

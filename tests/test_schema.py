@@ -194,7 +194,7 @@ def routed(patterns: list[Any]) -> Iterator[tuple[type, str]]:
                 yield callback.cls, action
 
 
-def test_every_operation_of_a_route_is_documented_and_no_other() -> None:
+def test_the_document_has_exactly_the_operations_of_the_routes() -> None:
     api = next(pattern for pattern in get_resolver().url_patterns if str(pattern.pattern) == "^api/")
     wanted = {(view, action) for view, action in routed([api]) if view.__name__ not in NO_OPERATIONS}
 
@@ -209,7 +209,7 @@ def test_every_operation_of_a_route_is_documented_and_no_other() -> None:
     assert sorted(map(str, documented)) == sorted(map(str, wanted))
 
 
-def test_the_parameters_of_an_operation_are_unique_and_those_of_its_path_are_all_there() -> None:
+def test_parameters_are_unique_and_include_those_of_the_path() -> None:
     wrong = []
     for path, _, operation in operations():
         named = [(parameter["in"], parameter["name"]) for parameter in map(resolved, operation["parameters"])]

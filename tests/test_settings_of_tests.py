@@ -49,7 +49,7 @@ def set_by_tests() -> Iterator[tuple[str, str]]:
                         yield part.attr, file.name
 
 
-def test_tests_set_nothing_that_production_cannot_have() -> None:
+def test_tests_set_only_settings_of_production() -> None:
     known = read_from_environment() | set(REASONS)
 
     assert {(name, file) for name, file in set_by_tests() if name not in known} == set()

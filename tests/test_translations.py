@@ -92,7 +92,7 @@ def forms_of(message: Any) -> list[str]:
 # The catalogue
 
 
-def test_every_string_of_the_code_has_its_polish() -> None:
+def test_every_translatable_string_has_polish() -> None:
     lacking = []
     for (context, singular, plural), file in used().items():
         message = catalogue().get(singular, context)
@@ -104,7 +104,7 @@ def test_every_string_of_the_code_has_its_polish() -> None:
     assert lacking == [], "run `make messages` and translate what it names"
 
 
-def test_no_translation_is_a_guess() -> None:
+def test_no_translation_is_fuzzy() -> None:
     assert [message.id for message in catalogue() if message.id and message.fuzzy] == []
     assert list(catalogue().obsolete) == []
 
@@ -120,7 +120,7 @@ def test_translations_keep_every_placeholder() -> None:
     assert changed == []
 
 
-def test_translations_end_as_their_originals() -> None:
+def test_translations_have_the_final_punctuation_of_their_originals() -> None:
     """A full stop that was lost, or a line break around the text, shows beside what is not translated."""
     endings = (".", "?", ":", "\n")
     different = [
@@ -135,7 +135,7 @@ def test_translations_end_as_their_originals() -> None:
     assert different == []
 
 
-def test_the_compiled_catalogue_is_what_the_readable_one_says() -> None:
+def test_the_compiled_catalogue_equals_the_readable_one() -> None:
     with FILE.with_suffix(".mo").open("rb") as file:
         assert _texts(read_mo(file)) == _texts(catalogue()), "run `make messages`"
 
@@ -152,7 +152,7 @@ def _texts(messages: Catalog) -> dict[Any, list[str]]:
     return texts
 
 
-def test_scripts_have_no_strings_of_their_own() -> None:
+def test_scripts_contain_no_translatable_strings() -> None:
     """There is no catalogue for scripts: what they show, the page gives them in its attributes."""
     scripts = [path for app in APPS for path in (ROOT / app).rglob("*.js")]
 
@@ -184,7 +184,7 @@ def test_polish_counts_in_three_forms(count: int, sentence: str) -> None:
         assert ngettext("%(count)s record changed.", "%(count)s records changed.", count) % {"count": count} == sentence
 
 
-def test_one_english_word_is_two_polish_ones_where_it_means_two_things() -> None:
+def test_an_english_word_with_two_meanings_has_two_polish_words() -> None:
     with override("pl"):
         assert (gettext("name"), pgettext("of a person", "name")) == ("nazwa", "imię")
         assert (gettext("active"), pgettext("campaign", "active")) == ("aktywny", "aktywna")
@@ -265,7 +265,7 @@ def test_the_trades_words_are_shown_in_english_and_in_polish(context: str | None
         assert (pgettext(context, english) if context else gettext(english)) == polish
 
 
-def test_statuses_bear_the_names_that_polish_agents_know() -> None:
+def test_statuses_have_the_usual_polish_names() -> None:
     with override("pl"):
         assert str(SystemStatus.NO_CALL.label) == "Nie dzwonić"
         assert str(SystemStatus.CALL_NO_SOONER_THAN.label) == "Oddzwonić nie wcześniej niż"
@@ -294,14 +294,14 @@ ENGLISH = 'Field "name" cannot be empty.'
         ("", ENGLISH),
     ],
 )
-def test_an_api_error_speaks_the_language_that_is_asked_for(language: str, message: str, api: ApiClient) -> None:
+def test_api_errors_use_the_requested_language(language: str, message: str, api: ApiClient) -> None:
     response = api.post("/api/outbound_groups", {}, headers={"accept-language": language})
 
     assert response.status_code == 400
     assert response.json()["errors"][0]["message"] == message
 
 
-def test_a_faulty_item_of_a_batch_speaks_polish(api: ApiClient) -> None:
+def test_errors_of_batch_items_are_translated(api: ApiClient) -> None:
     record = RecordFactory()
     path = f"/api/batch/outbounds/{record.campaign.code}/records"
     body = {"records": [{"phone_number": record.phone_number, "agent_login": "nobody"}]}

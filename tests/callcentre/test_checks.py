@@ -135,13 +135,13 @@ def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: d
 
 
 @pytest.mark.parametrize("network", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "2001:db8::/32"])
-def test_somebodys_own_networks_are_not_too_wide(settings: Any, network: str) -> None:
+def test_private_networks_are_not_too_wide(settings: Any, network: str) -> None:
     wide = {name: [network] for name in ("TRUSTED_PROXIES", "METRICS_ALLOWED_NETWORKS", "WEBHOOK_ALLOWED_NETWORKS")}
 
     assert failing(settings, **wide) == set()
 
 
-def test_cookies_may_be_plain_where_only_this_machine_is_served(settings: Any) -> None:
+def test_cookies_may_be_plain_on_loopback(settings: Any) -> None:
     hosts = ["localhost", "127.0.0.1", "[::1]"]
     plain = dict.fromkeys(["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE"], False)
 

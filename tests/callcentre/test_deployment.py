@@ -52,7 +52,7 @@ def sizes() -> dict[str, int]:
 # Sizes
 
 
-def test_the_proxy_lets_every_body_through_that_the_service_takes_and_hardly_more() -> None:
+def test_the_proxy_limits_bodies_as_the_service_does() -> None:
     forms = file_forms()
     largest = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, *(forms[name] for name in forms if name != IMPORT))
 
@@ -64,21 +64,21 @@ def test_the_proxy_lets_every_body_through_that_the_service_takes_and_hardly_mor
 
 
 @pytest.mark.parametrize("name", ["MAX_UPLOAD_MB", "MAX_IMPORT_MB"])
-def test_the_examples_sizes_are_the_settings_own(name: str) -> None:
+def test_sizes_of_the_example_equal_the_defaults(name: str) -> None:
     assert examples()[name] == str(getattr(settings, name))
 
 
 # The proxy
 
 
-def test_the_proxy_says_of_tls_what_the_service_says() -> None:
+def test_proxy_and_service_agree_on_tls() -> None:
     (value,) = re.findall(r'add_header Strict-Transport-Security "([^"]*)" always;', NGINX)
 
     assert value == f"max-age={365 * 86400}; includeSubDomains; preload"
     assert "proxy_hide_header Strict-Transport-Security;" in NGINX
 
 
-def test_the_proxy_buffers_bodies_but_those_of_imports() -> None:
+def test_the_proxy_buffers_all_bodies_except_imports() -> None:
     values = re.findall(r"proxy_request_buffering (\w+);", NGINX)
 
     assert values == ["on", "off"]
@@ -91,7 +91,7 @@ def test_the_proxy_closes_idle_connections_before_the_service_does() -> None:
     assert not [line for line in UNITS["web"].splitlines() if "header-read-timeout" in line]
 
 
-def test_the_proxy_lets_those_see_metrics_whom_the_service_lets() -> None:
+def test_proxy_and_service_agree_on_networks_for_metrics() -> None:
     allowed = re.findall(r"allow (\S+);", NGINX)
 
     assert ",".join(allowed) == examples()["METRICS_ALLOWED_NETWORKS"]
@@ -129,13 +129,13 @@ def expected() -> dict[str, list[str]]:
     return {program.name: words(" ".join(("python", *program.arguments))) for program in programs(8000)}
 
 
-def test_the_units_run_what_make_run_runs() -> None:
+def test_the_units_run_the_processes_of_make_run() -> None:
     commands = {name: re.findall(r"^ExecStart=(.*)$", UNITS[name], re.MULTILINE) for name in expected()}
 
     assert {name: words(command) for name, (command,) in commands.items()} == expected()
 
 
-def test_the_containers_run_what_make_run_runs(compose: dict[str, Any]) -> None:
+def test_the_containers_run_the_processes_of_make_run(compose: dict[str, Any]) -> None:
     image = (DEPLOY / "Containerfile").read_text().replace("\\\n", "")
     (web,) = re.findall(r"^CMD \[(.*)\]$", image, re.MULTILINE)
     commands = {name: compose["services"][name].get("command") for name in expected()}
@@ -200,7 +200,7 @@ def test_the_proxy_limits_log_ins() -> None:
     assert f"limit_req zone={zone[1]} " in NGINX
 
 
-def test_no_image_is_taken_by_a_name_that_another_one_can_get(compose: dict[str, Any]) -> None:
+def test_images_are_pinned_by_digest(compose: dict[str, Any]) -> None:
     """A value of `.env` stands behind `@sha256:`, so that nothing but a digest makes a name of an image."""
     images = {service["image"].partition(":?")[0] for service in compose["services"].values()}
     built_from = re.findall(r"^FROM (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)

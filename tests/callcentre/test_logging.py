@@ -85,7 +85,7 @@ def test_a_value_under_a_secret_name_is_cut_out(lines: Lines) -> None:
     assert (line["http_auth_password"], line["headers"]) == ("[secret]", {"X-Token": "[secret]", "Accept": "*/*"})
 
 
-def test_what_is_no_secret_is_left_alone(lines: Lines) -> None:
+def test_other_text_is_logged_unchanged(lines: Lines) -> None:
     logging.getLogger("tests").warning("wrong login or secret", extra={"path": "/api/outbounds/DEMO1", "status": 401})
 
     (line,) = lines()
@@ -167,7 +167,7 @@ def test_every_line_of_a_request_carries_its_id(lines: Lines, anonymous: ApiClie
     assert response.json()["request_id"] == response["X-Request-Id"]
 
 
-def test_a_request_line_says_who_did_what_and_how_it_went(lines: Lines, api: ApiClient) -> None:
+def test_a_request_line_has_user_operation_and_status(lines: Lines, api: ApiClient) -> None:
     api.get("/api/ping")
 
     line = lines()[-1]

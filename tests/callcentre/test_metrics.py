@@ -127,7 +127,7 @@ def test_without_the_database_metrics_still_answer(client: Client, monkeypatch: 
     assert ("callcentre_queries_total",) in found
 
 
-def test_methods_that_strangers_invent_are_one_series(client: Client) -> None:
+def test_unknown_methods_are_one_series(client: Client) -> None:
     before = {labels for labels in scraped(client) if labels[0] == "callcentre_request_seconds_count"}
 
     for number in range(50):
@@ -212,7 +212,7 @@ def test_processes_add_up_in_one_folder(tmp_path: Path) -> None:
     assert "callcentre_queries_total 4.0" in said.stdout
 
 
-def test_a_renewed_pool_process_goes_on_with_the_files_of_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renewed_pool_process_continues_the_files_of_its_predecessor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "current_process", lambda: SimpleNamespace(index=1))
 
     assert metrics._process_name().endswith(f"-{os.getppid()}-1")

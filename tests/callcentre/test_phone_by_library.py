@@ -48,7 +48,7 @@ TEXTS = st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\uf
 
 @settings(max_examples=1000)
 @given(raw=TEXTS, region=st.sampled_from(REGIONS))
-def test_any_text_is_refused_or_has_a_normal_form_that_stands(raw: str, region: str) -> None:
+def test_any_text_is_refused_or_has_a_stable_normal_form(raw: str, region: str) -> None:
     try:
         normal = normalise(raw, region)
     except PhoneError:

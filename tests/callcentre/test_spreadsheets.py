@@ -34,7 +34,7 @@ HARMLESS = ["", " ", "it's", "a=b", " Nowak", "+48 (22) 555-01.01/2", " +48 22",
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_a_formula_gets_an_apostrophe_that_an_import_takes_away(text: str) -> None:
+def test_a_formula_gets_an_apostrophe_that_an_import_removes(text: str) -> None:
     assert harmless(text) == f"'{text}"
     assert as_entered(f"'{text}") == text
 
@@ -47,7 +47,7 @@ def test_other_cells_stay_as_they_are(text: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", [*FORMULAS, *HARMLESS])
-def test_postgresql_tells_them_alike(text: str) -> None:
+def test_postgresql_finds_the_same_formulas(text: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("SELECT {}").format(harmless_in_sql(sql.Literal(text))).as_string(cursor.connection))
         [written] = cursor.fetchone()
@@ -63,7 +63,7 @@ def test_a_csv_file_has_no_formula_in_headings_or_cells() -> None:
     assert output.getvalue() == "'=name;number\n'@SUM(A1);-5\n;+48 22 555\n"
 
 
-def test_an_xlsx_file_has_no_formula_however_it_is_written() -> None:
+def test_an_xlsx_file_never_has_a_formula() -> None:
     output = io.BytesIO()
     book = workbook(output)
     sheet = book.add_worksheet()

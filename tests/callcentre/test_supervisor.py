@@ -110,7 +110,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     assert_all_gone(tmp_path)
 
 
-def test_lines_carry_the_name_of_their_process_and_a_crash_is_made_good(launch: Launch) -> None:
+def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch: Launch) -> None:
     launch.run(one="print('up'); exit(3)", two=SLEEPER)
 
     assert launch.said(
@@ -122,7 +122,7 @@ def test_lines_carry_the_name_of_their_process_and_a_crash_is_made_good(launch: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_all_and_their_last_words_are_heard(launch: Launch, number: signal.Signals) -> None:
+def test_a_signal_stops_all_and_prints_their_last_lines(launch: Launch, number: signal.Signals) -> None:
     process = launch.run(one=POLITE, two=POLITE)
     assert launch.said("one       | up\n", "two       | up\n")
 
@@ -133,7 +133,7 @@ def test_a_signal_stops_all_and_their_last_words_are_heard(launch: Launch, numbe
     assert processes_of(launch.folder) == {}
 
 
-def test_children_write_their_logs_while_a_store_is_started_again(launch: Launch) -> None:
+def test_children_can_log_while_a_store_restarts(launch: Launch) -> None:
     written = launch.folder / "var" / "written"
     lines = f"print('x' * 1000 + '\\n' * 1000 + 'all', flush=True); open({str(written)!r}, 'w')"
 
@@ -142,7 +142,7 @@ def test_children_write_their_logs_while_a_store_is_started_again(launch: Launch
     assert launch.said("reviving", "web       | all", "PostgreSQL had ended and was started again")
 
 
-def test_requests_get_their_error_while_a_store_is_started_again(launch: Launch) -> None:
+def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     port = free_port()
     web = next(program for program in programs(port) if program.name == "web")
     process = launch.run_reviver(
@@ -169,7 +169,7 @@ def test_requests_get_their_error_while_a_store_is_started_again(launch: Launch)
     assert sum(map(len, logged)) > 2 * PIPE_BYTES
 
 
-def test_a_signal_is_heard_while_a_store_is_started_again(launch: Launch) -> None:
+def test_a_signal_is_handled_while_a_store_restarts(launch: Launch) -> None:
     process = launch.run_reviver(SLEEPER)
     assert launch.said("reviving", "web       | up")
 
@@ -178,7 +178,7 @@ def test_a_signal_is_heard_while_a_store_is_started_again(launch: Launch) -> Non
     assert process.wait(100) == 0
 
 
-def test_a_second_signal_ends_what_does_not_listen(launch: Launch) -> None:
+def test_a_second_signal_kills_processes_that_ignore_the_first(launch: Launch) -> None:
     process = launch.run(one=STUBBORN)
     assert launch.said("one       | up\n")
 
@@ -189,7 +189,7 @@ def test_a_second_signal_ends_what_does_not_listen(launch: Launch) -> None:
     assert process.wait(60) == 0
 
 
-def test_a_killed_supervisor_leaves_neither_children_nor_theirs(launch: Launch) -> None:
+def test_a_killed_supervisor_leaves_no_descendants(launch: Launch) -> None:
     process = launch.run(one=PARENT, two=SLEEPER)
     assert launch.said("one       | up\n", "two       | up\n")
 
@@ -254,7 +254,7 @@ def test_calls_share_no_worker_with_webhooks() -> None:
     assert BY_QUEUE["calls"] != BY_QUEUE["webhooks"]
 
 
-def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
+def test_a_quarter_of_the_webhook_threads_is_free_of_slow_receivers() -> None:
     assert slots.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
 
 
