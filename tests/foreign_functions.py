@@ -1,4 +1,4 @@
-"""The functions that read what others wrote, with texts that are made to take long."""
+"""Functions that read texts of strangers, with texts that could take long."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress

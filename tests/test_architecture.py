@@ -1,4 +1,4 @@
-"""What the linters cannot see: relations by name, migrations, and that every model has its admin and its factory."""
+"""Rules that linters cannot check: relations by name, migrations, an admin and a factory for every model."""
 
 import ast
 import importlib
@@ -17,9 +17,9 @@ from django.db.models import Field, Model
 from callcentre.core.errors import ErrorCode
 
 ROOT = Path(__file__).resolve().parents[1]
-# From the floor up: an app may point at those before it.
+# From the floor up: an app may refer to the apps before it.
 LAYERS = ["callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports"]
-# Neither may point at the other.
+# Neither app may refer to the other.
 SIBLINGS = {frozenset({"tickets", "knowledgebase"})}
 
 WITHOUT_ADMIN = {
@@ -114,7 +114,7 @@ def test_every_model_has_an_order_that_ends_in_a_unique_column() -> None:
 
 
 def test_every_model_has_a_docstring() -> None:
-    # Django writes a docstring of its own where there is none: the name and the fields.
+    # Without a docstring, Django writes one with the name and the fields.
     silent = [model._meta.label for model in our_models() if (model.__doc__ or "").startswith(f"{model.__name__}(")]
 
     assert silent == []
@@ -174,7 +174,7 @@ def test_every_code_that_is_raised_exists() -> None:
 
 
 def test_every_message_can_be_formatted() -> None:
-    """No stray per cent sign: a message is formatted with the parameters that its fault brings."""
+    """Check that a message has no stray per cent sign: it is formatted with the parameters of its fault."""
     for code in ErrorCode:
         placeholders = re.findall(r"%\((\w+)\)s", str(code.text))
         assert str(code.text) % dict.fromkeys(placeholders, "x")

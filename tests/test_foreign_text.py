@@ -1,7 +1,7 @@
-"""Nothing that others write, in a mail, a file, a form or an address, takes more than a time in proportion to it.
+"""Texts of strangers, in mails, files, forms and addresses, take no more than linear time.
 
 The cases run in processes whose processor time the system limits (tests/foreign_text.py). A case that takes longer ends
-its process, is reported, and left out of the next one.
+its process, is reported, and is left out of the next process.
 """
 
 import os
@@ -17,7 +17,7 @@ from tests.processes import ROOT
 
 
 def culprits(kind: str) -> list[str]:
-    """Return the first case of each name that has taken too long, or that has failed."""
+    """Return the first case of each name that took too long or failed."""
     found: list[str] = []
     while True:
         left_out = [case.partition(" | ")[0] for case in found]

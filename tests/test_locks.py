@@ -1,4 +1,4 @@
-"""The two locks: one with what the service runs with, and one with the developers' tools beside it."""
+"""The two lock files: the packages of the service, and the developers' tools beside them."""
 
 import ast
 import re
@@ -11,9 +11,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-# The folders whose programs run where requirements.lock alone is installed.
+# The folders of programs that run with requirements.lock alone.
 SHIPPED = [*sorted(OURS - {"tests"}), "deploy", "docs"]
-# Modules that no package has: type checkers bring them.
+# Modules without a package: type checkers provide them.
 FOR_TYPES = {"_typeshed"}
 PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ;]+)", re.MULTILINE)
 
@@ -28,7 +28,7 @@ def normal(name: str) -> str:
 
 
 def wanted(requirements: list[str]) -> set[str]:
-    """Return the names of packages that requirements of pyproject.toml begin with."""
+    """Return the names of the packages in requirements of pyproject.toml."""
     return {normal(re.split(r"[^\w.-]", requirement)[0]) for requirement in requirements}
 
 

@@ -1,4 +1,4 @@
-"""Bringing the database back, while a process of a test that is over still writes."""
+"""Restoring the database while a process of an earlier test still writes."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +17,7 @@ def test_cleaning_up_waits_for_a_writer_with_another_order_of_tables(stores: Sto
         other.execute("LOCK TABLE telephony_agent IN ROW EXCLUSIVE MODE")
 
         def go_on() -> int:
-            # The other one is asking for all tables by now, in the order of their names.
+            # The other process now asks for all tables, in the order of their names.
             time.sleep(0.3)
             changed = other.execute("UPDATE campaigns_campaign SET name = 'Changed'").rowcount
             other.commit()

@@ -1,4 +1,4 @@
-"""What the service says in Polish: nothing is left out, nothing is out of date, and no placeholder was lost."""
+"""The Polish texts of the service: complete, current, and with all placeholders."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ from tests.processes import ROOT
 
 FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-# Name of a function, as Django has it or as we import it -> the places of context, singular and plural in its call.
+# Function, by Django's name or by ours -> the positions of context, singular and plural among its arguments.
 FUNCTIONS: dict[str, tuple[int | None, int, int | None]] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop"), (None, 0, None)),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (None, 0, 1)),
@@ -47,7 +47,7 @@ def strings_in_python(source: str) -> Iterator[Key]:
 
 
 def strings_in_template(source: str) -> Iterator[Key]:
-    """As Django's own compiler of templates understands them."""
+    """Return the strings of a template, as Django's own compiler finds them."""
     template: Any = engines["django"].from_string(source)
     nodes = template.template.nodelist
     translated, blocks = nodes.get_nodes_by_type(TranslateNode), nodes.get_nodes_by_type(BlockTranslateNode)
@@ -68,7 +68,7 @@ def _text(expression: Any) -> str | None:
 
 @cache
 def used() -> dict[Key, str]:
-    """Every string that the code marks for translation -> a file it is in."""
+    """Return every translatable string of the code, with a file that has it."""
     found: dict[Key, str] = {}
     for app in APPS:
         for path in sorted((ROOT / app).rglob("*")):
@@ -85,7 +85,7 @@ def catalogue() -> Catalog:
 
 
 def forms_of(message: Any) -> list[str]:
-    """What stands in the catalogue for a message: one text, or one for each plural form."""
+    """Return the translations of a message: one text, or one per plural form."""
     return list(message.string) if isinstance(message.string, tuple | list) else [message.string or ""]
 
 
@@ -121,7 +121,7 @@ def test_translations_keep_every_placeholder() -> None:
 
 
 def test_translations_have_the_final_punctuation_of_their_originals() -> None:
-    """A full stop that was lost, or a line break around the text, shows beside what is not translated."""
+    """A lost full stop or an added line break is visible beside untranslated text."""
     endings = (".", "?", ":", "\n")
     different = [
         message.id
@@ -141,7 +141,7 @@ def test_the_compiled_catalogue_equals_the_readable_one() -> None:
 
 
 def _texts(messages: Catalog) -> dict[Any, list[str]]:
-    """Context and singular -> what they are in Polish."""
+    """Return context and singular -> their Polish."""
     texts = {}
     for message in messages:
         singular = message.id[0] if isinstance(message.id, tuple | list) else message.id
@@ -153,7 +153,7 @@ def _texts(messages: Catalog) -> dict[Any, list[str]]:
 
 
 def test_scripts_contain_no_translatable_strings() -> None:
-    """There is no catalogue for scripts: what they show, the page gives them in its attributes."""
+    """Scripts have no catalogue: pages give them their texts in attributes."""
     scripts = [path for app in APPS for path in (ROOT / app).rglob("*.js")]
 
     assert [path.name for path in scripts if "gettext(" in path.read_text(encoding="utf-8")] == []
@@ -190,7 +190,7 @@ def test_an_english_word_with_two_meanings_has_two_polish_words() -> None:
         assert (gettext("active"), pgettext("campaign", "active")) == ("aktywny", "aktywna")
 
 
-# Context and phrase: those before the trade's words.
+# Context and phrase: retired phrases, replaced by the trade's words.
 RETIRED = {
     (None, "gets in with"),
     (None, "Listen again"),
@@ -272,7 +272,7 @@ def test_statuses_have_the_usual_polish_names() -> None:
 
 
 def test_strings_of_the_theme_and_of_django_are_polish_too() -> None:
-    """The theme brings no Polish of its own, Django does: ours adds to it and hides none of it."""
+    """The theme has no Polish of its own, Django has: ours adds to Django's and hides none of it."""
     with override("pl"):
         assert gettext("Select all rows") == "Zaznacz wszystkie wiersze"
         assert gettext("Save and continue editing") == "Zapisz i kontynuuj edycję"

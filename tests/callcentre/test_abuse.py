@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is one of ours and never a 500."""
+"""Hostile requests: the answer is always one of ours and never a 500."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_json_has_many_content_types(content_type: str, api: ApiClient) -> None:
 
 
 class Unreadable:
-    """A request body that fails whoever reads it."""
+    """A request body that fails when it is read."""
 
     def read(self, size: int = -1) -> bytes:
         raise AssertionError("the body was read")

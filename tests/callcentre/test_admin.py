@@ -29,7 +29,7 @@ def _forget_counts():
 
 
 def made(client, **values):
-    """Add an API user on its page: the user, and the secret that the answer shows."""
+    """Add an API user on its page; return the user and the secret in the answer."""
     response = client.submit(ADD_API_USER, expected=200, **{"login": "robot", "is_active": "on", **values})
     return ApiUser.objects.get(login=values.get("login", "robot")), secret_in(response)
 
@@ -104,7 +104,7 @@ def test_a_login_with_a_colon_is_refused_at_its_field():
 def test_a_login_taken_during_saving_is_refused_without_a_500(monkeypatch):
     client = superuser()
     ApiUserFactory(login="robot")
-    # The form and the verb both looked before the other one was there.
+    # Both requests checked the login before the other user existed.
     monkeypatch.setattr(ApiUser, "full_clean", lambda self, **kwargs: None)
     monkeypatch.setattr("django.forms.models.BaseModelForm.validate_unique", lambda self: None)
 
@@ -359,7 +359,7 @@ def test_a_lockout_does_not_affect_another_person_at_the_same_address(settings):
 
 
 def test_log_in_works_without_redis(monkeypatch, settings):
-    # Thirty slow hashes would be six seconds.
+    # Thirty slow hashes would take six seconds.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     ewa = UserFactory(username="ewa", staff=True)
     ewa.set_password("user-pass")
@@ -371,7 +371,7 @@ def test_log_in_works_without_redis(monkeypatch, settings):
     assert (wrong.status_code, right.status_code) == (200, 302)
 
 
-# The whole
+# The menu and the front page
 
 
 def test_the_menu_shows_permitted_pages():

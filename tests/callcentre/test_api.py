@@ -1,4 +1,4 @@
-"""What the wire promises of every operation: error bodies, request ids, languages, tolerance, paging."""
+"""Rules of every operation: error bodies, request ids, languages, tolerance, paging."""
 
 import io
 import logging
@@ -23,7 +23,7 @@ NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 
 
 def codes(response: Any) -> set[tuple[str, int]]:
-    """(field, code) of every fault in an answer."""
+    """Return (field, code) of every fault in an answer."""
     return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
 
 
@@ -109,7 +109,7 @@ def test_every_request_has_an_id_of_its_own(api: ApiClient) -> None:
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What the service's own log handler writes."""
+    """Return the output of the service's own log handler."""
     text = io.StringIO()
     [handler] = [one for one in logging.getLogger().handlers if type(one) is logging.StreamHandler]
     monkeypatch.setattr(handler, "stream", text)

@@ -1,4 +1,4 @@
-"""API users: who is let in, for how long, and that a change is in force at once, in every process."""
+"""Authentication of API users: valid credentials, their end, and changes that take effect at once everywhere."""
 
 import base64
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def ping(login: str, secret: str, **extra: Any) -> int:
 
 @pytest.fixture(autouse=True)
 def _quick_hashes(request: pytest.FixtureRequest) -> None:
-    """Servers are processes of their own and know the slow hash only."""
+    """Use the slow hash: servers are processes of their own and know no other."""
     if "servers" not in request.fixturenames:
         request.getfixturevalue("quick_hashes")
 
@@ -99,7 +99,7 @@ def test_the_scheme_may_be_spelled_in_any_case(scheme: str, user: tuple[ApiUser,
     assert ApiClient().get("/api/ping", HTTP_AUTHORIZATION=f"{scheme} {token}").status_code == 204
 
 
-# Whom it is open for
+# Restrictions of a user
 
 
 def test_a_disabled_user_is_refused(user: tuple[ApiUser, str]) -> None:
@@ -226,7 +226,7 @@ def test_an_empty_secret_is_refused(db: None) -> None:
     assert ping("human", "") == 401
 
 
-# Traces
+# History
 
 
 def test_last_use_is_stored_at_most_once_a_minute(user: tuple[ApiUser, str]) -> None:
@@ -270,7 +270,7 @@ def test_every_change_is_kept_with_its_actor(user: tuple[ApiUser, str]) -> None:
 
 
 def test_of_two_rotations_from_one_version_the_second_is_refused(user: tuple[ApiUser, str]) -> None:
-    """Both had read the row before either wrote: the version counts under the lock."""
+    """Let both read the row before either writes: the version is checked under the lock."""
     robot, secret = user
     first, second = ApiUser.objects.get(pk=robot.pk), ApiUser.objects.get(pk=robot.pk)
 
@@ -356,14 +356,14 @@ def test_a_removed_right_is_gone_in_every_process(servers: list[WebServer], cred
 
 @pytest.mark.parametrize(
     ("question", "expected"),
-    # A body is read after authentication, and handled in another thread, with a connection of its own.
+    # A body is read after authentication, and handled in another thread with a connection of its own.
     [(("GET", "/api/agents"), 200), (("POST", "/api/tickets/999999/agent_response", {"body": "x"}), 404)],
 )
 def test_a_closed_database_connection_fails_no_request(
     servers: list[WebServer], credential: str, question: tuple[Any, ...], expected: int
 ) -> None:
     [server, _] = servers
-    # Several threads have a connection each.
+    # Each of several threads has a connection.
     at_once([partial(server.request, "GET", "/api/agents", auth=credential)] * 16)
 
     with connection.cursor() as cursor:

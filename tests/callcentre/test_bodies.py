@@ -1,4 +1,4 @@
-"""How much of a body is read of whom, and where it may hold files."""
+"""Bodies of requests: the bytes read by sender and address, and pages that accept files."""
 
 import io
 from collections.abc import Callable
@@ -28,7 +28,7 @@ UPLOAD = configured.MAX_UPLOAD_MB * MB
 
 
 def environ(path: str, cookies: Any = None, **more: Any) -> dict[str, Any]:
-    """A POST as the front asks about it."""
+    """Return a POST as the front describes it."""
     given: dict[str, Any] = {"PATH_INFO": path, "REMOTE_ADDR": "192.0.2.7", "REQUEST_METHOD": "POST", **more}
     if cookies:
         given["HTTP_COOKIE"] = "; ".join(f"{name}={morsel.value}" for name, morsel in cookies.items())
@@ -81,7 +81,7 @@ def test_a_forged_session_is_ignored(cookie: str) -> None:
 
 
 def test_the_allowance_of_a_session_changes_nothing(settings: Any) -> None:
-    """A session of an old key is renewed by Django as the request goes on, and only then."""
+    """Django renews a session of an old key during the request, and only then."""
     client = superuser()
     key = client.cookies[settings.SESSION_COOKIE_NAME].value
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 60, [settings.SECRET_KEY]
@@ -138,7 +138,7 @@ def test_a_header_cannot_set_the_known_credential(anonymous: ApiClient) -> None:
 
 
 def sent(client: Client, path: str, length: int, content_type: str = "multipart/form-data; boundary=x") -> Any:
-    """The answer to a body of this length that fails whoever reads it."""
+    """Return the answer to a body of this length that fails when it is read."""
     unreadable: Any = Unreadable()
     return client.generic(
         "POST", path, b"", CONTENT_TYPE=content_type, CONTENT_LENGTH=str(length), **{"wsgi.input": unreadable}
@@ -214,7 +214,7 @@ def test_a_page_says_why_a_body_was_not_read(status: int, client: Client) -> Non
     assert (response.status_code, "<h1>This" in response.content.decode()) == (status, True)
 
 
-# Writes that a browser makes
+# Writes from a browser
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])

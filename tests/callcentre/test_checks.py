@@ -1,4 +1,4 @@
-"""Each system check, by its id: what it refuses, and that it leaves good settings alone."""
+"""Each system check, by its id: the settings that it refuses, and good settings."""
 
 import os
 import re
@@ -23,7 +23,7 @@ ASTERISK = {
 
 
 def failing(settings: Any, **values: Any) -> set[str]:
-    """Ids of the checks that refuse a good production with these values instead."""
+    """Return the ids of the checks that refuse good production settings with these changes."""
     production = {
         "DEBUG": False,
         "ALLOWED_HOSTS": ["callcentre.example"],
@@ -155,7 +155,7 @@ def test_every_message_says_what_to_do(settings: Any) -> None:
 
 
 def started(*arguments: str, **environment: str) -> tuple[int, str]:
-    """Exit code and output of a process of ours with these variables."""
+    """Return exit code and output of a process with these variables."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False

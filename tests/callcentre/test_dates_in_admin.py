@@ -1,4 +1,4 @@
-"""One way to write a date all over the admin, in each of its languages."""
+"""One form of dates in the whole admin, in each language."""
 
 import re
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from django.utils.translation import override
 from tests.processes import ROOT
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-# To the minute, to the second, a time of the day that is shown; for programs: ISO, and seconds since 1970.
+# Allowed formats: to the minute, to the second, a time of day; for programs ISO, and seconds since 1970.
 FORMATS = {"Y-m-d H:i", "Y-m-d H:i:s", "Y-m-d", "H:i", "H:i:s", "c", "U"}
 
 

@@ -1,4 +1,4 @@
-"""Deletions: asked for with a reason, made in committed steps by one worker at a time, and traced."""
+"""Deletions: a person gives a reason, one worker deletes in committed steps, and a trace stays."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -27,10 +27,10 @@ def _storage(settings: Any, tmp_path: Path) -> None:
 
 
 class Rows:
-    """A kind of objects for these tests: lockouts, deleted one a step."""
+    """A kind of objects for these tests: lockouts, deleted one per step."""
 
     def __init__(self) -> None:
-        # Raised by the step of this number, as long as there is one.
+        # The step of this number raises these errors, while there are any.
         self.failures: dict[int, list[Exception]] = {}
         self.obstacle = ""
         self.steps = 0
@@ -112,7 +112,7 @@ def test_a_failed_step_is_rolled_back_and_earlier_steps_stay(rows: Rows, tmp_pat
         "RuntimeError",
     )
     assert Lockout.objects.count() == 2
-    # The one whose step was rolled back is still there; a sweep of the storage finds it.
+    # The file of the step that was rolled back is still there; a sweep of the storage finds it.
     assert files(tmp_path) == 1
 
     let_time_pass(deletion)

@@ -1,4 +1,4 @@
-"""What deploy/, .env.example and docs/operations.md say of one thing is the same, and fits the settings."""
+"""deploy/, .env.example and docs/operations.md agree with each other and with the settings."""
 
 import re
 from ipaddress import ip_address, ip_network
@@ -17,7 +17,7 @@ DEPLOY = ROOT / "deploy"
 NGINX = (DEPLOY / "nginx.conf").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 UNITS = {file.stem.removeprefix("callcentre-"): file.read_text() for file in (DEPLOY / "systemd").glob("*.service")}
-# The one that leads has six, the one that stands by has one.
+# The leader has six connections, the standby has one.
 LISTENER_CONNECTIONS = 6 + 1
 LISTENERS = ("listener", "standby")
 TARGET = (DEPLOY / "systemd" / "callcentre.target").read_text()
@@ -31,13 +31,13 @@ def compose() -> dict[str, Any]:
 
 
 def examples() -> dict[str, str]:
-    """The variables of .env.example."""
+    """Return the variables of .env.example."""
     lines = (ROOT / ".env.example").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if re.match(r"[A-Z_0-9]+=", line))
 
 
 def sizes() -> dict[str, int]:
-    """Path of nginx.conf -> the bytes of the largest body there; "" for every other one."""
+    """Return path of nginx.conf -> the most bytes of a body; "" for all other paths."""
     found, place = {}, ""
     for line in NGINX.splitlines():
         if match := re.search(r"location = (\S+) {", line):
@@ -114,7 +114,7 @@ def test_each_deployment_trusts_the_proxy_beside_it(compose: dict[str, Any]) -> 
 
 
 def words(command: str) -> list[str]:
-    """A command without the words in which its places may differ."""
+    """Return a command without the parts that may differ by place."""
     listed = command.replace("%%h", "%h").split()
     start = next(place for place, word in enumerate(listed) if word in ("-m", "manage.py"))
     kept = listed[start:]
@@ -145,7 +145,7 @@ def test_the_containers_run_the_processes_of_make_run(compose: dict[str, Any]) -
 
 
 def test_the_documented_commands_are_those_of_make_run() -> None:
-    """Options of logging apart, which the document leaves to the units."""
+    """Ignore options of logging, which the document leaves to the units."""
     plain = [
         [word for word in command if word not in ("--log-config", "deploy/granian-logging.json", "-q")]
         for command in expected().values()
@@ -183,7 +183,7 @@ def test_each_deployment_has_a_listener_that_stands_by(compose: dict[str, Any]) 
     assert {f"callcentre-{name}.service" for name in UNITS} == set(re.findall(r"callcentre-\w+\.service", TARGET))
 
 
-# What confines them
+# Confinement
 
 
 def test_every_container_is_confined(compose: dict[str, Any]) -> None:
@@ -201,7 +201,7 @@ def test_the_proxy_limits_log_ins() -> None:
 
 
 def test_images_are_pinned_by_digest(compose: dict[str, Any]) -> None:
-    """A value of `.env` stands behind `@sha256:`, so that nothing but a digest makes a name of an image."""
+    """A value of `.env` follows `@sha256:`, so that only a digest completes the name of an image."""
     images = {service["image"].partition(":?")[0] for service in compose["services"].values()}
     built_from = re.findall(r"^FROM (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
 

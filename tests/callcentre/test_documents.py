@@ -1,4 +1,4 @@
-"""The documents of the API at /api/schema and /api/docs: their forms, and who may read them."""
+"""The documents of the API at /api/schema and /api/docs: their forms and their readers."""
 
 from typing import Any
 

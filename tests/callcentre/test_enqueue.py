@@ -1,4 +1,4 @@
-"""Waking: nothing that was committed goes without a message after it, and a stream of changes is few messages."""
+"""Enqueueing: a message follows every commit, and a stream of changes causes few messages."""
 
 import threading
 from typing import Any

@@ -30,7 +30,7 @@ LOGIN = reverse("admin:login")
 
 
 class CountingHasher(MD5PasswordHasher):
-    """A quick hash that counts how often it was computed."""
+    """A quick hash that counts its computations."""
 
     algorithm = "counting"
     computed = 0
@@ -59,7 +59,7 @@ def ping(login: str, secret: str, **extra: Any) -> Any:
 
 @pytest.fixture
 def api_users() -> dict[str, str]:
-    """Login -> secret of API users of all kinds."""
+    """Return login -> secret of API users of all kinds."""
     robot, secret = ApiUser.create(SYSTEM, "robot")
     rotated, _ = ApiUser.create(SYSTEM, "rotated")
     ApiUser.create(SYSTEM, "human", "correct horse")
@@ -225,7 +225,7 @@ def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
     assert not gate.run("192.0.2.1", bool)
 
     def inside() -> list[str]:
-        """Ask for the one place that guessing addresses have, then for a kept one."""
+        """Ask for the one place of guessing addresses, then for a kept place."""
         with pytest.raises(Busy):
             gate.run("192.0.2.1", bool)
         return [str(gate._places._value)]
@@ -265,7 +265,7 @@ def test_a_failed_hash_releases_its_place() -> None:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Hashes that take as long as the test wants; none is computed. At the end they go on."""
+    """Let hashes take as long as the test wants; none is computed, and at the end all continue."""
     go_on = threading.Event()
 
     def check(password: str, encoded: str) -> bool:
@@ -294,7 +294,7 @@ def test_simultaneous_requests_with_one_credential_share_one_hash(held: threadin
 
 
 def test_two_logins_with_one_secret_cost_two_hashes(held: threading.Event) -> None:
-    """Unknown logins share no hash: what they shared, a login with a password would not."""
+    """Unknown logins share no hash, because a login with a password shares none either."""
     with ThreadPoolExecutor(2) as threads:
         answers = [threads.submit(verified_passwords.check, login, "twice", "", "") for login in ("unknown", "other")]
         wait_for(lambda: running_hashes() == 2)

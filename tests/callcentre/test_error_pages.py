@@ -1,4 +1,4 @@
-"""Pages for what somebody may not do, for what is not there, for forms that came too late, and for what broke."""
+"""Pages for forbidden actions, missing pages, stale forms, unreadable requests and failures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def token_of(page: str) -> str:
 
 
 def browser_with_two_tabs() -> tuple[BackOffice, dict[str, str]]:
-    """A browser with tokens, and what was typed into the log-in page of its first tab."""
+    """Return a browser with tokens, and the input of the log-in page in its first tab."""
     user = UserFactory(admin=True, username="anna")
     user.set_password(PASSWORD)
     user.save()
@@ -91,7 +91,7 @@ def test_a_permitted_user_sees_no_refusal():
     assert "Log in as somebody else" not in superuser().page(USERS)
 
 
-# Nothing there
+# Missing pages
 
 
 def test_a_missing_page_keeps_the_menu():
@@ -132,7 +132,7 @@ def test_a_missing_page_in_polish():
     assert "Nie ma takiej strony" in response.content.decode()
 
 
-# Forms that came too late
+# Stale forms
 
 
 def test_after_a_log_in_in_another_tab_the_first_tab_leads_to_its_page():
@@ -209,7 +209,7 @@ def test_a_stale_form_in_polish():
     assert "Nic nie zapisano" in response.content.decode()
 
 
-# What broke
+# Failures
 
 
 def without_database(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Wire formats: how values are read, to the edges of what can be stored, and written."""
+"""Wire formats: reading values, to the limits of the columns, and writing them."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -51,7 +51,7 @@ def test_a_time_has_three_spellings_and_is_wall_clock_time(text: str, instant: d
         ("2026-01-15", datetime(2026, 1, 15, 22, 59, 59, 999999, tzinfo=UTC)),
         ("2026-01-15 10:30", datetime(2026, 1, 15, 9, 30, 59, 999999, tzinfo=UTC)),
         ("2026-01-15 10:30:59", datetime(2026, 1, 15, 9, 30, 59, tzinfo=UTC)),
-        # Days of 23 and of 25 hours end when they end.
+        # Days of 23 and of 25 hours end at their own end.
         ("2026-03-29", datetime(2026, 3, 29, 21, 59, 59, 999999, tzinfo=UTC)),
         ("2026-10-25", datetime(2026, 10, 25, 22, 59, 59, 999999, tzinfo=UTC)),
     ],

@@ -1,4 +1,4 @@
-"""The front of the web server without a server: what it reads of whom, and what a thread is taken for."""
+"""The front of the web server without a server: the bodies it reads, and the use of threads."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ def scope(method: str = "POST", path: str = "/form", **headers: str) -> dict[str
 
 
 def pieces(*bodies: bytes) -> Callable[[], Awaitable[dict[str, Any]]]:
-    """The client sends these pieces of its body, then nothing."""
+    """Send these pieces of the client's body, then nothing."""
     waiting = [
         {"type": "http.request", "body": body, "more_body": number < len(bodies)}
         for number, body in enumerate(bodies, start=1)
@@ -48,7 +48,7 @@ async def unreadable() -> dict[str, Any]:
 
 
 class Service:
-    """A WSGI application that keeps what it was called with and answers `content`."""
+    """A WSGI application that keeps its arguments and answers `content`."""
 
     def __init__(self, content: Any = (b"done",)) -> None:
         self.content = content
@@ -74,7 +74,7 @@ def answer_of(
     allowed: int = 1000,
     body_seconds: float = 60,
 ) -> Messages:
-    """What is sent to the client."""
+    """Return the bytes sent to the client."""
     sent: Messages = []
 
     async def send(message: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ def test_a_missing_body_is_given_up_without_holding_a_thread() -> None:
 
 
 def _half() -> Callable[[], Awaitable[dict[str, Any]]]:
-    """Half a body, and then silence."""
+    """Send half a body, and then nothing."""
     waiting = [{"type": "http.request", "body": b"abc", "more_body": True}]
 
     async def receive() -> dict[str, Any]:

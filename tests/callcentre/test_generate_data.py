@@ -1,4 +1,4 @@
-"""Data for load tests: so many rows, that look as if they had come about by work."""
+"""Data for load tests: the requested numbers of rows, as from real work."""
 
 import pytest
 from django.core.management import call_command

@@ -1,4 +1,4 @@
-"""Who gives which permissions: nobody what they lack, and nobody edits a person or a group that is stronger."""
+"""Limits of giving permissions: people give only their own, and edit no stronger person or group."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,7 +62,7 @@ STRONGER = [superuser_account, more_permissions, stronger_group, sleeping_superu
 
 @pytest.fixture
 def manager() -> BackOffice:
-    """Somebody who manages users, and may look at agents besides."""
+    """Return a person who manages users, and may view agents besides."""
     return staff("view_user", "change_user", "add_user", "view_agent")
 
 

@@ -1,4 +1,4 @@
-"""Who gives API users which rights, and who may edit, rotate and disable which API user."""
+"""Limits of giving rights to API users, and of editing, rotating and disabling them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "qu
 API_USERS = reverse("admin:callcentre_apiuser_changelist")
 NEW = "a long and odd one"
 
-# Which areas can be given
+# Areas that can be given
 
 NARROW_RIGHTS = [right for right in RIGHTS if "*" not in right]
 
@@ -62,7 +62,7 @@ def test_only_superusers_can_give_wildcards() -> None:
 
 @pytest.fixture
 def api_manager() -> BackOffice:
-    """Somebody who manages API users, and may read the campaigns."""
+    """Return a person who manages API users, and may read the campaigns."""
     return staff("view_apiuser", "add_apiuser", "change_apiuser", *names_of("campaigns:read"))
 
 
@@ -109,7 +109,7 @@ def test_the_matrix_says_so_if_no_right_can_be_given() -> None:
     assert "You can give the rights of those areas that you may use yourself." in page
 
 
-# Which API users may be edited
+# API users that may be edited
 
 
 @pytest.fixture(params=[["*"], ["*:write"], ["campaigns:read", "campaigns:write"]], ids=str)

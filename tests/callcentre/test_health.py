@@ -18,7 +18,7 @@ SERVICE_TIMEOUT = health.TIMEOUT_SECONDS
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What answers is waited for, however busy the machine."""
+    """Wait for every answer, however busy the machine is."""
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", 60.0)
 
 
@@ -31,14 +31,14 @@ def _forget_migrations() -> Iterator[None]:
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port that takes connections and never says a word."""
+    """Yield a port that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @pytest.fixture
 def dead_port() -> int:
-    """A port that nobody listens at."""
+    """Return a port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
@@ -112,7 +112,7 @@ def test_all_checks_share_a_limit_of_two_seconds(client: Client, monkeypatch: py
 
     assert SERVICE_TIMEOUT == 2
     assert {check["error"] for check in response.json()["checks"].values()} == {"No answer within 2 seconds."}
-    # One after another they would take sixteen.
+    # One after another they would take sixteen seconds.
     assert took < 10
 
 

@@ -1,4 +1,4 @@
-"""Requests that no browser sends, to pages outside the API: an answer of ours, and never a 500."""
+"""Requests that no browser sends, to pages outside the API: always an answer of ours, never a 500."""
 
 import pytest
 from django.test import Client
@@ -8,7 +8,7 @@ from tests.serving import WebServer
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
-# What http.cookies reads as NUL.
+# Spellings that http.cookies reads as NUL.
 NUL = r'"\000aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"'
 
 
@@ -41,7 +41,7 @@ def test_a_per_cent_sign_before_two_noughts_is_no_nul() -> None:
     assert superuser().get("/admin/callcentre/user/?q=100%2500").status_code == 200
 
 
-# Codecs that are no text, that are read by nobody, and that make half a surrogate pair of ASCII.
+# Codecs that do not give text, unknown ones, and one that makes half a surrogate pair of ASCII.
 CHARSETS = ["hex", "rot13", "undefined", "idna", "utf-16", "unicode_escape", "utf-7"]
 
 

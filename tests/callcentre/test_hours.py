@@ -1,4 +1,4 @@
-"""Opening hours of queues of calls and of tickets: those of one day do not overlap."""
+"""Opening hours of queues of calls and of tickets: hours of one day must not overlap."""
 
 from datetime import time
 from importlib import import_module
@@ -27,7 +27,7 @@ def clock(text: str) -> time:
 
 
 def rows(*hours: tuple[int, str, str], initial: tuple[Any, ...] = ()) -> dict[str, str]:
-    """Return the fields of a form with these hours, the first of which are stored already."""
+    """Return the fields of a form with these hours, the first of which are already stored."""
     fields = {
         "language": "en",
         "opening_hours-TOTAL_FORMS": str(len(hours)),

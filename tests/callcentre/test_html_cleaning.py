@@ -1,4 +1,4 @@
-"""The cleaning of HTML: in this process what is plainly harmless, everything else in one with limits."""
+"""The cleaning of HTML: harmless text in this process, all other text in a process with limits."""
 
 import re
 import subprocess
@@ -81,7 +81,7 @@ TAGS = ("b", "font", "p", "div", "td", "tr", "table", "a", "span", "li", "ul", "
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """Draw tags that are mostly closed in their order, with mistakes in between."""
+    """Draw tags that are mostly closed in order, with some mistakes."""
     opened: list[str] = []
     parts: list[str] = []
     for number in range(draw(st.integers(1, 60))):
@@ -178,7 +178,7 @@ def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: 
     with ThreadPoolExecutor(9) as pool:
         outcomes = list(pool.map(outcome, range(9)))
 
-    # The ninth did not wait: it let the others go on.
+    # The ninth text did not wait, so the others could continue.
     assert sorted(outcomes) == [""] * 8 + ["refused"]
 
 
@@ -218,7 +218,7 @@ def test_no_other_module_cleans_or_parses_html() -> None:
         if {"nh3", "html.parser", "unescape"} & set(re.findall(r"[\w.]+", _imports(path)))
     }
 
-    # These take the bounded `unescape` from the first.
+    # These use the bounded `unescape` from the start.
     others = {
         "knowledgebase/exchange/folder_import.py",
         "knowledgebase/html.py",

@@ -1,4 +1,4 @@
-"""Idempotency-Key: a write that is repeated runs once, whatever happens between the work and its answer."""
+"""Idempotency-Key: a repeated write runs once, whatever happens between the work and its answer."""
 
 import os
 import threading
@@ -116,7 +116,7 @@ def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
         assert "Idempotent-Replayed" not in response
 
 
-# What is kept, and what is not
+# Kept answers
 
 
 @pytest.mark.django_db
@@ -214,7 +214,7 @@ def test_any_text_may_be_a_key(key: str, api: ApiClient) -> None:
     assert [post(api, "outbound_groups", {"name": "Sales"}, key).status_code for _ in range(2)] == [201, 201]
 
 
-# What is stored
+# Storage
 
 
 @pytest.mark.django_db
@@ -247,7 +247,7 @@ def test_the_timetable_prunes() -> None:
     assert prune_idempotency.name in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 
 
-# At once
+# Simultaneous requests
 
 
 def test_simultaneous_requests_with_one_key_run_once(servers: list[WebServer], credential: str) -> None:

@@ -1,4 +1,4 @@
-"""Logs are JSON, carry the request id, and never a secret."""
+"""Logs are JSON, carry the request id, and never contain a secret."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def lines() -> Iterator[Lines]:
-    """What the service writes, line by line; every line must be a JSON object."""
+    """Return the lines of the service's log; every line must be a JSON object."""
     written: list[str] = []
 
     class Keep(logging.Handler):
@@ -100,7 +100,7 @@ def test_a_traceback_names_neither_local_variables_nor_rows(lines: Lines, db: No
 
     try:
         break_a_constraint(SECRET)
-    except IntegrityError as error:  # in which PostgreSQL shows the failing row
+    except IntegrityError as error:  # here PostgreSQL shows the failing row
         logging.getLogger("tests").exception("failed", extra={"error": repr(error)})
 
     (line,) = lines()
@@ -211,7 +211,7 @@ def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines: Lines, d
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """For processes of ours that write their log to a pipe."""
+    """Return the environment of a process that writes its log to a pipe."""
     return {
         **os.environ,
         "REDIS_URL": django_settings.REDIS_URL.rsplit("/", 1)[0] + "/9",
@@ -260,7 +260,7 @@ else:
     written = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
     of_task = [line for line in written if line.get("task") == "tests.fail"]
     assert {line["request_id"] for line in of_task} == {"53678450401cf"}
-    # It went well, as it does every second of every day.
+    # A successful run, as every second of every day.
     assert [line for line in written if line.get("task") == "tests.sweep"] == []
     assert "working" in [line["event"] for line in of_task]
     assert SECRET not in (tmp_path / "log").read_text()

@@ -1,4 +1,4 @@
-"""A service without a mail server: mails become files, and nobody says that they were sent."""
+"""A service without a mail server: mails become files, and are not reported as sent."""
 
 from email import message_from_bytes, policy
 from pathlib import Path

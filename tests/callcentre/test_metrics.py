@@ -30,14 +30,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def broker(settings: Any) -> redis.Redis:
-    """The real one, with empty queues."""
+    """Yield the real broker, with empty queues."""
     store = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     store.delete(*(f"cc:{name}" for name in (*settings.CELERY_TASK_QUEUE_NAMES, "unacked", "unacked_index")))
     return store
 
 
 def scraped(client: Client, **headers: Any) -> dict[tuple[str, ...], float]:
-    """(name, label values…) -> value of everything that /metrics says."""
+    """Return (name, label values…) -> value of all lines of /metrics."""
     text = client.get("/metrics", **headers).content.decode()
     return {
         (sample.name, *sample.labels.values()): sample.value
@@ -139,7 +139,7 @@ def test_unknown_methods_are_one_series(client: Client) -> None:
     assert all("other" in labels for labels in new)
 
 
-# Who may read them
+# Access
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_unknown_methods_are_one_series(client: Client) -> None:
         (200, {"REMOTE_ADDR": "127.0.0.1"}),
         (200, {"REMOTE_ADDR": "::1"}),
         (404, {"REMOTE_ADDR": "10.1.2.3"}),
-        # A proxy on this machine that is not trusted: the client could be anybody.
+        # A proxy on this machine that is not trusted hides the client's address.
         (404, {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "127.0.0.1"}),
     ],
 )

@@ -1,4 +1,4 @@
-"""Unicode's normal forms: what people write as it is, and a bounded number of marks on a character."""
+"""Unicode normal forms: usual text is unchanged, and the marks on a character are bounded."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""The own password, asked for again before a secret is shown or changed: by whom, when, and with which limit."""
+"""The own password, asked for before a secret is shown or changed: the pages, the time, the limit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,12 +28,12 @@ NEW = "a long and odd one"
 
 @dataclass(frozen=True)
 class Page:
-    """A page that shows or changes a secret, and what is typed there."""
+    """A page that shows or changes a secret, with its input."""
 
     make: Callable[[], Model | None]
     name: str
     typed: dict[str, str] = field(default_factory=dict)
-    # Of the admin, where there is no object yet.
+    # Pages of the admin without an object.
     add: str = ""
 
     def path(self, row: Model | None) -> str:
@@ -194,7 +194,7 @@ def test_an_empty_password_is_no_guess(settings: Any) -> None:
 
 
 def test_a_session_gets_a_new_key_with_the_password() -> None:
-    """A copy of the session that was taken before does not become one that may see secrets."""
+    """Check that a copy of the session taken before does not become a confirmed one."""
     client = after_a_while(superuser())
     before = str(client.session.session_key)
 
@@ -226,7 +226,7 @@ def test_the_own_password_is_in_no_history(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_every_action_about_a_secret_is_tested() -> None:
-    """The actions of all pages whose names speak of secrets or passwords are in the table above."""
+    """Check that the table above has all actions whose names contain secret or password."""
     actions = {
         (model, name)
         for model, model_admin in admin.site._registry.items()

@@ -1,4 +1,4 @@
-"""Numbers as people write them: each has one normal form, or a reason why it has none."""
+"""Phone numbers in usual spellings: each has one normal form or a reason for its refusal."""
 
 from types import SimpleNamespace
 

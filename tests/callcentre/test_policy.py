@@ -1,4 +1,4 @@
-"""The content security policy of whatever a browser shows."""
+"""The content security policy of all pages."""
 
 import io
 from collections.abc import Callable
@@ -20,7 +20,7 @@ INDEX, LOGIN = reverse("admin:index"), reverse("admin:login")
 
 
 def policy_of(answer: Any) -> dict[str, set[str]]:
-    """Directive -> its sources."""
+    """Return directive -> its sources."""
     directives = (part.split() for part in answer["Content-Security-Policy"].split(";"))
     return {name: set(sources) for name, *sources in directives}
 

@@ -1,4 +1,4 @@
-"""Guessing and rates: who is stopped, who is not, and what happens when Redis does not answer."""
+"""Limits of guessing and of requests, and the service without Redis."""
 
 import socket
 import time
@@ -50,7 +50,7 @@ def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address(user: tup
 
     assert response.status_code == 429
     assert response.json()["errors"][0]["code"] == ErrorCode.TOO_MANY_FAILURES.number
-    # The clock of the database stands still in the test's transaction: it may be a second behind.
+    # The database's clock stands still in the test's transaction, so it may be a second behind.
     assert 200 <= int(response["Retry-After"]) <= 301
 
 
@@ -229,9 +229,9 @@ Attempts = list[tuple[float | None, float | None]]
 
 @pytest.fixture(params=["refuses", "hangs"])
 def dead_redis(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[Attempts]:
-    """A port where nobody listens, or where nobody answers.
+    """A port without a listener, or one that never answers.
 
-    Gives the seconds that each attempt to reach it allows for a connection, and for an answer.
+    Yields the time limits of each attempt to connect, and to get an answer.
     """
     attempts: Attempts = []
     connect = redis.Connection._connect
@@ -280,7 +280,7 @@ def test_without_redis_it_is_not_asked_again_for_a_second(
     asked_at = time.monotonic()
     rate_limits.rates.admit(999, 1)
     may_ask_at = rate_limits._Script.paused_until
-    # A second that does not pass while this is tried.
+    # A second that does not end during this test.
     monkeypatch.setattr(rate_limits._Script, "paused_until", may_ask_at + 1000)
 
     for _ in range(100):

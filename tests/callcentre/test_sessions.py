@@ -1,4 +1,4 @@
-"""Sessions and cookies of the back office: how long a session lasts, who reads a cookie, where a log-in leads."""
+"""Sessions and cookies of the back office: the life of a session, flags of cookies, redirects of the log-in."""
 
 import subprocess
 import sys
@@ -37,20 +37,20 @@ def _forget_counts() -> None:
 
 @pytest.fixture
 def clock(time_machine: Any) -> Any:
-    """A clock that a test moves on."""
+    """A clock that a test moves forward."""
     time_machine.move_to(timezone.now())
     return time_machine
 
 
 def logged_in() -> BackOffice:
-    """A browser whose person has typed the password into the log-in page."""
+    """Return a browser whose user typed the password into the log-in page."""
     UserFactory(username="ewa", admin=True)
     client = BackOffice()
     client.submit(LOGIN, username="ewa", password="user-pass")
     return client
 
 
-# How long a session lasts
+# The life of a session
 
 
 def test_a_session_ends_after_twelve_hours_without_activity(clock: Any) -> None:
@@ -125,7 +125,7 @@ def test_expired_sessions_are_deleted_every_night(clock: Any) -> None:
 
 
 def cookies_of(client: Client) -> dict[str, Any]:
-    """The cookies of a person who logged in and chose a language."""
+    """Return the cookies of a user who logged in and chose a language."""
     UserFactory(username="ewa", admin=True)
     client.get(LOGIN)
     client.post(LOGIN, {"username": "ewa", "password": "user-pass"})
@@ -171,7 +171,7 @@ def test_the_setting_secure_cookies_decides_names_and_flags(secure: str, prefix:
 
 
 def test_a_browser_without_cookies_over_plain_http_gets_the_reason() -> None:
-    """Secure cookies and plain HTTP: the browser takes no cookie, and the log-in page says what to do."""
+    """Check secure cookies over plain HTTP: the browser refuses them, and the log-in page explains it."""
     response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"})
 
     assert response.status_code == 403
@@ -187,7 +187,7 @@ def test_a_browser_without_cookies_over_https_is_told_to_allow_them() -> None:
     assert "Allow cookies for this site" in response.content.decode()
 
 
-# Where a log-in leads
+# Redirects of the log-in
 
 ELSEWHERE = ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)", "/\\elsewhere.example", ""]
 
@@ -266,12 +266,12 @@ def test_changing_a_password_needs_a_log_in() -> None:
 
 @pytest.mark.usefixtures("committed_db")
 def test_pages_survive_the_end_of_their_database_connection(servers: list[WebServer]) -> None:
-    """A thread keeps its connection between requests, and the database may have been started again meanwhile."""
+    """A thread keeps its connection between requests, and the database may have restarted meanwhile."""
     user = UserFactory(admin=True)
     client = Client()
     client.force_login(user)
     cookie = f"{configured.SESSION_COOKIE_NAME}={client.cookies[configured.SESSION_COOKIE_NAME].value}"
-    # A page that only sends those who are logged in to the front page.
+    # A page that only redirects logged-in users to the front page.
     ask = partial(servers[0].request, "GET", LOGIN, Cookie=cookie)
     assert ask().status == 302
 

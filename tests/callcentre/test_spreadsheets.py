@@ -1,4 +1,4 @@
-"""Cells of CSV and XLSX files: what a spreadsheet would take for a formula, to Python and to PostgreSQL alike."""
+"""Cells of CSV and XLSX files: Python and PostgreSQL find the same formulas."""
 
 import ast
 import io
@@ -88,5 +88,5 @@ def test_every_spreadsheet_of_the_product_is_written_by_the_one_module() -> None
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in writing
     }
-    # The workbook there is a subclass, by another name.
+    # The workbook class there is a subclass, under another name.
     assert found == {"callcentre/core/spreadsheets.py"}

@@ -1,4 +1,4 @@
-"""`make run`: first with small programs in place of the service's, at the end for real."""
+"""`make run`: first with small programs in place of the service's, at the end with the real ones."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ with Stores(Path(sys.argv[1])) as stores:
     programs = [Program(name, ("-c", code)) for name, code in zip(sys.argv[2::2], sys.argv[3::2])]
     Supervisor(stores, programs, os.environ | stores.environment).run()
 """
-# Its stores take until there is the file `written`, or until all have to stop.
+# Its stores wait for the file `written`, or for the request to stop.
 REVIVER = """
 import os, sys
 from pathlib import Path
@@ -52,7 +52,7 @@ with SlowStores(Path(sys.argv[1])) as stores:
     Supervisor(stores, programs, os.environ | stores.environment).run()
 """
 SLEEPER = "import time; print('up', flush=True); time.sleep(1000)"
-# It may be told to leave while it is printing still, where it cannot print.
+# A request to stop may arrive while it prints, when it cannot print again.
 POLITE = """
 import os, signal, sys, time
 def leave(number, frame):
@@ -71,7 +71,7 @@ ELSEWHERE = {"DATABASE_URL": "postgresql://elsewhere/1", "REDIS_URL": "redis://e
 
 
 class Launch:
-    """A supervisor in a process of its own, with its output in a file."""
+    """Start a supervisor in a process of its own, with its output in a file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,7 +90,7 @@ class Launch:
         return self.process
 
     def run(self, **codes: str) -> subprocess.Popen[bytes]:
-        """Supervise programs, given as Python code, beside stores that are elsewhere."""
+        """Supervise programs, given as Python code, beside stores that run elsewhere."""
         pairs = [word for pair in codes.items() for word in pair]
         return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **ELSEWHERE)
 
@@ -155,10 +155,10 @@ def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     assert launch.said("reviving", "Started worker-2")
     server = WebServer(port, process)
 
-    # What they log is more than a pipe holds.
+    # Their log lines are more than a pipe holds.
     answers = [server.request("GET", "/api/outbounds", auth="user:password") for _ in range(40)]
 
-    # None has waited for the store, which takes until now.
+    # None has waited for the store, which starts only now.
     assert "was started again" not in launch.log.read_text()
     (launch.folder / "var" / "written").touch()
     assert launch.said("PostgreSQL had ended and was started again")
@@ -276,7 +276,7 @@ def test_each_way_to_run_the_service_has_the_same_workers(file: str, host: str) 
 
 
 def open_to_others(var: Path) -> dict[str, str]:
-    """What others than the owner may do something with: path and mode. The stores keep their own data, in secret."""
+    """Yield path and mode of files that others than the owner may use. The stores keep their data private."""
     of_stores = {var / "postgres" / "data", var / "valkey" / "data"}
     found = {}
     for folder, folders, files in os.walk(var):
