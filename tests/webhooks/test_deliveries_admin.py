@@ -17,7 +17,7 @@ from tests.webhooks.factories import (
     ResendFactory,
     WebhookFactory,
 )
-from webhooks.admin.spans import first_id_since
+from webhooks.admin.id_ranges import first_id_since
 from webhooks.models import Attempt, Delivery, Event
 
 EVENTS = reverse("admin:webhooks_event_changelist")
@@ -150,7 +150,7 @@ def test_rows_of_a_time_are_found_by_halving_also_where_ids_are_missing():
 
 def test_what_a_long_transaction_recorded_is_found_by_its_day_however_late_it_got_its_ids(monkeypatch):
     """An import over midnight: its events have its beginning's time, and higher ids than some of the next day."""
-    monkeypatch.setattr("webhooks.admin.sent.MARGIN", 0)
+    monkeypatch.setattr("webhooks.admin.deliveries.MARGIN", 0)
     midnight = datetime(2026, 6, 1, 22, 0, tzinfo=UTC)
     before, after = midnight - timedelta(minutes=2), midnight + timedelta(minutes=1)
     instants = [before] * 20 + [after] + [before] * 20

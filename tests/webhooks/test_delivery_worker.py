@@ -16,8 +16,8 @@ from tests.webhooks.due import answers, database_now, due, ids, make_due, regist
 from tests.webhooks.factories import WebhookFactory
 from tests.webhooks.receivers import Peer, always, receiver
 from tests.webhooks.sending import Resolve
-from webhooks import delivering
-from webhooks.delivering import FAILURES_TO_OPEN, deliver
+from webhooks import delivery_worker
+from webhooks.delivery_worker import FAILURES_TO_OPEN, deliver
 from webhooks.models import Delivery, Webhook
 from webhooks.models.delivery import DELAYS
 
@@ -265,12 +265,12 @@ def test_a_delivery_costs_the_same_statements_for_one_event_and_for_a_batch(djan
     with receiver(always()) as running:
         webhook = registered(running, healthy=True)
         # Read, claim, store both, with two savepoints for BEGIN and COMMIT. After a full batch: read, nothing to claim.
-        for count, queries in ((1, 6), (delivering.BATCH - 1, 6), (delivering.BATCH, 8)):
+        for count, queries in ((1, 6), (delivery_worker.BATCH - 1, 6), (delivery_worker.BATCH, 8)):
             due(webhook, count)
             with django_assert_num_queries(queries):
                 deliver(webhook.pk)
 
-    assert len(running.requests) == 2 * delivering.BATCH
+    assert len(running.requests) == 2 * delivery_worker.BATCH
 
 
 def test_what_a_receiver_answers_is_kept_up_to_two_kilobytes_whatever_it_is() -> None:

@@ -22,7 +22,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdo
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
 from callcentre.admin.lists import rows_up_to
 from callcentre.core.integers import integer_of
-from webhooks.admin.spans import MARGIN, first_event_since, first_id_since, last_event_before, within
+from webhooks.admin.id_ranges import MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.models.delivery import FAILED_ATTEMPT
 

@@ -12,7 +12,7 @@ SLOW_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """One webhook as the places see it. Webhooks of one origin (scheme, host and port) wait for one server."""
+    """One webhook as the slots see it. Webhooks of one origin (scheme, host and port) wait for one server."""
 
     webhook_id: int
     origin: str
@@ -20,16 +20,16 @@ class Receiver:
     is_suspect: bool
 
 
-class Places:
+class Slots:
     """The threads of this process that may wait for receivers at one time.
 
     `bound` is for all of them, below the size of the worker's pool. Within that, `per_origin` bounds those that wait
-    for one origin: one while the origin is suspect or slow, or while a third of all places is taken, so that many
-    receivers that begin to hang at one moment leave places free. `for_suspects` bounds those that wait for all suspect
+    for one origin: one while the origin is suspect or slow, or while a third of all slots is taken, so that many
+    receivers that begin to hang at one moment leave slots free. `for_suspects` bounds those that wait for all suspect
     and slow origins together.
 
-    A webhook that finds no place leaves a note. A thread with a place looks for a note of its webhook before it ends;
-    a place that becomes free goes to the oldest note that fits. Each process measures which origins are slow.
+    A webhook that finds no slot leaves a note. A thread with a slot looks for a note of its webhook before it ends;
+    a slot that becomes free goes to the oldest note that fits. Each process measures which origins are slow.
     """
 
     def __init__(self, bound: int, per_origin: int, for_suspects: int) -> None:
@@ -40,41 +40,41 @@ class Places:
         self._taken: Counter[str] = Counter()
         self._taken_by_suspects = 0
         # In the order in which they came.
-        self._notes: dict[int, Receiver] = {}
+        self._waiting: dict[int, Receiver] = {}
         self._slow: set[str] = set()
 
     @contextmanager
-    def taken(self, receiver: Receiver) -> Iterator[bool]:
-        """Take a place, or leave a note. Whether there was one."""
+    def acquire(self, receiver: Receiver) -> Iterator[bool]:
+        """Take a slot, or leave a note. Whether there was one."""
         with self._lock:
             is_suspect = self._may_hang(receiver)
-            if has_place := self._fits(receiver):
+            if has_slot := self._fits(receiver):
                 self._taken[receiver.origin] += 1
                 self._taken_by_suspects += is_suspect
-                self._notes.pop(receiver.webhook_id, None)
+                self._waiting.pop(receiver.webhook_id, None)
             else:
-                self._notes[receiver.webhook_id] = receiver
+                self._waiting[receiver.webhook_id] = receiver
         try:
-            yield has_place
+            yield has_slot
         finally:
-            if has_place:
+            if has_slot:
                 with self._lock:
                     self._taken[receiver.origin] -= 1
                     self._taken_by_suspects -= is_suspect
                     # Zeros go: a process meets many origins in its life.
                     self._taken += Counter()
 
-    def pop_note(self, webhook_id: int) -> bool:
+    def pop_waiting(self, webhook_id: int) -> bool:
         """Whether the webhook has left a note since; it is taken away."""
         with self._lock:
-            return self._notes.pop(webhook_id, None) is not None
+            return self._waiting.pop(webhook_id, None) is not None
 
     def pop_next(self) -> int | None:
-        """The webhook with the oldest note for which there is a place now; the note is taken away."""
+        """The webhook with the oldest note for which there is a slot now; the note is taken away."""
         with self._lock:
-            for webhook_id, receiver in self._notes.items():
+            for webhook_id, receiver in self._waiting.items():
                 if self._fits(receiver):
-                    del self._notes[webhook_id]
+                    del self._waiting[webhook_id]
                     return webhook_id
         return None
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from markdownify import markdownify
 
-from knowledgebase.exchange import front
+from knowledgebase.exchange import front_matter
 from knowledgebase.html import IMAGE_SOURCE
 from knowledgebase.models import Article, Catalog
 
@@ -35,7 +35,7 @@ def export_folder(catalog: Catalog, folder: Path, kind: Format = "html") -> Iter
         }
         # The id makes two articles of one title two files.
         path = directory / f"{_name(newest.title)[:80].strip()}-{str(article.pk)[:8]}.{kind}"
-        path.write_text(front.join(head, text, is_html=kind == "html"), encoding="utf-8")
+        path.write_text(front_matter.join(head, text, is_html=kind == "html"), encoding="utf-8")
         yield path
 
 

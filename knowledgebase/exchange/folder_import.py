@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.html_cleaning import unescape
-from knowledgebase.exchange import front
+from knowledgebase.exchange import front_matter
 from knowledgebase.html import text_of
 from knowledgebase.models import Article, ArticleImage, Catalog, Category
 from telephony.models import Agent
@@ -65,7 +65,7 @@ def import_folder(actor: Actor, catalog: Catalog, folder: Path, *, publish: bool
 
 
 def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: Outcome, *, publish: bool) -> None:
-    head, text = front.split(_read(path))
+    head, text = front_matter.split(_read(path))
     is_markdown = path.suffix.lower() in (".md", ".markdown")
     html = _MARKDOWN.render(text) if is_markdown else text
     title = head.get("title") or text_of(_inside(html, "title"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from knowledgebase.comparing import MOST_STEPS, Comparison, Paragraph, _Work, compare
+from knowledgebase.comparison import MOST_STEPS, Comparison, Paragraph, _Work, compare
 from knowledgebase.models import Article
 from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR

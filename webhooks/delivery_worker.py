@@ -18,7 +18,7 @@ from callcentre.core.actor import SYSTEM
 from webhooks.models.delivery import DELAYS, LEASE_SECONDS
 from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
-from webhooks.places import Places, Receiver
+from webhooks.slots import Receiver, Slots
 from webhooks.transport import Outcome, Sender, TargetError, encode, parse_target, sign
 
 BATCH = 100
@@ -106,7 +106,7 @@ WHERE id = %s
 
 sender = Sender()
 # Of the 32 threads of the worker that has the queue `webhooks`: the others see to tasks that wait for no receiver.
-places = Places(bound=24, per_origin=2, for_suspects=12)
+slots = Slots(bound=24, per_origin=2, for_suspects=12)
 
 
 class Claimed(NamedTuple):
@@ -177,7 +177,7 @@ class Result:
 def deliver(webhook_id: int) -> list[int]:
     """Send what is due to this webhook, for one turn. Return the webhooks whose turn is next."""
     following = [webhook_id] if _deliver(webhook_id) else []
-    waiting = places.pop_next()
+    waiting = slots.pop_next()
     return following if waiting is None or waiting in following else [waiting, *following]
 
 
@@ -187,12 +187,12 @@ def _deliver(webhook_id: int) -> bool:
     if webhook is None:
         return False
     receiver = Receiver(webhook_id, _origin(webhook), webhook.is_suspect)
-    with places.taken(receiver) as has_place:
-        if not has_place:
+    with slots.acquire(receiver) as has_slot:
+        if not has_slot:
             return False
         may_be_more = _take_turn(webhook, receiver.origin)
-    # A slow one waits for the next sweep, which wakes all in any order, so that it does not keep its place for ever.
-    return may_be_more and not places.is_slow(receiver.origin)
+    # A slow one waits for the next sweep, which wakes all in any order, so that it does not keep its slot for ever.
+    return may_be_more and not slots.is_slow(receiver.origin)
 
 
 def _origin(webhook: Webhook) -> str:
@@ -210,9 +210,9 @@ def _take_turn(webhook: Webhook, origin: str) -> bool:
         # Read anew for each batch: it may have been disabled, removed, or given another secret.
         if current is None:
             return False
-        if not _deliver_batch(current, origin) and not places.pop_note(webhook.pk):
+        if not _deliver_batch(current, origin) and not slots.pop_waiting(webhook.pk):
             return False
-        if places.is_slow(origin):
+        if slots.is_slow(origin):
             return True
         current = _sendable(webhook.pk)
     return True
@@ -247,7 +247,7 @@ def _deliver_batch(webhook: Webhook, origin: str) -> bool:
         if batch:
             _store_surely(webhook, results, left, failures)
     if results:
-        places.measure(origin, statistics.fmean(result.outcome.seconds for result in results))
+        slots.measure(origin, statistics.fmean(result.outcome.seconds for result in results))
     return bool(left) or len(batch) == _batch_size(webhook)
 
 

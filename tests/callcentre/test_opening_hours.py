@@ -1,4 +1,4 @@
-"""Opening hours of queues of calls and of tickets: those of one day do not overlap."""
+"""Opening hours of queues of calls and of tickets: hours of one day must not overlap."""
 
 from datetime import time
 from importlib import import_module
@@ -27,7 +27,7 @@ def clock(text: str) -> time:
 
 
 def rows(*hours: tuple[int, str, str], initial: tuple[Any, ...] = ()) -> dict[str, str]:
-    """Return the fields of a form with these hours, the first of which are stored already."""
+    """Return the fields of a form with these hours, the first of which are already stored."""
     fields = {
         "language": "en",
         "opening_hours-TOTAL_FORMS": str(len(hours)),
@@ -72,7 +72,7 @@ def test_hours_that_overlap_are_refused_in_the_admin(
 
 
 @kinds
-def test_the_hour_between_two_may_move(page: str, queue_factory: Any, hours_factory: Any) -> None:
+def test_the_border_between_two_hours_may_move(page: str, queue_factory: Any, hours_factory: Any) -> None:
     queue = queue_factory()
     first = hours_factory(queue=queue, opens_at=clock("08:00"), closes_at=clock("12:00"))
     second = hours_factory(queue=queue, opens_at=clock("12:00"), closes_at=clock("16:00"))
@@ -110,7 +110,7 @@ def test_the_database_refuses_hours_that_overlap(page: str, queue_factory: Any, 
         ("tickets.migrations.0017_open_targets", TicketQueueFactory, TicketQueueHoursFactory),
     ],
 )
-def test_the_upgrade_joins_hours_that_overlap(migration: str, queue_factory: Any, hours_factory: Any) -> None:
+def test_the_migration_joins_overlapping_hours(migration: str, queue_factory: Any, hours_factory: Any) -> None:
     queue, other = queue_factory(), queue_factory()
     for day, opens_at, closes_at in (
         (1, "08:00", "12:00"),
