@@ -213,17 +213,17 @@ class Listener:
         self._pool.has_failed = False
         switch_requests.unsent.clear()
         try:
-            seen = self._comparison.compare(self._switch, self._contact.silent_since)
+            differences = self._comparison.compare(self._switch, self._contact.silent_since)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._pool.has_failed |= is_behind
             return
         # The switch has answered: a channel that it listed was there later than the last event.
         self._contact.update(call_clock.now())
-        for caller in seen.callers:
+        for caller in differences.callers:
             self._dispatcher.receive(caller)
-        for finding in seen.findings:
-            self._pool.submit(finding.connection_id, finding.act)
+        for repair in differences.repairs:
+            self._pool.submit(repair.connection_id, repair.act)
         self._submit_all(reconciliation.without_legs(now), reconciliation.end_without_legs)
         # What the first look misses is lost when the second one misses it too.
         self._looks += 1
