@@ -19,7 +19,7 @@ from django.db.models import ProtectedError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
 from django.utils.text import capfirst
@@ -280,6 +280,12 @@ class Admin(ModelAdmin):
         if not getattr(self, f"has_{may}_permission")(request, row):
             raise PermissionDenied
         return row
+
+    def url_to(self, route: str, view: Callable[..., Any], page: str) -> URLPattern:
+        """Return the pattern of a page for `get_urls`; `url_of(page)` finds it."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_{page}"
+        pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=name)
+        return pattern
 
     def url_of(self, page: str, *args: Any) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}", args=args)

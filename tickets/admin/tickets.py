@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Least
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
@@ -29,24 +33,30 @@ from callcentre.admin import (
     UncountedChangeList,
     UncountedMixin,
     display,
+    user_of,
 )
+from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.lists import rows_up_to
 from callcentre.admin.periods import Spans, within
 from callcentre.core.errors import ErrorCode
+from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.admin import ticket_search
-from tickets.admin.ticket_add_page import TicketOpening
-from tickets.admin.ticket_bulk_actions import TicketBulkActions
+from tickets.admin.ticket_add_page import add_view
+from tickets.admin.ticket_bulk_actions import ACTIONS
 from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
+from tickets.admin.ticket_page_files import file_view
 from tickets.admin.ticket_page_forms import tags_of
+from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
-from tickets.admin.ticket_relations import TicketActions
+from tickets.admin.ticket_relations import connect_view, merge_view, split_view
 from tickets.models import Message, Ticket, TicketStatus
 from tickets.models.ticket import RESPONSE_IS_OWED
 
 MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
 VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Overdue")}
 OURS = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
+RELATED = ("queue", "status", "substatus", "category", "agent", "customer__company", "merged_into")
 # What narrows a list beside its view: then the view's own way of finding the first of all does not serve.
 NARROWING = ("queue", "status", "category", "source", "agent", "customer", "tags", "q", "date")
 # A view's count is said up to this.
@@ -87,7 +97,7 @@ class ViewFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
         match self.value():
             case "mine":
-                agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
+                agent = Agent.objects.of_user(user_of(request))
                 return queryset.filter(agent=agent, closed_at=None) if agent else queryset.none()
             case "unassigned":
                 return queryset.filter(agent=None, closed_at=None)
@@ -150,7 +160,7 @@ class TicketChangeList(UncountedChangeList):
 
 
 @admin.register(Ticket)
-class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
+class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     """What do customers want, and who sees to it?"""
 
     deletion_kind = "ticket"
@@ -178,19 +188,37 @@ class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpenin
         ErrorCode.NOT_NUMBER: _("This is no number."),
         ErrorCode.NOT_DATE: _("A date is written YYYY-MM-DD."),
     }
-    fault_fields = {
-        "comment": "body",
-        "body_type": "body",
-        "attachments": "attached",
-        "recipients": "to",
-        "copies": "cc",
-        "status_id": "then",
-        "substatus_id": "then",
-    }
+    actions = ACTIONS
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
         js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js")
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.url_to("file/<str:token>", partial(file_view, self), "file"),
+            self.url_to("<int:ticket_id>/presence", partial(presence_view, self), "presence"),
+            self.url_to("<int:ticket_id>/merge/", partial(merge_view, self), "merge"),
+            self.url_to("<int:ticket_id>/connect/", partial(connect_view, self), "connect"),
+            self.url_to("<int:ticket_id>/split/", partial(split_view, self), "split"),
+            *super().get_urls(),
+        ]
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Ticket | None:
+        pk = integer_of(object_id)
+        return None if pk is None else Ticket.objects.select_related(*RELATED).filter(pk=pk).first()
+
+    @method_decorator(with_images_from_elsewhere)
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        ticket = self.row_or_404(request, unquote(object_id), "view_or_change")
+        return TicketPage(self, request, ticket).answer()
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return add_view(self, request)
 
     # The list
 
@@ -269,7 +297,7 @@ def _two_lines(first: str, second: str) -> str:
 
 def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     """The views above the list, each with how many there are, as far as that is quickly known."""
-    agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
+    agent = Agent.objects.of_user(user_of(request))
     statuses = TicketStatus.objects.filter(kind__in=OURS).order_by().values_list("pk", flat=True)
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": list(statuses), "limit": COUNTED + 1})
