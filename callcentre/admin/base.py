@@ -62,6 +62,11 @@ def cut(text: Any) -> str:
     return format_html('<span class="cc-cut" title="{}">{}</span>', text, text)
 
 
+def link(url: str, text: Any) -> str:
+    """Return a link for a cell of a list or a field of a page."""
+    return format_html('<a class="cc-link" href="{}">{}</a>', url, text)
+
+
 def without_buttons(formfield: Any) -> Any:
     """Take away the buttons that add, change or delete the related row: such rows have pages of their own."""
     if isinstance(widget := getattr(formfield, "widget", None), RelatedFieldWidgetWrapper):

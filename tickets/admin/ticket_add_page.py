@@ -88,5 +88,5 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
         submit=_now("Open"),
         form=form,
         cancel_url=admin.url_of("changelist"),
-        intro=_now("On behalf of a customer: nothing is sent to him."),
+        intro=_now("On behalf of a customer: the customer gets no mail."),
     )
