@@ -19,7 +19,7 @@ from tickets.verbs.customers import add_customer_note, create_company, create_cu
 
 
 class PhoneNumbersField(ListField):
-    """An array of numbers, or one number; "" is none."""
+    """An array of numbers, or one number; "" means none."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if isinstance(data, str) and not data.strip():
@@ -47,7 +47,7 @@ class NoteInput(Input):
 
 
 class PhoneFilter(TextFilter):
-    """In any spelling; what is no number finds nothing."""
+    """A phone number in any spelling. An invalid number finds nothing."""
 
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         try:
@@ -78,7 +78,7 @@ class CustomerFilterSet(FilterSet):
 
 
 class CustomerViewSet(ApiViewSet):
-    """Customers: the people whom the contact centre serves."""
+    """Customers: the people that the contact centre serves."""
 
     area = "customers"
     filterset_class = CustomerFilterSet

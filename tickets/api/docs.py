@@ -1,4 +1,4 @@
-"""What the documents of the API say of tickets; customers, chats and files stand in customers_docs."""
+"""The documentation of the API of tickets. Customers, chats and files are in customers_docs."""
 
 from callcentre.api.openapi import (
     Operation,
@@ -15,7 +15,7 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
-from tickets.api import customers_docs  # noqa: F401  (describes the rest of this app)
+from tickets.api import customers_docs  # noqa: F401  (documents the rest of this app)
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
     AgentResponseInput,
@@ -33,15 +33,15 @@ ATTACHMENTS = "Tokens of temporary files, each of which can be used once."
 
 describe(
     TicketInput,
-    subject="What it is about.",
+    subject="The subject.",
     body="The customer's first message.",
-    body_type={"description": "What `body` is.", "default": "PLAIN"},
-    source={"description": "By which way it came.", "default": "email"},
-    user_login="Login of the agent who works on it; the ticket then counts as entered on the customer's behalf.",
-    customer_id="A customer; left out, the oldest one with the address in `from`.",
-    ticket_queue_id="A ticket queue; left out, the first active one.",
+    body_type={"description": "The format of `body`.", "default": "PLAIN"},
+    source={"description": "The way by which it came.", "default": "email"},
+    user_login="Login of the agent to assign; the ticket then counts as entered on the customer's behalf.",
+    customer_id="A customer; by default the oldest one with the address in `from`.",
+    ticket_queue_id="A ticket queue; by default the first active one.",
     category_id="A category.",
-    status_id="A status; left out, the first of new tickets.",
+    status_id="A status; by default the first status of new tickets.",
     substatus_id="A sub-status of that status.",
     tags="Words to find it by.",
     custom_fields="Custom field -> value; an unknown name is refused.",
@@ -50,37 +50,37 @@ describe(
 )
 describe(
     TicketEditInput,
-    subject="What it is about: a new conversation in some mail programs of the customer.",
-    customer_id="A customer, or one that was merged into them. An empty text: none.",
-    **{"from": "Whom replies go to: an address, also with a name before it. An empty text: nobody."},
-    user_login=f"{AGENT_LOGIN} An empty text: nobody.",
-    status_id="A status; another one than before clears the sub-status.",
+    subject="The subject. A new one begins a new conversation in some mail programs of the customer.",
+    customer_id="A customer, or one that was merged into it. An empty text: none.",
+    **{"from": "The address that replies go to, with or without a name before it. An empty text: none."},
+    user_login=f"{AGENT_LOGIN} An empty text: none.",
+    status_id="A status. A new one clears the sub-status.",
     substatus_id="A sub-status of that status. An empty text: none.",
     category_id="A category. An empty text: none.",
     ticket_queue_id="A ticket queue.",
-    tags="All the ticket's tags from now on.",
-    custom_fields="Custom field -> value; an empty value clears, fields that are not named stay.",
+    tags="The new tags; they replace all tags.",
+    custom_fields="Custom field -> value; an empty value clears the field, other fields stay.",
 )
 describe(
     CommentInput,
     comment="The comment.",
-    comment_type={"description": "What `comment` is; HTML is sanitised.", "default": "HTML"},
+    comment_type={"description": "The format of `comment`; HTML is sanitised.", "default": "HTML"},
     user_login=AGENT_LOGIN,
 )
 describe(
     AgentResponseInput,
     body="The message to the customer.",
-    body_type={"description": "What `body` is; marketplaces take PLAIN only.", "default": "HTML"},
+    body_type={"description": "The format of `body`; marketplaces accept PLAIN only.", "default": "HTML"},
     user_login="Login of the active agent who sends it.",
-    date="When it was sent; the present if left out. Neither before the ticket's creation nor in the future.",
+    date="When it was sent; by default now. Neither before the ticket's creation nor in the future.",
     attachments=ATTACHMENTS,
 )
 describe(
     CustomerResponseInput,
     body="The customer's message.",
-    body_type={"description": "What `body` is; HTML is sanitised.", "default": "HTML"},
-    date="When it came; the present if left out. Neither before the ticket's creation nor in the future.",
-    from_name="Name shown with the message in place of the customer's.",
+    body_type={"description": "The format of `body`; HTML is sanitised.", "default": "HTML"},
+    date="When it came; by default now. Neither before the ticket's creation nor in the future.",
+    from_name="The name to show with the message instead of the customer's.",
 )
 
 MESSAGE = shape(
@@ -162,7 +162,7 @@ document(
     list=Operation(
         id="list_tickets",
         summary="List tickets",
-        description="By the time of their last change, newest first, with their messages.",
+        description="Ordered by their last change, newest first, with their messages.",
         answer=page(TICKET),
         filter_set=TicketFilterSet,
         is_paged=True,
@@ -185,7 +185,7 @@ document(
             "tags": ["parcel"],
             "custom_fields": {"order_number": "A-1204"},
         },
-        answer=shape("CreatedTicket", "The ticket that was opened.", ticket_id=text("Its id.", "5012")),
+        answer=shape("CreatedTicket", "The new ticket.", ticket_id=text("Its id.", "5012")),
         errors=CHOICES
         | {
             ErrorCode.TICKET_QUEUE_MISSING: "ticket_queue_id",
@@ -226,8 +226,8 @@ document(
         id="respond_to_ticket",
         summary="Send a message to the customer",
         description=(
-            "For tickets of the sources `email`, `marketplace_message` and `marketplace_dispute`. It is sent by a"
-            " worker; a ticket that is new or in progress then waits for the customer."
+            "For tickets of the sources `email`, `marketplace_message` and `marketplace_dispute`. A worker sends it. A"
+            " ticket that is new or in progress then waits for the customer."
         ),
         body=AgentResponseInput,
         request_example={"body": "<p>We have sent it again.</p>", "user_login": "agent1"},
@@ -247,7 +247,7 @@ document(
     customer_response=Operation(
         id="add_customer_response",
         summary="Add a reply of the customer",
-        description="The ticket is new again, also when it was closed. One that was merged: the ticket that goes on.",
+        description="The ticket becomes new again, even if it was closed. A message to a merged ticket goes to the other ticket.",
         body=CustomerResponseInput,
         request_example={"body": "Thank you!", "body_type": "PLAIN", "from_name": "Jan Kowal"},
         errors=MESSAGES | {ErrorCode.NOT_ONE_LINE: "from_name"},

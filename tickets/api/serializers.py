@@ -9,7 +9,7 @@ MAX_BODY = 2_000_000
 
 
 class ValueMapField(TextMapField):
-    """An object of name -> text or number; null clears as "" does."""
+    """An object of name -> text or number. Null clears a value, like ""."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, Mapping):
@@ -33,7 +33,7 @@ class TicketInput(Input):
     attachments = ListField(child=TextField(max_length=64), required=False, max_length=100)
 
 
-# Names of the wire that cannot be attributes of the class: a keyword of Python, and one that a serializer has itself.
+# Wire names that cannot be attributes: `from` is a keyword of Python, `source` an attribute of serializers.
 TicketInput._declared_fields |= {
     "from": TextField(source="sender", required=False, max_length=320),
     "source": ChoiceField(choices=Source.values, required=False),
