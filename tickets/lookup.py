@@ -13,7 +13,7 @@ CUSTOMER_OF = "SELECT customer_id FROM tickets_customernumber WHERE number = {} 
 
 
 def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
-    """Return the oldest customer of each number (in its normal form), in one query. Merged customers have no numbers."""
+    """Return the oldest customer of each number, in its normal form. Merged customers have no numbers."""
     found = CustomerNumber.objects.filter(number__in=numbers).order_by("number", "customer_id").distinct("number")
     return {
         number: KnownCustomer(pk, f"{name} {surname}".strip())

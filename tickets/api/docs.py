@@ -247,7 +247,7 @@ document(
     customer_response=Operation(
         id="add_customer_response",
         summary="Add a reply of the customer",
-        description="The ticket becomes new again, even if it was closed. A message to a merged ticket goes to the other ticket.",
+        description="The ticket becomes new again, even if it was closed. After a merge it is the other ticket.",
         body=CustomerResponseInput,
         request_example={"body": "Thank you!", "body_type": "PLAIN", "from_name": "Jan Kowal"},
         errors=MESSAGES | {ErrorCode.NOT_ONE_LINE: "from_name"},

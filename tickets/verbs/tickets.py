@@ -152,9 +152,10 @@ def edit_ticket(
         assert choice.status is not None
         if origin and "customer_id" not in chosen:
             choice.customer = choice.customer or customer_of(origin["sender"])
-        given = {"subject": subject, **origin, "tags": None if tags is None else list(dict.fromkeys(tags))}
-        after = {"queue": choice.queue, "category": choice.category, "agent": choice.agent, "customer": choice.customer}
-        after |= {name: value for name, value in given.items() if value is not None} | {"custom_fields": values}
+        tags = None if tags is None else list(dict.fromkeys(tags))
+        given = {"subject": subject, **origin, "tags": tags, "custom_fields": values}
+        after: dict[str, Any] = {name: getattr(choice, name) for name in ("queue", "category", "agent", "customer")}
+        after |= {name: value for name, value in given.items() if value is not None}
         history = differences(ticket, after)
         if "queue" in history:
             log_replies(ticket)
