@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from prometheus_client.core import Metric
 
 from callcentre.core.monitoring import database_figures, gauge, gauges, query
-from telephony.leading import HEARS, HOLDERS, LEADS
+from telephony.leader_election import CONNECTED, HOLDERS, LEADER
 from telephony.models import AgentState
 
 _OPEN_CALLS = """
@@ -34,10 +34,10 @@ def figures() -> Iterable[Metric]:
     callers = query(_WAITING_CALLERS)
     agents = dict(query(_AGENTS))
     states = ("queued", "originating", "dialling", "waiting", "talking")
-    yield gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in locks)
-    yield gauge("callcentre_switch_heard", "Whether it is connected to the PBX", HEARS in locks)
-    if LEADS in locks:
-        seconds = max(locks[LEADS], 0)
+    yield gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADER in locks)
+    yield gauge("callcentre_switch_heard", "Whether it is connected to the PBX", CONNECTED in locks)
+    if LEADER in locks:
+        seconds = max(locks[LEADER], 0)
         yield gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", seconds)
     yield gauges(
         "callcentre_open_calls", "Calls that are not over", "state", {state: counts.get(state, 0) for state in states}

@@ -20,7 +20,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.admin.secrets import OwnPasswordForm, password_inputs, secret_page
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
@@ -167,14 +167,15 @@ class WebhookAdmin(HistoryMixin, Admin):
     def history_of(self, obj: Webhook) -> list[Entry]:
         return [entry_of(change, changes_of(change), ACTIONS) for change in obj.history.all()[:SHOWN]]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if (webhook := options.get("obj")) is not None:
-            context["health"] = health_of(webhook)
+    def page_context(self, request: HttpRequest, obj: Webhook | None) -> dict[str, Any]:
+        context = super().page_context(request, obj)
+        if obj is not None:
+            context["health"] = health_of(obj)
             context["chart_options"] = CHART_OPTIONS
-            context["resend"] = webhook.resends.open().first()
+            context["resend"] = obj.resends.open().first()
             context["deliveries_url"] = reverse("admin:webhooks_delivery_changelist")
             context["attempts_url"] = reverse("admin:webhooks_attempt_changelist")
-        return super().render_change_form(request, context, **options)
+        return context
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = form.values()
@@ -286,7 +287,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
         intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
-        return secret_page(self, request, webhook, secret, title=_now("The secret"), intro=intro)
+        return self.secret_page(request, webhook, secret, title=_now("The secret"), intro=intro)
 
     @page_action(
         description=_("Send again what failed"), url_path="resend-failed", icon="replay", permissions=["change"]

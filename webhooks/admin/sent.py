@@ -77,7 +77,7 @@ def _moment(instant: datetime | None) -> str:
 
 class SentAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # nobody edits them: Django's would be empty
-    search_fields: tuple[str, ...] = ("id",)
+    search_fields = ("id",)
     search_help_text = _("Event id, sequence or subject, such as record:1204")
 
 
@@ -122,10 +122,8 @@ class EventAdmin(SentAdmin):
     def body(self, event: Event) -> str:
         return format_html('<pre class="cc-pre">{}</pre>', json.dumps(event.message, indent=2, ensure_ascii=False))
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        event = options["obj"]
-        context["deliveries"] = list(event.deliveries.prefetch_related("webhook")[:100]) if event else []
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+    def page_context(self, request: HttpRequest, obj: Event | None) -> dict[str, Any]:
+        return {"deliveries": list(obj.deliveries.prefetch_related("webhook")[:100]) if obj else []}
 
 
 class StateFilter(DropdownFilter):
@@ -188,7 +186,7 @@ class DeliveryAdmin(SentAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         # No joins: what they join to may have been cleared away, and a planner could begin at the wrong end.
-        return super().get_queryset(request).prefetch_related("event", "webhook")  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related("event", "webhook")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
@@ -238,10 +236,8 @@ class DeliveryAdmin(SentAdmin):
     def then(self, delivery: Delivery) -> str:
         return _moment(delivery.next_attempt_at or delivery.finished_at)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        delivery = options["obj"]
-        context["attempts"] = list(delivery.attempts.order_by("-id")[:50]) if delivery else []
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+    def page_context(self, request: HttpRequest, obj: Delivery | None) -> dict[str, Any]:
+        return {"attempts": list(obj.attempts.order_by("-id")[:50]) if obj else []}
 
     # Sending again
 
@@ -313,7 +309,7 @@ class AttemptAdmin(SentAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         related = ("webhook", "delivery__event")
-        return super().get_queryset(request).prefetch_related(*related)  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related(*related)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str

@@ -6,13 +6,13 @@ from django.core.management.base import BaseCommand, CommandParser
 
 import campaigns.bulk
 import knowledgebase.bulk
-import telephony.bulk
+import telephony.load_test_calls
 import tickets.bulk
 
 # What there can be many of, and who makes them.
 GENERATORS: dict[str, Callable[[int], None]] = {
     "records": campaigns.bulk.generate,
-    "connections": telephony.bulk.generate,
+    "connections": telephony.load_test_calls.generate,
     "tickets": tickets.bulk.generate,
     "articles": knowledgebase.bulk.generate,
 }
