@@ -1,5 +1,8 @@
 """The documentation of the API of customers, companies, chats and files."""
 
+from typing import Any
+
+from callcentre.api.field_tables import describe_input, properties
 from callcentre.api.openapi import (
     Operation,
     Parameter,
@@ -33,18 +36,14 @@ from tickets.api.customers import (
 )
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.models import ChatState
+from tickets.models.customer_fields import CUSTOMER_FIELDS
 
-describe(
+describe_input(
     CustomerInput,
-    name="First name.",
-    surname="Last name, or what the customer is called.",
-    email="E-mail address.",
     phone_numbers={
         "description": "Phone numbers, the main one first; `phone_number` (one or an array) is understood too.",
         "example": ["+48 22 555 01 07"],
     },
-    company_id="A company.",
-    identifier="The customer's id in another system; no two customers share one.",
     custom_fields="Custom field -> value; an unknown name is refused.",
 )
 describe(CompanyInput, name="Name of the company.")
@@ -58,24 +57,12 @@ describe(
 describe(AssignInput, agent_login="Login of an active agent.")
 describe(ChatMessageInput, body="The text.", agent_login="Login of the agent who wrote it; left out: the client.")
 
+OF_CUSTOMER: Any = properties(CUSTOMER_FIELDS)
 CUSTOMER = shape(
     "Customer",
     "A person that the contact centre serves.",
-    customer_id=integer("The customer's id.", 77),
-    name=text("First name; may be empty.", "Jan"),
-    surname=text("Last name.", "Kowal"),
-    email=text("E-mail address; may be empty.", "jan.kowal@client.example"),
-    phone_number=text("The main phone number; may be empty.", "+48 22 555 01 07"),
-    phone_numbers=array({"type": "string", "example": "+48 22 555 01 07"}, "All of them, the main one first."),
-    company_id=integer("The company.", 4, nullable=True),
-    identifier=text("The id in another system; may be empty.", "C-77"),
-    custom_fields=mapping(
-        "Custom field -> value, null where it has none.",
-        {},
-        {"loyalty": "gold"},
-    ),
-    created_at=minute("When the customer was entered.", "2026-10-01 08:00"),
-    updated_at=minute("When the customer last changed.", "2026-11-20 10:15"),
+    **OF_CUSTOMER,
+    custom_fields=mapping("Custom field -> value, null where it has none.", {}, {"loyalty": "gold"}),
 )
 COMPANY = shape(
     "Company",

@@ -1,5 +1,8 @@
 """The documentation of the API of tickets. Customers, chats and files are in customers_docs."""
 
+from typing import Any
+
+from callcentre.api.field_tables import describe_input, properties
 from callcentre.api.openapi import (
     Operation,
     array,
@@ -8,7 +11,6 @@ from callcentre.api.openapi import (
     flag,
     integer,
     mapping,
-    minute,
     page,
     path,
     shape,
@@ -25,41 +27,21 @@ from tickets.api.serializers import (
     TicketInput,
 )
 from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
-from tickets.models import Message, Source
+from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
 
 ID = {"ticket_id": path("id", "Id of the ticket.", "5012")}
 AGENT_LOGIN = "Login of an active agent."
 ATTACHMENTS = "Tokens of temporary files, each of which can be used once."
 
-describe(
+describe_input(
     TicketInput,
-    subject="The subject.",
     body="The customer's first message.",
     body_type={"description": "The format of `body`.", "default": "PLAIN"},
-    source={"description": "The way by which it came.", "default": "email"},
-    user_login="Login of the agent to assign; the ticket then counts as entered on the customer's behalf.",
-    customer_id="A customer; by default the oldest one with the address in `from`.",
-    ticket_queue_id="A ticket queue; by default the first active one.",
-    category_id="A category.",
-    status_id="A status; by default the first status of new tickets.",
-    substatus_id="A sub-status of that status.",
-    tags="Words to find it by.",
     custom_fields="Custom field -> value; an unknown name is refused.",
     attachments=ATTACHMENTS,
-    **{"from": "Address of the sender."},
 )
-describe(
-    TicketEditInput,
-    subject="The subject. A new one begins a new conversation in some mail programs of the customer.",
-    customer_id="A customer, or one that was merged into it. An empty text: none.",
-    **{"from": "The address that replies go to, with or without a name before it. An empty text: none."},
-    user_login=f"{AGENT_LOGIN} An empty text: none.",
-    status_id="A status. A new one clears the sub-status.",
-    substatus_id="A sub-status of that status. An empty text: none.",
-    category_id="A category. An empty text: none.",
-    ticket_queue_id="A ticket queue.",
-    tags="The new tags; they replace all tags.",
-    custom_fields="Custom field -> value; an empty value clears the field, other fields stay.",
+describe_input(
+    TicketEditInput, custom_fields="Custom field -> value; an empty value clears the field, other fields stay."
 )
 describe(
     CommentInput,
@@ -83,46 +65,15 @@ describe(
     from_name="The name to show with the message instead of the customer's.",
 )
 
-MESSAGE = shape(
-    "TicketMessage",
-    "A part of the conversation.",
-    message_id=integer("The message's id.", 9001),
-    user_login=text("Login of the agent who wrote it; empty for the customer.", "agent1"),
-    type=text(
-        "From the customer (MAIL), to him (REPLY), or among agents (COMMENT).", "REPLY", enum=Message.Type.values
-    ),
-    body=text("What was written: sanitised HTML, or plain text as it was sent.", "<p>We have sent it again.</p>"),
-    comment=text("What a comment says."),
-    system_comment=text("What the service did.", "Changed status from [New] to [Waiting for customer]"),
-    created_at=minute("When it was written.", "2026-11-20 10:15"),
-    attachments=array({"type": "string", "example": "Zk3v"}, "Tokens for GET /files/:token."),
-    ratings=array({"type": "integer", "example": 5}, "What the customer thought of it, 1 to 5."),
-)
+OF_MESSAGE: Any = properties(MESSAGE_FIELDS)
+OF_TICKET: Any = properties(TICKET_FIELDS)
+MESSAGE = shape("TicketMessage", "A part of the conversation.", **OF_MESSAGE)
 TICKET = shape(
     "Ticket",
     "A matter of a customer and its conversation.",
     optional=("custom_fields",),
-    ticket_id=text("The ticket's id.", "5012"),
-    user_login=text("Login of the agent who works on it; empty for none.", "agent1"),
-    **{"from": text("Address of the sender.", "jan.kowal@client.example")},
-    ticket_queue_name=text("Its queue's name.", "Customer service"),
-    ticket_queue_id=integer("Its queue.", 2),
-    subject=text("What it is about.", "Parcel lost"),
-    category_id=integer("Its category.", 3, nullable=True),
-    source=text("By which way it came.", "email", enum=Source.values),
-    status_id=text("Its status.", "2"),
-    substatus_id=text("Its sub-status; empty for none."),
-    tags=array({"type": "string", "example": "parcel"}, "Words to find it by."),
-    customer_id=integer("The customer.", 77, nullable=True),
-    full_status_name=text("Names of status and sub-status.", "Waiting for customer"),
-    created_at=minute("When it began.", "2026-11-20 09:58"),
-    updated_at=minute("When anything about it changed last.", "2026-11-20 10:15"),
-    closed_at=minute("When it was closed."),
-    close_time=text("`hhh:mm:ss` from its creation until it was closed; empty while it is open."),
-    first_agent_responded_at=minute("When an agent first replied.", "2026-11-20 10:15"),
-    first_agent_response_time=text("`hh:mm:ss` from its creation until then; empty before.", "00:17:12"),
+    **OF_TICKET,
     messages=array(MESSAGE, "Oldest first."),
-    connected_ticket_ids=array({"type": "integer", "example": 4711}, "Tickets that have to do with it."),
     custom_fields=mapping(
         "Custom field -> value, null where it has none; with `include_custom_fields`.",
         {},

@@ -71,6 +71,11 @@ def read(owner: str, given: Mapping[str, Any], before: Mapping[str, Value]) -> t
     return after, faults
 
 
+def keys_by_name(owner: str) -> dict[str, str]:
+    """Return the key in `custom_fields` of each active field by its name."""
+    return {name: str(field.pk) for name, field in CustomField.objects.by_name(owner).items()}
+
+
 def by_name(owner: str, values: Mapping[str, Value]) -> dict[str, Value | None]:
     """Return the values of all active fields by name, None for a field without a value."""
-    return {name: values.get(str(field.pk)) for name, field in CustomField.objects.by_name(owner).items()}
+    return {name: values.get(key) for name, key in keys_by_name(owner).items()}
