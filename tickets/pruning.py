@@ -6,9 +6,9 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from tickets.mail.acknowledging import SPAN
+from tickets.file_storage import FOLDER
+from tickets.mail.acknowledgements import SPAN
 from tickets.models import AcknowledgedAddress, ReceivedMail, StoredFile
-from tickets.storing import FOLDER
 
 BATCH = 500
 # The ages in days of the folders in which files without a row are searched. A crash can leave such files.

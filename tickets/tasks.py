@@ -2,20 +2,20 @@ from celery import shared_task
 
 from callcentre.core.enqueue import enqueue
 from tickets import pruning
-from tickets.mail import dispatching, imap, receiving, testing
+from tickets.mail import dispatcher, intake, mailbox_check, mailbox_poll
 from tickets.models import MailboxTest, TicketQueue
 
 
 @shared_task(name="tickets.dispatch")
 def dispatch(pk: int) -> None:
     """Send one message."""
-    dispatching.dispatch(pk)
+    dispatcher.dispatch(pk)
 
 
 @shared_task(name="tickets.sweep_dispatches")
 def sweep_dispatches() -> None:
     """Enqueue dispatches that are due again, or whose task was lost."""
-    for pk in dispatching.due_now():
+    for pk in dispatcher.due_now():
         enqueue("tickets.dispatch", pk)
 
 
@@ -26,24 +26,24 @@ def poll_mailboxes() -> None:
         enqueue("tickets.poll_mailbox", pk)
     for pk in MailboxTest.objects.waiting().values_list("pk", flat=True):
         enqueue("tickets.test_mailbox", pk)
-    for pk in receiving.left_over():
+    for pk in intake.left_over():
         enqueue("tickets.process_mail", pk)
 
 
 @shared_task(name="tickets.poll_mailbox")
 def poll_mailbox(pk: int) -> None:
-    imap.poll(pk)
+    mailbox_poll.poll(pk)
 
 
 @shared_task(name="tickets.test_mailbox")
 def test_mailbox(pk: int) -> None:
     """Test the mailbox of one queue."""
-    testing.run_test(pk)
+    mailbox_check.run_test(pk)
 
 
 @shared_task(name="tickets.process_mail")
 def process_mail(pk: int) -> None:
-    receiving.process(pk)
+    intake.process(pk)
 
 
 @shared_task(name="tickets.prune_files")

@@ -67,7 +67,7 @@ def row_writer(fields: Iterable[Field]) -> Callable[[Mapping[str, Any]], dict[st
     return write_row
 
 
-def properties(fields: Iterable[Field]) -> dict[str, openapi.Schema]:
+def properties(fields: Iterable[Field]) -> dict[str, Any]:
     """Return the properties of an answer for the API's documents."""
     return {field.wire: property_of(field) for field in fields if field.sql}
 
@@ -82,7 +82,8 @@ def property_of(field: Field) -> openapi.Schema:
             return {"oneOf": types, "description": sentence, "example": example}
         case Kind.ID | Kind.INTEGER:
             nullable = {} if field.unset is NEVER else {"nullable": True}
-            return openapi.integer(sentence, example, **nullable)
+            minimum = {} if field.minimum is None else {"minimum": field.minimum}
+            return openapi.integer(sentence, example, **nullable, **minimum)
         case Kind.BOOLEAN:
             return openapi.boolean(sentence, example=example)
         case Kind.TEXTS:

@@ -55,6 +55,7 @@ class Field:
     input_name: str = ""
     input_note: str = ""
     is_required: bool = False
+    minimum: int | None = None
     max_length: int | None = None
     max_items: int | None = None
     choices: tuple[str, ...] = ()

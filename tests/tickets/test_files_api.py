@@ -16,9 +16,9 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.storage import use_folder
 from tickets import pruning
-from tickets.downloading import response_of
+from tickets.file_downloads import response_of
+from tickets.file_storage import FOLDER, PIECE, TooLong, clean_name, store
 from tickets.models import ReceivedMail, StoredFile
-from tickets.storing import FOLDER, PIECE, TooLong, clean_name, store
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.models import ApiUser, User
+from tickets.file_storage import Stored, type_of
 from tickets.models.message import Message
-from tickets.storing import Stored, type_of
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
