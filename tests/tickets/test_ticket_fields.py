@@ -1,4 +1,4 @@
-"""The tables of the fields of tickets, messages and customers; ticket_fields.sql has the statements composed of them."""
+"""The tables of fields of tickets, messages and customers; ticket_fields.sql has the statements composed of them."""
 
 from pathlib import Path
 
