@@ -223,7 +223,7 @@ def test_no_other_module_cleans_or_parses_html() -> None:
         "knowledgebase/exchange/folder_import.py",
         "knowledgebase/html.py",
         "tickets/html.py",
-        "tickets/mail/lines.py",
+        "tickets/mail/mail_lines.py",
     }
     assert found == {"callcentre/core/html_cleaning.py", *others}
     for name in others:

@@ -11,7 +11,7 @@ from callcentre.launch.supervisor import describe_mail_delivery
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.mail.dispatching import dispatch
+from tickets.mail.dispatcher import dispatch
 from tickets.verbs.messages import reply_to
 
 

@@ -9,9 +9,9 @@ from django.http import FileResponse, Http404
 from django.utils.translation import gettext as _now
 
 from callcentre.models import User
-from tickets.downloading import response_of
+from tickets.file_downloads import response_of
+from tickets.file_storage import TooLong, clean_name, store
 from tickets.models import StoredFile
-from tickets.storing import TooLong, clean_name, store
 
 MAX_FILES = 20
 
