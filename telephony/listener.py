@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from callcentre.core.pubsub import subscribe
 from telephony import call_clock
-from telephony.calls import commands, distribution, inbound, placement, reconciliation, switch_requests
+from telephony.calls import commands, distribution, inbound, placement, reconciliation, switch_events, switch_requests
 from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
 from telephony.last_contact import LastContact
@@ -169,6 +169,7 @@ class Listener:
         due: list[Callable[[], Any]] = [
             lambda: presence.end_wrap_ups(now),
             lambda: self._submit_all(placement.overdue(now), placement.place),
+            self._submit_refused,
         ]
         if self._is_connected:
             due += [
@@ -184,6 +185,10 @@ class Listener:
     def _submit_all(self, connection_ids: list[int], act: Callable[[int], None]) -> None:
         for pk in connection_ids:
             self._pool.submit(pk, partial(act, pk))
+
+    def _submit_refused(self) -> None:
+        for connection_id, channel_id in switch_events.refused_legs():
+            self._pool.submit(connection_id, partial(switch_events.end_refused, channel_id))
 
     def _submit_commands(self) -> None:
         outstanding = dict(commands.outstanding())

@@ -7,16 +7,15 @@ from prometheus_client.core import Metric
 from callcentre.core.monitoring import database_figures, gauge, gauges, query
 from telephony.leader_election import CONNECTED, HOLDERS, LEADER
 from telephony.models import AgentState
+from telephony.models.connection import PHONE_IS_IN_CALL
 
-_OPEN_CALLS = """
+_OPEN_CALLS = f"""
 SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at) FILTER (
   -- A call that waits for its agent's phone is not late.
-  WHERE state <> 'queued' OR NOT EXISTS (
-    SELECT FROM telephony_leg l WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL
-  )
+  WHERE state <> 'queued' OR NOT {PHONE_IS_IN_CALL}
 )), 0)::float8
 FROM telephony_connection WHERE state <> 'ended' GROUP BY state
-"""
+"""  # noqa: S608  (of our own constants)
 _WAITING_CALLERS = """
 SELECT q.name, count(c.id), GREATEST(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
 FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'
@@ -25,7 +24,6 @@ WHERE q.is_active OR c.id IS NOT NULL GROUP BY q.id
 _AGENTS = "SELECT kind, count(*) FROM telephony_agentstate WHERE ended_at IS NULL GROUP BY kind"
 
 
-@database_figures.append
 def figures() -> Iterable[Metric]:
     locks = dict(query(HOLDERS))
     counts, ages = {}, {}
@@ -65,3 +63,6 @@ def figures() -> Iterable[Metric]:
         "Age of the call that has waited longest to be placed; 0 for none",
         ages.get("queued", 0.0),
     )
+
+
+database_figures.append(figures)

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import connection as database
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from telephony import causes, events
@@ -22,6 +21,7 @@ from telephony.channels import channel_id
 from telephony.customers import customer_of
 from telephony.leader_election import IS_CONNECTED, is_connected
 from telephony.models import Agent, Connection, Leg
+from telephony.models.connection import PHONE_IS_IN_CALL
 from telephony.verbs import presence
 
 # A call that is older was not placed by the task that was woken for it.
@@ -37,11 +37,6 @@ _LOCK = """
 SELECT c.id FROM telephony_connection c JOIN telephony_agent a ON a.id = c.agent_id
 WHERE c.id = %s AND c.state = 'queued' FOR NO KEY UPDATE
 """
-# The phone rings or talks. A leg that is about to be hung up does not count.
-_IN_CALL = """EXISTS (
-  SELECT FROM telephony_leg l
-  WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL AND l.hangup_asked_at IS NULL
-)"""
 # An older call is to ring the phone first.
 _IS_SECOND = """EXISTS (
   SELECT FROM telephony_connection older
@@ -51,7 +46,7 @@ _IS_SECOND = """EXISTS (
 # The time for which a call may wait begins when its phone is free.
 _WAIT_ON = f"""
 UPDATE telephony_connection SET place_until = %(until)s
-WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {_IN_CALL}
+WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {PHONE_IS_IN_CALL}
 """  # noqa: S608  (of our own constants)
 _CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
 # Whose number it is, unless whoever asked for the call has named him.
@@ -59,7 +54,7 @@ _CLAIM = f"""
 WITH claimed AS (
   UPDATE telephony_connection SET state = 'originating', customer_id = COALESCE(customer_id, {{customer}})
   WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_CONNECTED}
-    AND NOT {_IN_CALL} AND NOT {_IS_SECOND}
+    AND NOT {PHONE_IS_IN_CALL} AND NOT {_IS_SECOND}
   RETURNING id, {", ".join(_CLAIMED)}
 ), leg AS (
   INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
@@ -68,6 +63,11 @@ WITH claimed AS (
 SELECT {", ".join(f"c.{name}" for name in _CLAIMED)}, a.login
 FROM claimed c JOIN telephony_agent a ON a.id = c.agent_id
 """  # noqa: S608  (names of columns)
+_OVERDUE = f"""
+SELECT id FROM telephony_connection
+WHERE state = 'queued' AND created_at < %(before)s AND (place_until < %(soon)s OR NOT {PHONE_IS_IN_CALL})
+ORDER BY created_at, id LIMIT %(most)s
+"""  # noqa: S608
 # Whoever counts is alone until he has committed.
 _LOCK_SPACE = 0x63616C6C
 _OPEN = "SELECT count(*) FROM telephony_connection WHERE state NOT IN ('queued', 'ended')"
@@ -142,19 +142,16 @@ def _why_late() -> tuple[int, str]:
 
 def queued() -> list[int]:
     """Return the calls that wait to be placed, the oldest first."""
-    return list(_queued().values_list("pk", flat=True))
+    calls = Connection.objects.filter(state=Connection.State.QUEUED).order_by("created_at", "id")
+    return list(calls.values_list("pk", flat=True))
 
 
 def overdue(now: datetime) -> list[int]:
-    """Return those whose message was lost, or that had to wait; those whose phone is in a call only now and then."""
-    old = _queued().filter(created_at__lt=now - timedelta(seconds=OVERDUE_SECONDS))
-    in_call = Exists(Leg.objects.filter(agent=OuterRef("agent"), ended_at=None, hangup_asked_at=None))
-    soon = now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS / 2)
-    return list(old.filter(~in_call | Q(place_until__lt=soon)).values_list("pk", flat=True)[:MOST_AT_ONCE])
-
-
-def _queued() -> QuerySet[Connection]:
-    return Connection.objects.filter(state=Connection.State.QUEUED).order_by("created_at", "id")
+    """Return the calls whose task was lost or that had to wait; while the agent's phone is in a call, only rarely."""
+    before, soon = now - timedelta(seconds=OVERDUE_SECONDS), now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS / 2)
+    with database.cursor() as cursor:
+        cursor.execute(_OVERDUE, {"before": before, "soon": soon, "most": MOST_AT_ONCE})
+        return [pk for (pk,) in cursor.fetchall()]
 
 
 def _has_limits() -> bool:

@@ -72,6 +72,8 @@ class Comparison:
         missing: dict[str, datetime] = {}
         for channel_id, leg in rows.items():
             channel = channels.get(channel_id)
+            if leg.state == Leg.State.REFUSED:
+                continue
             if channel is None:
                 if leg.state == Leg.State.ASKED and leg.asked_at > now - timedelta(seconds=GRACE_SECONDS):
                     continue

@@ -99,9 +99,16 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
         outbound.agent_ended(connection, leg, at, cause)
 
 
-def leg_refused(channel_id: str, cause: int | None, reason: str) -> None:
-    """End a leg that the switch will not call, for the reason that it gave."""
-    ended(channel_id, call_clock.now(), cause, cause_text=reason)
+def refused_legs() -> list[tuple[int, str]]:
+    """Return the connections and channels of the legs that the switch has refused and that are still to be ended."""
+    refused = Leg.objects.filter(state=Leg.State.REFUSED, ended_at=None).order_by("id")
+    return list(refused.values_list("connection_id", "channel_id"))
+
+
+def end_refused(channel_id: str) -> None:
+    """End a leg that the switch has refused, with the cause and text that its row has."""
+    cause, text = Leg.objects.values_list("cause", "cause_text").get(channel_id=channel_id)
+    ended(channel_id, call_clock.now(), cause, cause_text=text)
 
 
 def _is_of_queue(connection: Connection) -> bool:

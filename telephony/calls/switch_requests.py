@@ -12,8 +12,8 @@ from typing import Any
 
 from django.db import transaction
 
-from telephony import call_clock
-from telephony.causes import NO_CONNECTION
+from callcentre.core.pubsub import publish
+from telephony import causes
 from telephony.models import Leg
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
@@ -56,12 +56,8 @@ def call_number(leg: Leg, presented: str, ring_seconds: int) -> None:
 
 
 def follow(leg: Leg) -> None:
-    """Have a caller's end told; the leg of one who has hung up already ends."""
-
-    def gone(error: SwitchError) -> None:
-        _handling().ended(leg.channel_id, call_clock.now(), 0)
-
-    send("follow", leg.channel_id, refused=gone)
+    """Request the end event of a caller's channel. The switch refuses if the caller has hung up already."""
+    send("follow", leg.channel_id, refused=lambda error: _store_refusal(leg.channel_id, 0, ""))
 
 
 def answer(leg: Leg) -> None:
@@ -105,7 +101,7 @@ def send(
         except SwitchUnreachable as error:
             logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
             unsent.set()
-            getattr(_of_thread, "reasons", []).append(f"{NO_CONNECTION}.")
+            getattr(_of_thread, "reasons", []).append(f"{causes.NO_CONNECTION}.")
             if unanswered:
                 unanswered(error)
         except SwitchError as error:
@@ -121,11 +117,11 @@ def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> Non
 
     def refused(error: SwitchError) -> None:
         logger.warning("call refused", extra={"command": command, "channel": channel_id, "error": str(error)})
-        _handling().leg_refused(channel_id, error.cause, str(error))
+        _store_refusal(channel_id, error.cause, str(error))
 
     def unanswered(error: SwitchUnreachable) -> None:
         """Note why, in case that the leg turns out to be lost."""
-        Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=NO_CONNECTION)
+        Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=causes.NO_CONNECTION)
 
     send(
         command,
@@ -138,8 +134,8 @@ def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> Non
     )
 
 
-def _handling() -> Any:
-    """Return the module that ends legs: to end one gives orders in its turn, so neither can import the other first."""
-    from telephony.calls import switch_events  # noqa: PLC0415
-
-    return switch_events
+def _store_refusal(channel_id: str, cause: int | None, reason: str) -> None:
+    """Store that the switch refused a leg. The listener ends the leg: telephony.calls.switch_events."""
+    refusal = {"state": Leg.State.REFUSED, "cause": cause, "cause_text": reason[: causes.LONGEST]}
+    Leg.objects.filter(channel_id=channel_id, ended_at=None).update(**refusal)
+    publish("calls")

@@ -219,8 +219,12 @@ class Connection(models.Model):
         return max(int((self.ended_at - self.answered_at).total_seconds()), 0)
 
 
-# A leg occupies its agent's phone while it rings or is up. A leg that was asked to hang up no longer counts.
+# SQL: a leg occupies its agent's phone while it rings or is up. A leg that we have asked to hang up no longer counts.
 LEG_OCCUPIES_PHONE = "ended_at IS NULL AND hangup_asked_at IS NULL"
+# SQL: the phone of the call's agent is in a call.
+PHONE_IS_IN_CALL = f"""EXISTS (
+  SELECT FROM telephony_leg WHERE agent_id = telephony_connection.agent_id AND {LEG_OCCUPIES_PHONE}
+)"""
 
 
 class Leg(models.Model):
@@ -228,8 +232,9 @@ class Leg(models.Model):
 
     Its channel id is ours, so that it can be found; that of a caller is the switch's.
 
-    The row is committed before the switch is asked (ASKED): an asked leg that the switch does not know was lost, and
-    is never asked for again. `hangup_asked_at` says that it is to end, whether or not the switch has heard of it yet.
+    The row is committed before the request to the switch (ASKED). An asked leg that the switch does not know was lost
+    and is never requested again. A leg that the switch refuses is REFUSED, with the cause, until the listener ends it.
+    `hangup_asked_at` is when we decided to hang up, whether or not the switch has the request yet.
     """
 
     class Role(models.TextChoices):
@@ -241,6 +246,7 @@ class Leg(models.Model):
         ASKED = "asked", _("asked for")
         RINGING = "ringing", _("ringing")
         UP = "up", _("up")
+        REFUSED = "refused", _("refused")
         ENDED = "ended", _("ended")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="legs", verbose_name=_("call"))

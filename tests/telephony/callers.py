@@ -33,6 +33,13 @@ def distribute(seconds_from_now: int = 0) -> None:
     for pk in distribution.overdue(now):
         inbound.overflow(pk, now)
     distribution.distribute(now)
+    end_refused_legs()
+
+
+def end_refused_legs() -> None:
+    """End the legs that the switch has refused, as the listener does at its next tick."""
+    for _connection_id, channel_id in switch_events.refused_legs():
+        switch_events.end_refused(channel_id)
 
 
 def pick_up(connection: Connection) -> None:

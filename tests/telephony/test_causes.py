@@ -13,7 +13,7 @@ from telephony.switch.base import Channel, Ended, SwitchError, SwitchUnreachable
 from telephony.verbs import connections, presence
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
-from tests.telephony.callers import call_in, member, offers
+from tests.telephony.callers import call_in, end_refused_legs, member, offers
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 from webhooks.event_types import EXAMPLES, EventType
@@ -55,6 +55,7 @@ def test_an_agents_phone_that_is_refused_says_what_the_switch_said(asked: Connec
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
 
     placement.place(asked.pk)
+    end_refused_legs()
 
     assert reason(asked) == ("FAILED", None, "Asterisk answered 500: Allocation failed.")
     assert Leg.objects.get().cause_text == "Asterisk answered 500: Allocation failed."
@@ -65,6 +66,7 @@ def test_a_number_that_is_refused_says_what_the_switch_said(asked: Connection, s
 
     placement.place(asked.pk)
     switch_events.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+    end_refused_legs()
 
     assert reason(asked) == ("FAILED", 3, "x" * causes.LONGEST)
 
@@ -75,6 +77,7 @@ def test_an_offer_to_a_phone_that_is_refused_says_what_the_switch_said(queue: Qu
     call = call_in()
 
     distribution.distribute(timezone.now())
+    end_refused_legs()
 
     assert offers(call) == [("anna", "failed")]
     assert call.legs.get(role="agent").cause_text == "Asterisk answered 500: Allocation failed."
@@ -136,6 +139,7 @@ def test_a_call_whose_end_nobody_saw_says_so(switch: RecordingSwitch) -> None:
 def test_the_event_of_the_end_says_why_as_its_example_does(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
     placement.place(asked.pk)
+    end_refused_legs()
 
     payload = ended_event(asked)
     assert (payload["cause"], payload["cause_text"]) == (None, "Asterisk answered 500: Allocation failed.")

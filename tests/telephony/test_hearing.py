@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from telephony import customers
 from telephony import listener as module
-from telephony.calls import inbound, switch_events, switch_requests
+from telephony.calls import inbound, placement, switch_events, switch_requests
 from telephony.channels import channel_id
 from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
@@ -20,10 +20,13 @@ from telephony.leader_election import is_connected
 from telephony.listener import THREADS, Listener
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording
 from telephony.switch.asterisk import AsteriskSwitch
-from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Up
-from telephony.verbs import presence
+from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, SwitchError, Up
+from telephony.verbs import connections, presence
+from tests.conftest import ACTOR
 from tests.processes import wait_for
-from tests.telephony.callers import CALLER, HOTLINE
+from tests.telephony.callers import CALLER, HOTLINE, actions
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_server import AriServer, ari_server
 from tests.telephony.switch.harness import point_at
 
@@ -252,3 +255,25 @@ def test_recordings_of_other_names_are_handled_too(pool: KeyedPool, monkeypatch:
         dispatcher.receive(RecordingFinished(name, timezone.now(), 0))
 
     wait_for(lambda: set(seen) == names)
+
+
+@pytest.mark.usefixtures("heard")
+def test_the_listener_ends_a_call_that_the_switch_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request only writes the refusal to the leg. The pool's thread of the call ends the leg."""
+    double = RecordingSwitch()
+    double.refusals["call_agent"] = SwitchError("Allocation failed", cause=34)
+    monkeypatch.setattr(switch_requests, "current_switch", lambda: double)
+    AgentFactory(number="101")
+    call = connections.call(ACTOR, sip="101", phone_number=CALLER)
+    placement.place(call.pk)
+    refused = Leg.objects.get()
+    assert (refused.state, refused.cause, refused.cause_text) == (Leg.State.REFUSED, 34, "Allocation failed")
+
+    listener = Listener()
+    listener._submit_refused()
+    listener._submit_refused()
+    listener._pool.shut_down(PATIENCE_SECONDS)
+
+    call.refresh_from_db()
+    assert (call.state, call.disposition, call.cause, call.cause_text) == ("ended", "FAILED", 34, "Allocation failed")
+    assert actions().count("CONNECTION_ENDED") == 1

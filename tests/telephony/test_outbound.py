@@ -12,6 +12,7 @@ from telephony.models import Agent, AgentState, Connection, Leg
 from telephony.switch.base import Ended, Ringing, SwitchError, SwitchUnreachable, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
+from tests.telephony.callers import end_refused_legs
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory
 from webhooks.models import Event
@@ -193,6 +194,7 @@ def test_a_phone_that_the_switch_does_not_know_fails_the_call(
     switch.refusals["call_agent"] = SwitchError("Allocation failed")
 
     placement.place(asked.pk)
+    end_refused_legs()
 
     over = fresh(asked)
     assert (over.disposition, over.cause, over.hung_up_by) == ("FAILED", None, "agent")
@@ -205,6 +207,7 @@ def test_a_number_that_the_switch_refuses_fails_the_call_with_its_cause(
     switch.refusals["call_number"] = SwitchError("no such trunk", cause=3)
 
     happen(placed, Up, 1)
+    end_refused_legs()
 
     assert (fresh(placed).disposition, fresh(placed).cause) == ("FAILED", 3)
     assert ("hang_up", channel(placed, 1), 3) in switch.told

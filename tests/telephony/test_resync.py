@@ -12,7 +12,7 @@ from telephony.models import Agent, Connection, Leg, Queue
 from telephony.switch.base import Channel, Missed, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
-from tests.telephony.callers import CALLER, HOTLINE, actions
+from tests.telephony.callers import CALLER, HOTLINE, actions, end_refused_legs
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 
@@ -254,6 +254,7 @@ def test_a_caller_who_hangs_up_as_we_ask_for_the_end_has_given_up(queue: Queue, 
     switch.refusals["follow"] = SwitchError("Channel not found.")
     switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
     look(switch, times=1)
+    end_refused_legs()
 
     call = Connection.objects.get()
     assert (call.disposition, call.hung_up_by, call.cause) == ("NO ANSWER", "customer", 0)

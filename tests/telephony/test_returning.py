@@ -12,7 +12,18 @@ from telephony.switch.base import Ended, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
-from tests.telephony.callers import actions, ask, call_in, distribute, give_up, member, offers, pick_up, state
+from tests.telephony.callers import (
+    actions,
+    ask,
+    call_in,
+    distribute,
+    end_refused_legs,
+    give_up,
+    member,
+    offers,
+    pick_up,
+    state,
+)
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, QueueFactory
 
@@ -105,6 +116,7 @@ def test_a_number_that_the_switch_refuses_gives_the_customer_back(
 ) -> None:
     switch.refusals["call_number"] = SwitchError("Asterisk answered 500: Allocation failed.")
     ask(inbound, "transfer", number=OUTSIDE)
+    end_refused_legs()
 
     assert (fresh(inbound).state, state(anna)) == ("dialling", "ringing")
     assert ways(inbound)[-1][3] == f"{OUTSIDE}: Asterisk answered 500: Allocation failed."

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import Admin
 from callcentre.models import User
-from tickets.downloading import response_of
+from tickets.file_downloads import response_of
+from tickets.file_storage import TooLong, clean_name, store
 from tickets.models import StoredFile
-from tickets.storing import TooLong, clean_name, store
 
 MAX_FILES = 20
 

@@ -20,8 +20,8 @@ from callcentre.admin import Admin, Inline, actor_of, confirm_first, display, pa
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
-from tickets.filling import has_place
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
+from tickets.placeholders import has_place
 from tickets.verbs.mailbox_tests import request_mailbox_test
 
 # A change of one of these means another mailbox: its state begins anew.

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 import campaigns.bulk
-import knowledgebase.bulk
+import knowledgebase.load_test_articles
 import telephony.load_test_calls
 import tickets.bulk
 
@@ -14,7 +14,7 @@ GENERATORS: dict[str, Callable[[int], None]] = {
     "records": campaigns.bulk.generate,
     "connections": telephony.load_test_calls.generate,
     "tickets": tickets.bulk.generate,
-    "articles": knowledgebase.bulk.generate,
+    "articles": knowledgebase.load_test_articles.generate,
 }
 
 
