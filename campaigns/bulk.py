@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from callcentre.core.actor import SYSTEM
 from campaigns.models import Campaign, CampaignField, SystemStatus
+from campaigns.verbs.campaigns import create_campaign
 
 CODE = "LOAD1"
 FIRST_NAMES = ["Adam", "Barbara", "Cezary", "Danuta", "Edward", "Franciszka", "Grzegorz", "Halina", "Igor", "Joanna"]
@@ -41,7 +42,7 @@ def generate(count: int) -> None:
     """So many records more of the campaign LOAD1, which is made where there is none."""
     campaign = Campaign.objects.filter(code=CODE).first()
     if campaign is None:
-        campaign = Campaign.create(
+        campaign = create_campaign(
             SYSTEM, code=CODE, name="Load test", dialer=Campaign.Dialer.PROGRESSIVE, is_crm=False
         )
         for order, name in enumerate(("first_name", "city"), start=1):

@@ -16,6 +16,7 @@ from django.urls import URLPattern, URLResolver, reverse
 
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
+from campaigns.verbs.campaigns import add_agents
 from knowledgebase.models import Article
 from knowledgebase.verbs.articles import edit_article
 from telephony.models import Agent, Connection, Recording, Transcription
@@ -68,7 +69,7 @@ def row_of_each_model() -> Rows:
     for days in ("two", "three"):
         edit_article(rows[Article], ACTOR, content=f"<p>It takes {days} days.</p>")
     ArticleImageFactory()
-    rows[Campaign].add_agents(ACTOR, [rows[Agent].login])
+    add_agents(rows[Campaign], ACTOR, [rows[Agent].login])
     OfferFactory(connection=rows[Connection])
     AgentStateFactory(agent=rows[Agent])
     ChatMessageFactory(chat=rows[Chat])

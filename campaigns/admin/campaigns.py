@@ -29,6 +29,14 @@ from campaigns.admin.inlines import FieldInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
 from campaigns.models import Campaign
+from campaigns.verbs.campaigns import (
+    add_agents,
+    clone_campaign,
+    create_campaign,
+    edit_campaign,
+    remove_agents,
+    remove_campaign,
+)
 from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
@@ -196,7 +204,7 @@ class CampaignAdmin(Admin):
         count = 0
         for campaign in campaigns.exclude(is_active=is_active):
             try:
-                campaign.edit(actor_of(request), is_active=is_active)
+                edit_campaign(campaign, actor_of(request), is_active=is_active)
                 count += 1
             except REFUSALS as error:
                 self.say_refused(request, error)
@@ -212,11 +220,11 @@ class CampaignAdmin(Admin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
             values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS)}
-            obj.__dict__.update(Campaign.create(actor_of(request), **values).__dict__)
+            obj.__dict__.update(create_campaign(actor_of(request), **values).__dict__)
             return
         values = {name: form.cleaned_data[name] for name in form.changed_data if name != "agents"}
         if values:
-            obj.edit(actor_of(request), **values)
+            edit_campaign(obj, actor_of(request), **values)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """The agents by the campaign's verbs; only the difference, so that two who add agents at once both do."""
@@ -225,8 +233,8 @@ class CampaignAdmin(Admin):
             shown = request.POST.getlist(form.add_initial_prefix("agents"))
             before = set(Agent.objects.filter(pk__in=[pk for pk in map(integer_of, shown) if pk]))
             wanted = set(form.cleaned_data["agents"])
-            campaign.add_agents(actor_of(request), [agent.login for agent in wanted - before])
-            campaign.remove_agents(actor_of(request), [agent.login for agent in before - wanted])
+            add_agents(campaign, actor_of(request), [agent.login for agent in wanted - before])
+            remove_agents(campaign, actor_of(request), [agent.login for agent in before - wanted])
         for formset in formsets:
             self.save_formset(request, form, formset, change=change)
 
@@ -240,7 +248,7 @@ class CampaignAdmin(Admin):
     def _undeletable(self, request: HttpRequest, campaign: Campaign) -> HttpResponse:
         may_change = self.has_change_permission(request, campaign)
         if request.method == "POST" and "deactivate" in request.POST and may_change:
-            campaign.edit(actor_of(request), is_active=False)
+            edit_campaign(campaign, actor_of(request), is_active=False)
             self.message_user(request, _now("%(campaign)s is inactive.") % {"campaign": campaign}, messages.SUCCESS)
             return redirect(self.url_of("change", campaign.pk))
         counted = snapshot()
@@ -268,7 +276,7 @@ class CampaignAdmin(Admin):
         return [str(campaign)], {name: count for name, count in parts if count}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Campaign) -> None:
-        obj.remove(actor_of(request))
+        remove_campaign(obj, actor_of(request))
 
     # What else can be done with a campaign
 
@@ -303,7 +311,7 @@ class CampaignAdmin(Admin):
         form = CloneForm(request.POST or None, initial={"name": _now("Copy of %(name)s") % {"name": campaign.name}})
         if request.method == "POST" and form.is_valid():
             try:
-                copy = campaign.clone(actor_of(request), **form.cleaned_data)
+                copy = clone_campaign(campaign, actor_of(request), **form.cleaned_data)
             except REFUSALS as error:
                 for name, sentence in self.refusals_of(error):
                     form.add_error(name if name in form.fields else None, sentence)

@@ -110,7 +110,7 @@ class ReadingForm(forms.Form):
         ]
 
     def values(self) -> dict[str, Any]:
-        """What RecordImport.describe() takes."""
+        """Return the values for describe_import()."""
         values = {name: self.cleaned_data[name] for name in self.base_fields}
         chosen = {str(position): self.cleaned_data[f"column-{position}"] for position in range(self.width)}
         return {**values, "columns": {position: target for position, target in chosen.items() if target}}

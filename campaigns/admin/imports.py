@@ -20,10 +20,11 @@ from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.admin.import_forms import ReadingForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
 from campaigns.importing.formats import Format, guess_format
+from campaigns.importing.import_run import columns_of, format_of
 from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
-from campaigns.importing.running import columns_of, format_of
 from campaigns.models import RecordImport
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.imports import describe_import, queue_import, upload_import
 
 State = RecordImport.State
 
@@ -109,9 +110,9 @@ class RecordImportAdmin(ReadOnlyAdmin):
         form = guess_format(file.file)
         columns = _guessed(file.file, form, _facts(campaign.code))
         file.seek(0)
-        return RecordImport.upload(
-            actor_of(request),
+        return upload_import(
             campaign,
+            actor_of(request),
             file,
             encoding=form.encoding,
             delimiter=form.delimiter,
@@ -158,9 +159,9 @@ class RecordImportAdmin(ReadOnlyAdmin):
             # Other columns than those that the page showed: what was chosen for them means nothing.
             values["columns"] = _guessed(file, form.format, facts)
         try:
-            given.describe(actor_of(request), **values)
+            describe_import(given, actor_of(request), **values)
             if "start" in request.POST and not is_reread and not check_choices(columns_of(given), given.region, facts):
-                given.queue(actor_of(request))
+                queue_import(given, actor_of(request))
                 return redirect(self.url_of("change", given.pk))
         except REFUSALS as error:
             self.say_refused(request, error)
@@ -233,7 +234,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         if request.method == "POST":
             try:
-                given.queue(actor_of(request))
+                queue_import(given, actor_of(request))
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))

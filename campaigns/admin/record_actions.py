@@ -16,8 +16,8 @@ from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED
 from campaigns.admin.record_form import autocomplete, status_choice
 from campaigns.models import DictionaryStatus, Record, RecordStatus
-from campaigns.models.editing import Edit
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.record_edits import Edit, edit_records
 from telephony.models import Agent
 
 # Refused records that a message names; the count is of all.
@@ -136,6 +136,6 @@ def edit_selected(request: HttpRequest, records: list[Record], values: dict[str,
         if facts is None:
             continue
         batch = [Edit(record.phone_number, dict(values), record_id=record.pk) for record in of_campaign]
-        Record.objects.edit_many(actor_of(request), facts, batch)
+        edit_records(facts, actor_of(request), batch)
         edits += [(record.pk, edit) for record, edit in zip(of_campaign, batch, strict=True)]
     return edits

@@ -22,11 +22,12 @@ from campaigns.admin import record_form, record_search
 from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
-from campaigns.models.adding import NewRecord
-from campaigns.models.crm import customers_of_records
-from campaigns.models.editing import Edit
+from campaigns.models.record_customers import customers_of_records
 from campaigns.models.record_fields import BY_NAME
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.new_records import NewRecord, add_records
+from campaigns.verbs.record_edits import Edit, edit_records
+from campaigns.verbs.records import remove_record
 
 STATUS_COLOURS = {
     SystemStatus.TO_CALL: "info",
@@ -240,11 +241,11 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
             if not values:
                 return
             edit = Edit(obj.phone_number, values, record_id=obj.pk)
-            Record.objects.edit_many(actor_of(request), facts, [edit])
+            edit_records(facts, actor_of(request), [edit])
             faults = edit.faults
         else:
             record = NewRecord(values)
-            Record.objects.add_many(actor_of(request), facts, [record])
+            add_records(facts, actor_of(request), [record])
             obj.pk, obj.campaign_id, obj.phone_number = record.id, facts.id, values.get("phone_number", "")
             faults = record.faults
         if faults:
@@ -254,7 +255,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         """Nothing: the verb has written it all."""
 
     def delete_model(self, request: HttpRequest, obj: Record) -> None:
-        obj.remove(actor_of(request))
+        remove_record(obj, actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """What goes with a record; whoever may delete it may delete these."""

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, actor_of, display
 from campaigns.models import CampaignGroup, DictionaryStatus
+from campaigns.verbs.campaigns import create_group
 
 
 @admin.register(DictionaryStatus)
@@ -44,4 +45,4 @@ class CampaignGroupAdmin(Admin):
         if change:
             super().save_model(request, obj, form, change)
         else:
-            obj.__dict__.update(CampaignGroup.create(actor_of(request), form.cleaned_data["name"]).__dict__)
+            obj.__dict__.update(create_group(actor_of(request), form.cleaned_data["name"]).__dict__)

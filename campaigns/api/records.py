@@ -21,10 +21,10 @@ from campaigns.api.serializers import (
     record_fields_data,
 )
 from campaigns.models import AdditionalNumber, Record, record_rows
-from campaigns.models.adding import NewRecord
-from campaigns.models.crm import customers_of_records
-from campaigns.models.editing import Edit
+from campaigns.models.record_customers import customers_of_records
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.new_records import NewRecord, add_records
+from campaigns.verbs.record_edits import Edit, edit_records
 
 MAX_BATCH = 10_000
 
@@ -64,7 +64,7 @@ class RecordViewSet(ApiViewSet):
     def create(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
         record = NewRecord(*self.read(RecordInput))
-        Record.objects.add_many(self.actor, facts, [record])
+        add_records(facts, self.actor, [record])
         if record.id is None:
             raise Invalid(record.faults)
         return Response({"record_id": str(record.id)}, status=201)
@@ -93,7 +93,7 @@ class RecordViewSet(ApiViewSet):
         except Invalid as error:  # said once it is known that there is such a record
             values, wrong = {}, list(error.faults)
         edit = Edit(phone_number, values, is_searching, [*faults, *wrong])
-        Record.objects.edit_many(self.actor, facts, [edit])
+        edit_records(facts, self.actor, [edit])
         of_number = {fault.code for fault in edit.faults if fault.field == "phone_number"}
         if ErrorCode.RECORD_BUSY in of_number:
             raise Conflict(ErrorCode.RECORD_BUSY)
@@ -113,7 +113,7 @@ class RecordBatchViewSet(ApiViewSet):
         facts = facts_or_404(code)
         items = _items(request.data, [])
         records = [NewRecord(*RecordInput.read(item)) for item in items]
-        Record.objects.add_many(self.actor, facts, records)
+        add_records(facts, self.actor, records)
         answer: dict[str, dict[str, Any]] = {}
         for item, record in zip(items, records, strict=True):
             if record.id is not None:
@@ -136,7 +136,7 @@ class RecordBatchViewSet(ApiViewSet):
         for item in items:
             values, wrong = RecordEditInput.read(item, is_partial=True)
             edits.append(Edit(item["phone_number"], values, _searches(item, is_searching, wrong), wrong))
-        Record.objects.edit_many(self.actor, facts, edits)
+        edit_records(facts, self.actor, edits)
         names = RecordEditInput.wire_names()
         answer: dict[str, dict[str, Any]] = {}
         for edit in edits:

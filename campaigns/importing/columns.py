@@ -17,11 +17,11 @@ from callcentre.core.parsing import INT32, Reject, parse_instant, parse_integer
 from callcentre.core.phone import PhoneError, is_region, normalise
 from callcentre.core.spreadsheets import as_entered
 from campaigns.importing.formats import ENCODINGS
-from campaigns.importing.reading import Rows, Torn
+from campaigns.importing.rows import Rows, Torn
 from campaigns.models import DictionaryStatus
-from campaigns.models.adding import read_additional
 from campaigns.models.record_fields import IMPORTED, RecordField
 from campaigns.models.rules import CampaignFacts, Draft, StatusFact, check
+from campaigns.verbs.new_records import read_additional
 from telephony.models import Agent
 
 # What a column can be, besides a field of the campaign ("field:<primary key>"), and what people are shown.

@@ -12,7 +12,7 @@ from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.times import minute
 from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import Format, showable
-from campaigns.importing.reading import Rows
+from campaigns.importing.rows import Rows
 from campaigns.models.record_fields import IMPORTED
 from campaigns.models.rules import CampaignFacts, Draft
 

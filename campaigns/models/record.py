@@ -1,21 +1,13 @@
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.models import Change, actor_columns
-from campaigns import events
-from campaigns.models.adding import NewRecord, add_many
+from callcentre.models import Change
 from campaigns.models.campaign import Campaign
-from campaigns.models.editing import Edit, edit_many
-from campaigns.models.rules import CampaignFacts
 from campaigns.models.status import RecordStatus, SystemStatus
 from telephony.models import Agent
 
@@ -30,16 +22,6 @@ class RecordQuerySet(models.QuerySet["Record"]):
 
     def in_live_call(self, now: datetime) -> "RecordQuerySet":
         return self.filter(leased_until__gt=now)
-
-    @staticmethod
-    def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
-        """See campaigns.models.adding: each record has its `id` or its `faults` afterwards."""
-        add_many(actor, campaign, records)
-
-    @staticmethod
-    def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
-        """See campaigns.models.editing: each edit was made, or has its `faults` afterwards."""
-        edit_many(actor, campaign, edits)
 
 
 class Record(models.Model):
@@ -130,65 +112,9 @@ class Record(models.Model):
     def __str__(self) -> str:
         return self.phone_number
 
-    def lease(self, actor: Actor, call: str, until: datetime) -> None:
-        """Give the record to a call: nobody edits it until the call ends or the lease does. Raises Conflict."""
-        with transaction.atomic():
-            record = Record.objects.select_for_update(no_key=True).get(pk=self.pk)
-            if record.is_leased:
-                raise Conflict(ErrorCode.RECORD_BUSY)
-            status = self.campaign.statuses.filter(system_status=SystemStatus.IN_PROGRESS).first()
-            self._move(actor, "lease", status, SystemStatus.IN_PROGRESS, leased_by=call, leased_until=until)
-
-    def release(self, actor: Actor, status: RecordStatus, **values: Any) -> None:
-        """Take the record back from its call, with the status and what else the call's result says."""
-        with transaction.atomic():
-            Record.objects.select_for_update(no_key=True).get(pk=self.pk)
-            self._move(actor, "call", status, status.system_status, leased_by="", leased_until=None, **values)
-
     @property
     def is_leased(self) -> bool:
         return self.leased_until is not None and self.leased_until > timezone.now()
-
-    def remove(self, actor: Actor) -> None:
-        """Delete the record; the oldest other one of its number becomes the primary. Raises Conflict in a live call."""
-        with transaction.atomic():
-            record = Record.objects.select_for_update().get(pk=self.pk)
-            if record.is_leased:
-                raise Conflict(ErrorCode.RECORD_BUSY)
-            others = Record.objects.filter(campaign_id=self.campaign_id, number=record.number, is_primary=False)
-            record.delete()
-            if record.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
-                heir.is_primary = True
-                heir.save(update_fields=["is_primary"])
-
-    def _move(self, actor: Actor, action: str, status: RecordStatus | None, system_status: str, **values: Any) -> None:
-        before = Record.objects.select_related("status").get(pk=self.pk)
-        self.status, self.system_status = status, system_status
-        for name, value in values.items():
-            setattr(self, name, value)
-        self.save(update_fields=["status", "system_status", *values])
-        self.history.create(
-            action=action,
-            from_status=before.status.name if before.status else "",
-            to_status=status.name if status else "",
-            from_system_status=before.system_status,
-            to_system_status=system_status,
-            **actor_columns(actor),
-        )
-        if (before.status_id, before.system_status) != (self.status_id, system_status):
-            events.statuses_changed([self._facts])
-
-    @property
-    def _facts(self) -> events.RecordFacts:
-        return events.RecordFacts(
-            self.pk,
-            self.campaign.code,
-            self.phone_number,
-            self.system_status,
-            self.status_id,
-            self.next_call_at,
-            self.agent.login if self.agent else "",
-        )
 
 
 class AdditionalNumber(models.Model):

@@ -6,7 +6,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from callcentre.core.field_tables import named_rows, select_list
-from campaigns.models.crm import FOUND_BY_CUSTOMER
+from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import RECORD_FIELDS
 
 _FROM = """

@@ -9,6 +9,7 @@ import orjson
 from django.db import connection
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
+from campaigns.events import RecordFacts
 from campaigns.models.record_fields import PLAIN
 from campaigns.models.status import SystemStatus
 
@@ -86,6 +87,19 @@ class Draft(NamedTuple):
     next_call_at: datetime | None = None
     order: int | None = None
     last_note: str = ""
+
+    def event_facts(self, record_id: int, campaign: CampaignFacts, phone_number: str) -> RecordFacts:
+        """Return the record as an event describes it."""
+        status = self.status
+        return RecordFacts(
+            record_id,
+            campaign.code,
+            phone_number,
+            status.system_status,
+            status.id,
+            self.next_call_at,
+            self.agent_login,
+        )
 
 
 def check(

@@ -33,7 +33,7 @@ class CatalogViewSet(ApiViewSet):
         published = Article.objects.published().filter(catalog=catalog)
         articles = ArticleFilterSet.filtered(request, published, LimitOffset.faults(request))
         pages = LimitOffset()
-        keys = [pk for (pk,) in pages.paginate_queryset(articles, request, columns=["pk"])]
+        keys = [row["pk"] for row in pages.paginate_queryset(articles, request, columns=["pk"])]
         found = Article.objects.select_related("category", "author").in_bulk(keys)
         base = address_of(request)
         return pages.get_paginated_response([article_data(found[pk], base) for pk in keys if pk in found])

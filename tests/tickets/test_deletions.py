@@ -81,7 +81,7 @@ def test_a_mail_to_a_ticket_that_was_deleted_opens_another(monkeypatch: pytest.M
         removed("ticket", first)
         return real(*given, **values)
 
-    monkeypatch.setattr("tickets.mail.receiving.receive_message", receive)
+    monkeypatch.setattr("tickets.mail.intake.receive_message", receive)
     mail = taken(raw_mail("More", Subject=f"Re: [#{first.pk}] Broken"))
 
     assert (mail.outcome, mail.message.ticket_id != first.pk) == ("stored", True)

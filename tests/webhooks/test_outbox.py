@@ -11,8 +11,8 @@ from django.db import connection, transaction
 
 from callcentre.core.times import zone
 from campaigns.models import Campaign, Record
-from campaigns.models.editing import Edit, edit_many
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.record_edits import Edit, edit_records
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.processes import wait_for
@@ -231,7 +231,7 @@ def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_m
 
     def change() -> None:
         for number in range(12):
-            edit_many(ACTOR, facts, [Edit(record_.phone_number, {"status_id": ids[number % 2]})])
+            edit_records(facts, ACTOR, [Edit(record_.phone_number, {"status_id": ids[number % 2]})])
 
     at_once([change] * 4)
 

@@ -16,12 +16,13 @@ from callcentre.core.errors import Invalid
 from callcentre.models import actor_columns
 from campaigns.importing.columns import check_choices, columns_named, guess_columns
 from campaigns.importing.formats import delimiter_named, encoding_named, guess_format
-from campaigns.importing.merging import Progress, Totals
-from campaigns.importing.reading import Rows
-from campaigns.importing.running import Interrupted, load, run, write_errors
+from campaigns.importing.import_run import Interrupted, load, run, write_errors
+from campaigns.importing.merge import Progress, Totals
+from campaigns.importing.rows import Rows
 from campaigns.models import Campaign, RecordImport
 from campaigns.models.imports import LEASE, default_region
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.imports import fail_import
 
 _BAR = "{desc} {percentage:3.0f}% |{bar}| {postfix} {elapsed}"
 
@@ -145,7 +146,7 @@ class Command(BaseCommand):
         except Interrupted as error:
             message = "The database went away, or another transaction had to go first."
             with suppress(OperationalError):
-                given.fail(message)
+                fail_import(given, message)
             raise CommandError(f"{message} Nothing was imported; start it again.") from error
         if done is None or done.state != RecordImport.State.FINISHED:
             raise CommandError(f"{done.message if done else 'It was taken over.'} Nothing was imported.")
