@@ -1,7 +1,7 @@
 """The validator of tickets: it checks texts and finds the rows that ids and logins name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
@@ -74,7 +74,7 @@ def choose(values: Mapping[str, Any], before: Choice, faults: list[Fault]) -> Ch
 
     Another status clears the sub-status, unless a new one is given. A sub-status alone also sets its status.
     """
-    after = Choice(before.status, before.substatus, before.queue, before.category, before.agent, before.customer)
+    after = replace(before)
     _choose_status(values, after, faults)
     for column, name, find, code in _CHOICES:
         if name not in values:
