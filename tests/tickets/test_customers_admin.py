@@ -314,12 +314,12 @@ def test_a_merge_that_the_verb_refuses_is_a_sentence(monkeypatch):
     assert messages_of(response) == [str(ErrorCode.CUSTOMER_BUSY.text)]
 
 
-def test_a_customer_is_not_merged_into_himself():
+def test_a_customer_is_not_merged_with_itself():
     customer = CustomerFactory()
 
     response = superuser().submit(page_of(customer, "merge"), expected=200, target=str(customer.pk))
 
-    assert errors_of(response) == {"target": ["This is the customer himself."]}
+    assert errors_of(response) == {"target": ["This is the same customer."]}
 
 
 def test_who_was_merged_is_shown_as_he_was_and_not_edited():
