@@ -7,7 +7,6 @@ from rest_framework.response import Response
 
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import Fault
 from callcentre.core.lookups import get_or_404
 from callcentre.core.parsing import Reject, parse_boolean
 from tickets.api.filters import TicketFilterSet
@@ -133,8 +132,7 @@ class TicketCategoryViewSet(ApiViewSet):
     area = "tickets"
 
     def list(self, request: Request) -> Response:
-        categories = TicketCategory.objects.filter(is_active=True).values_list("pk", "name")
-        return Response([{"id": pk, "name": name} for pk, name in categories])
+        return Response(list(TicketCategory.objects.filter(is_active=True).values("id", "name")))
 
 
 class TicketQueueViewSet(ApiViewSet):
@@ -143,5 +141,4 @@ class TicketQueueViewSet(ApiViewSet):
     area = "tickets"
 
     def list(self, request: Request) -> Response:
-        queues = TicketQueue.objects.active().values_list("pk", "name")
-        return Response([{"id": pk, "name": name} for pk, name in queues])
+        return Response(list(TicketQueue.objects.active().values("id", "name")))
