@@ -7,6 +7,7 @@ from rest_framework.response import Response
 
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.errors import Fault
 from callcentre.core.lookups import get_or_404
 from callcentre.core.parsing import Reject, parse_boolean
 from tickets.api.filters import TicketFilterSet
