@@ -73,7 +73,6 @@ def _board() -> dict[str, Any]:
     )
     shown = working[:SHOWN]
     others = _others({states[pk].connection_id for pk in shown})
-    rows = [BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown]
     return {
         "at": at,
         "is_connected": is_connected(),
