@@ -18,6 +18,7 @@ from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
 from campaigns.verbs.campaigns import add_agents
 from knowledgebase.models import Article
+from knowledgebase.verbs.articles import edit_article
 from telephony.models import Agent, Connection, Recording, Transcription
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleImageFactory
@@ -66,7 +67,7 @@ def row_of_each_model() -> Rows:
         if model not in rows:
             rows[model] = _factories()[model](**RICH.get(model, {}))
     for days in ("two", "three"):
-        rows[Article].edit(ACTOR, content=f"<p>It takes {days} days.</p>")
+        edit_article(rows[Article], ACTOR, content=f"<p>It takes {days} days.</p>")
     ArticleImageFactory()
     add_agents(rows[Campaign], ACTOR, [rows[Agent].login])
     OfferFactory(connection=rows[Connection])

@@ -317,7 +317,7 @@ def test_two_who_start_one_import_start_it_once(campaign: Campaign, sent: list[A
 
     response = client.post(page_of(given, "retry"))
 
-    assert messages_of(response) == ["Somebody else has started this import already."]
+    assert messages_of(response) == ["Another user has started this import already."]
     assert len(sent) == 1
 
 

@@ -122,7 +122,7 @@ def test_a_second_worker_leaves_alone_what_another_still_has_a_transaction_for(c
 
 
 def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_run, "_BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(import_run, "_RENEWAL_SECONDS", 0.01)
     given = queued(campaign, many_numbers(5000))
     seen: list[tuple[str, int, int]] = []
 
