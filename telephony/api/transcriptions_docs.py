@@ -11,7 +11,7 @@ PART = shape(
     begin=number("Seconds from the start of the recording.", 4.2, minimum=0),
     end=number("When it ends, likewise.", 7.9, minimum=0),
     speaker=text(
-        "`USER` is the agent; `UNKNOWN` if the speaker was not recognised.",
+        "`USER` is the agent; `UNKNOWN` an unrecognised speaker.",
         "CUSTOMER",
         enum=["USER", "CUSTOMER", "UNKNOWN"],
     ),
