@@ -70,7 +70,7 @@ document(
     pause=Operation(
         id="pause_agent",
         summary="Pause an agent",
-        description="Ends the agent's state and begins the pause, with or without a session. The present pause again changes"
+        description="Ends the agent's state and begins the pause, with or without a session. The present pause changes"
         " nothing. A call goes on; after it the agent is still on the pause.",
         body=PauseInput,
         request_example={"pause_id": 2},
