@@ -295,7 +295,7 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         # A newsletter or an answering machine is no customer.
         may_create_customer=not (mail.is_automatic or mail.is_newsletter),
     )
-    message = ticket.messages.get()
+    message = ticket.messages.only("attachments").get()
     if not mail.is_of_list:
         acknowledge(ticket)
     return message
