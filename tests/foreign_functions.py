@@ -16,7 +16,7 @@ from callcentre.core.spreadsheets import as_entered, harmless
 from callcentre.monitoring.logging import censor
 from campaigns.importing.columns import simple_name
 from campaigns.importing.formats import guess_format
-from campaigns.importing.reading import Rows
+from campaigns.importing.rows import Rows
 from knowledgebase import html as articles
 from knowledgebase.comparison import compare
 from knowledgebase.exchange import front_matter

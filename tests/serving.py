@@ -59,6 +59,17 @@ class WebServer:
         finally:
             client.close()
 
+    def wait(self) -> None:
+        """Wait until the server answers."""
+        deadline = time.monotonic() + 100
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                if self.request("GET", "/health/live").status == 200:
+                    return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError(f"the web server at port {self.port} does not answer")
+
 
 @contextmanager
 def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServer]]:
@@ -75,7 +86,7 @@ def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServ
             process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
             servers.append(WebServer(port, process))
         for server in servers:
-            _wait_for(server)
+            server.wait()
         yield servers
     finally:
         for server in servers:
@@ -87,17 +98,6 @@ def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServ
 def free_port() -> int:
     # Independent of the random seed: two workers of one run would choose the same port.
     return next(port for port in SystemRandom().sample(range(20_000, 32_000), 100) if is_free(port))
-
-
-def _wait_for(server: WebServer) -> None:
-    deadline = time.monotonic() + 100
-    while time.monotonic() < deadline and server.process.poll() is None:
-        try:
-            if server.request("GET", "/health/live").status == 200:
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError(f"the web server at port {server.port} does not answer")
 
 
 def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:

@@ -8,20 +8,20 @@ from tickets.models import MailboxTest, TicketQueue
 
 @shared_task(name="tickets.dispatch")
 def dispatch(pk: int) -> None:
-    """Send one message on its way out."""
+    """Send one message."""
     dispatcher.dispatch(pk)
 
 
 @shared_task(name="tickets.sweep_dispatches")
 def sweep_dispatches() -> None:
-    """Wake what is due again, and what no message was sent for."""
+    """Enqueue dispatches that are due again, or whose task was lost."""
     for pk in dispatcher.due_now():
         enqueue("tickets.dispatch", pk)
 
 
 @shared_task(name="tickets.poll_mailboxes")
 def poll_mailboxes() -> None:
-    """Have each mailbox read; resume tests of mailboxes, and mails, that a lost message or worker left."""
+    """Poll each mailbox. Enqueue mailbox tests and mails again whose task or worker was lost."""
     for pk in TicketQueue.objects.polled().values_list("pk", flat=True):
         enqueue("tickets.poll_mailbox", pk)
     for pk in MailboxTest.objects.waiting().values_list("pk", flat=True):
@@ -37,7 +37,7 @@ def poll_mailbox(pk: int) -> None:
 
 @shared_task(name="tickets.test_mailbox")
 def test_mailbox(pk: int) -> None:
-    """Test the mailbox of one queue, for the person who asked for it."""
+    """Test the mailbox of one queue."""
     mailbox_check.run_test(pk)
 
 
@@ -48,5 +48,5 @@ def process_mail(pk: int) -> None:
 
 @shared_task(name="tickets.prune_files")
 def prune_files() -> None:
-    """Forget files that no message has used within a day, and what crashes left in the storage."""
+    """Remove uploads that no message has used, and files without a row."""
     pruning.prune()

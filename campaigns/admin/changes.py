@@ -5,18 +5,17 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, link
 from callcentre.admin.history import in_words
 from campaigns.models import RecordChange
 
 
 @admin.register(RecordChange)
 class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
-    """What has happened to records lately, and who did it?"""
+    """The list answers what changed in records lately, and who changed it."""
 
     list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
     list_display_links = ("at",)
@@ -24,7 +23,7 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordChange]:
-        # No join: the table has an entry or more a record, and the record may be gone.
+        # No join: the table is larger than that of records, and a record may be deleted.
         return super().get_queryset(request).prefetch_related("record__campaign")
 
     @display(description=_("record"))
@@ -33,7 +32,7 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         if record is None:
             return _now("deleted (%(id)s)") % {"id": change.record_id}
         url = reverse("admin:campaigns_record_change", args=[record.pk])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, record)
+        return link(url, record)
 
     @display(description=_("campaign"))
     def campaign(self, change: RecordChange) -> str:

@@ -22,7 +22,9 @@ from callcentre.core.errors import ErrorCode, Invalid
 from knowledgebase.admin.changes import ACTIONS, changes_of
 from knowledgebase.admin.versions import reader_page, removed_in_words
 from knowledgebase.html import Cleaned
-from knowledgebase.models import Article, ArticleImage
+from knowledgebase.models import Article
+from knowledgebase.verbs.articles import create_article, delete_article, edit_article, publish_article, withdraw_article
+from knowledgebase.verbs.images import create_image
 
 MAX_IMAGES = 20
 
@@ -61,7 +63,7 @@ class ArticleForm(ModelForm):
             author.required = False
 
     def _post_clean(self) -> None:
-        """The verb has the rules; what the database has of the article stays as it is until then."""
+        """Set the fields without validation: the verb validates, and nothing is saved before."""
         self.instance = construct_instance(self, self.instance, self._meta.fields)
 
 
@@ -89,10 +91,10 @@ class StateFilter(DropdownFilter):
 
 @admin.register(Article)
 class ArticleAdmin(HistoryMixin, Admin):
-    """What do readers find, what is being written, and what did not help?"""
+    """Articles: published ones, drafts, and those that did not help readers."""
 
     form = ArticleForm
-    # The page sends the number of the version along that it showed.
+    # The page sends the number of the version that it showed.
     sends_shown_values = False
     list_display = ("title", "category", "catalog", "state", "written_by", "helpful", "updated_at")
     list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
@@ -154,7 +156,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def publish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
         count = 0
         for article in articles:
-            article.publish(actor_of(request))
+            publish_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
@@ -164,7 +166,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
         count = 0
         for article in articles.filter(is_published=True):
-            article.unpublish(actor_of(request))
+            withdraw_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article withdrawn.", "%(count)s articles withdrawn.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
@@ -190,16 +192,16 @@ class ArticleAdmin(HistoryMixin, Admin):
         actor = actor_of(request)
         if change:
             article = Article.objects.get(pk=obj.pk)
-            cleaned = article.edit(actor, **text, **place, number=values["began_with"])
+            cleaned = edit_article(article, actor, **text, **place, number=values["began_with"])
             if values["publish"]:
-                article.publish(actor)
+                publish_article(article, actor)
         else:
-            article, cleaned = Article.create(actor, **text, **place, publish=values["publish"])
+            article, cleaned = create_article(actor, **text, **place, publish=values["publish"])
             obj.__dict__.update(article.__dict__)
         self._say_removed(request, cleaned)
 
     def delete_model(self, request: HttpRequest, obj: Article) -> None:
-        obj.remove(actor_of(request))
+        delete_article(obj, actor_of(request))
 
     def _say_removed(self, request: HttpRequest, cleaned: Cleaned) -> None:
         if cleaned.removed:
@@ -209,7 +211,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     # What can be done with an article
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Publishing what is published already is no choice, nor is withdrawing a draft, nor comparing one version."""
+        """Leave out actions that would change nothing: a draft cannot be withdrawn, one version not compared."""
         actions = super().get_actions_detail(request, object_id)
         article = self.get_object(request, object_id)
         if article is None:
@@ -257,7 +259,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         article = self._article(request, object_id)
         if request.method == "POST":
-            article.publish(actor_of(request))
+            publish_article(article, actor_of(request))
             self.message_user(request, _("The article is published."), messages.SUCCESS)
             return redirect(self.url_of("change", article.pk))
         intro = _now("Readers see and find the newest version at once.")
@@ -267,7 +269,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def unpublish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         article = self._article(request, object_id)
         if request.method == "POST":
-            article.unpublish(actor_of(request))
+            withdraw_article(article, actor_of(request))
             self.message_user(request, _("The article is withdrawn."), messages.SUCCESS)
             return redirect(self.url_of("change", article.pk))
         intro = _now("Readers no longer see or find it. Its versions and votes stay.")
@@ -280,7 +282,7 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Changes"), url_path="changes", icon="difference")
     def changes(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What readers would see differently if the draft were published."""
+        """Show what readers would see differently if the draft were published."""
         article = self._article(request, object_id, to_change=False)
         if (newest := article.newest)._state.adding:
             raise Http404
@@ -293,7 +295,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         return [upload, *super().get_urls()]
 
     def images(self, request: HttpRequest) -> JsonResponse:
-        """Where the editor sends pictures; they belong to the article once it is saved."""
+        """Store images that the editor sends. They belong to the article once it is saved."""
         if not (self.has_change_permission(request) or self.has_add_permission(request)):
             raise PermissionDenied
         # The editor names them image, image[0], …
@@ -301,7 +303,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         if not files or len(files) > MAX_IMAGES:
             return JsonResponse({"error": _now("Send 1 to %(count)s images.") % {"count": MAX_IMAGES}}, status=400)
         try:
-            kept = [ArticleImage.create(actor_of(request), str(file.name), file.read()) for file in files]
+            kept = [create_image(actor_of(request), str(file.name), file.read()) for file in files]
         except Invalid as error:
             return JsonResponse({"error": " ".join(fault.message for fault in error.faults)}, status=400)
         return JsonResponse({"files": [image.path for image in kept]})

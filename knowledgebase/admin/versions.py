@@ -15,15 +15,16 @@ from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, p
 from callcentre.core.integers import integer_of
 from knowledgebase.comparison import compare
 from knowledgebase.models import ArticleVersion
+from knowledgebase.verbs.articles import restore_version
 
 
 def removed_in_words(removed: dict[str, int]) -> str:
-    """`<script> (2), onclick <p>`"""
+    """Return removed HTML as a text such as `<script> (2), onclick <p>`."""
     return ", ".join(f"{what} ({count})" if count > 1 else what for what, count in removed.items())
 
 
 def reader_page(title: str, content: str) -> str:
-    """The document that a reader would see; for a frame of its own."""
+    """Return the document that a reader sees, for a frame of its own."""
     return render_to_string("admin/knowledgebase/reader.html", {"title": title, "content": content})
 
 
@@ -36,7 +37,7 @@ def _compared_by_default(version: ArticleVersion, numbers: list[int]) -> int:
 
 @admin.register(ArticleVersion)
 class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
-    """What did the article say before, and who changed it?"""
+    """Versions of articles, to compare and to restore."""
 
     list_display = ("created_at", "article_title", "number", "state", "actor_name", "removed_summary")
     list_display_links = ("created_at",)
@@ -45,7 +46,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("article",)
     fields = ("article_title", "number", "state_in_words", "created_at", "actor_name", "removed_summary", "shown")
     readonly_fields = fields
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # read-only: Django's history would be empty
     actions_detail = ("compare", "restore")
 
     class Media:
@@ -119,7 +120,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
         if not self.has_restore_permission(request):
             raise PermissionDenied
         if request.method == "POST":
-            version.article.restore(actor_of(request), version.number)
+            restore_version(version.article, actor_of(request), version.number)
             sentence = _now("Version %(number)s is the newest draft again.") % {"number": version.number}
             self.message_user(request, sentence, messages.SUCCESS)
             return redirect(reverse("admin:knowledgebase_article_change", args=[version.article_id]))

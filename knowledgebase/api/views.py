@@ -10,17 +10,18 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import get_or_404, pk_or_404
 from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import FeedbackInput, article_data, catalog_data, feedback_data, hit_data
-from knowledgebase.models import Article, ArticleVote, Catalog, SearchMiss
+from knowledgebase.models import Article, Catalog, SearchMiss
 from knowledgebase.search import find
 from knowledgebase.search.query import parse
+from knowledgebase.verbs.votes import cast_vote
 
 MAX_QUERY = 200
-# What PostgreSQL has no text for parts words, as a blank does.
+# Characters that PostgreSQL cannot store separate words, like a blank.
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
 
 class CatalogViewSet(ApiViewSet):
-    """Bodies of articles, and what is in them."""
+    """Catalogs, their articles, and searches."""
 
     area = "knowledge_base"
 
@@ -32,7 +33,7 @@ class CatalogViewSet(ApiViewSet):
         published = Article.objects.published().filter(catalog=catalog)
         articles = ArticleFilterSet.filtered(request, published, LimitOffset.faults(request))
         pages = LimitOffset()
-        keys = [pk for (pk,) in pages.paginate_queryset(articles, request, columns=["pk"])]
+        keys = [row["pk"] for row in pages.paginate_queryset(articles, request, columns=["pk"])]
         found = Article.objects.select_related("category", "author").in_bulk(keys)
         base = address_of(request)
         return pages.get_paginated_response([article_data(found[pk], base) for pk in keys if pk in found])
@@ -46,12 +47,12 @@ class CatalogViewSet(ApiViewSet):
         if faults:
             raise Invalid(faults)
         if not hits and parse(text).terms:
-            SearchMiss.objects.note(pk, text)
+            SearchMiss.objects.record(pk, text)
         return Response({"articles": [hit_data(hit) for hit in hits]})
 
 
 class ArticleViewSet(ApiViewSet):
-    """What readers read."""
+    """Published articles, and the votes of readers."""
 
     area = "knowledge_base"
 
@@ -65,12 +66,12 @@ class ArticleViewSet(ApiViewSet):
         if faults:
             raise Invalid(faults)
         key: str = values.get("user_key", "")
-        counted = ArticleVote.cast(article, self.principal.id, key, is_positive=values["is_positive"])
+        counted = cast_vote(article, self.principal.id, key, is_positive=values["is_positive"])
         return Response(feedback_data(counted), status=201)
 
 
 def query_of(params: QueryDict) -> tuple[str, list[Fault]]:
-    """What is searched for, and what is wrong with it. No character is: what cannot be stored parts words."""
+    """Return the text of a search, and its faults. No character is a fault."""
     text = params.get("query", "").strip()
     if not text:
         return "", [Fault(ErrorCode.EMPTY, "query")]

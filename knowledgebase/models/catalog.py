@@ -1,21 +1,17 @@
-from typing import Any
 from uuid import uuid4
 
-from django.db import models, transaction
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode
 from callcentre.models import TimestampedModel
 
 
 class Language(models.TextChoices):
-    """Languages whose word forms a search knows: Polish by a dictionary, the others by PostgreSQL's stemmers.
+    """Languages with word forms in searches: Polish by a dictionary, the others by PostgreSQL's stemmers.
 
-    `simple` is any other language: words as they are written. Articles that look Polish have their word forms there
-    too.
+    `simple` is any other language, with words as they are written. Articles there that look Polish have word forms too.
     """
 
     SIMPLE = "simple", _("any (Polish is recognised, other words as they are written)")
@@ -37,14 +33,14 @@ class Language(models.TextChoices):
     TURKISH = "turkish", _("Turkish")
 
 
-# Articles of these have Polish word forms (models/lemma.py).
+# Languages of articles that can have Polish word forms (models/lemma.py).
 WITH_LEMMAS = (Language.SIMPLE, Language.POLISH)
 
 
 class Catalog(TimestampedModel):
-    """A body of articles that is searched as one, in one language; its id is what clients know it by.
+    """A set of articles in one language that a search covers. Clients use its id.
 
-    `counted_articles` and `counted_at` say of which state of it the terms are (models/term.py).
+    `counted_articles` and `counted_at` describe the last count of its terms (models/term.py).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -72,24 +68,9 @@ class Catalog(TimestampedModel):
     def __str__(self) -> str:
         return self.name
 
-    def edit(self, actor: Actor, **values: Any) -> None:
-        """Change name or language. Another language makes the index of every article anew, in this transaction.
-
-        Polish word forms follow when the worker has added them.
-        """
-        with transaction.atomic():
-            locked = Catalog.objects.select_for_update(no_key=True).get(pk=self.pk)
-            for name, value in values.items():
-                setattr(locked, name, value)
-            locked.save(update_fields=[*values, "updated_at"])
-            if "language" in values:
-                self.articles.exclude(language=locked.language).update(language=locked.language)
-                enqueue("knowledgebase.sweep_word_forms")
-        self.refresh_from_db()
-
 
 class Category(TimestampedModel):
-    """A chapter of a catalog; every article is in one."""
+    """A chapter of a catalog. Each article is in one."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     catalog = models.ForeignKey(Catalog, models.PROTECT, related_name="categories", verbose_name=_("catalog"))
@@ -110,19 +91,3 @@ class Category(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
-
-    def remove(self, actor: Actor) -> None:
-        """Delete a category without articles. Raises Conflict where it has some."""
-        with transaction.atomic():
-            Category.objects.select_for_update().get(pk=self.pk)
-            if self.articles.exists():
-                raise Conflict(ErrorCode.CATEGORY_HAS_ARTICLES)
-            self.delete()
-
-
-def category_of(category_id: Any) -> Category:
-    """The category with its catalog, locked against its deletion. Raises Invalid."""
-    categories = Category.objects.select_related("catalog").select_for_update(of=("self",), no_key=True)
-    if (category := categories.filter(pk=category_id).first()) is None:
-        raise Invalid([Fault(ErrorCode.CATEGORY_NOT_FOUND, "category")])
-    return category

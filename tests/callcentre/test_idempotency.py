@@ -16,6 +16,7 @@ from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import ApiUser, IdempotencyRecord
 from callcentre.tasks import prune_idempotency
 from campaigns.models import Campaign, CampaignGroup
+from campaigns.verbs.campaigns import create_group
 from tests.callcentre.factories import IdempotencyRecordFactory
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR, ApiClient
@@ -180,15 +181,13 @@ def test_a_415_is_not_kept(api: ApiClient) -> None:
 def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
     error: Exception, status: int, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = CampaignGroup.create
-
     def fail(*args: Any, **kwargs: Any) -> None:
-        create(*args, **kwargs)
+        create_group(*args, **kwargs)
         raise error
 
     api.raise_request_exception = False
     with monkeypatch.context() as patch:
-        patch.setattr(CampaignGroup, "create", fail)
+        patch.setattr("campaigns.api.views.create_group", fail)
         assert post(api, "outbound_groups", {"name": "Sales"}).status_code == status
     assert not CampaignGroup.objects.exists()
     assert not IdempotencyRecord.objects.exists()
@@ -274,14 +273,13 @@ def test_waiting_too_long_for_the_first_request_is_409(
 ) -> None:
     settings.IDEMPOTENCY_WAIT_SECONDS = 1
     is_working, may_end = threading.Event(), threading.Event()
-    create = CampaignGroup.create
 
     def work(*args: Any, **kwargs: Any) -> CampaignGroup:
         is_working.set()
         assert may_end.wait(60)
-        return create(*args, **kwargs)
+        return create_group(*args, **kwargs)
 
-    monkeypatch.setattr(CampaignGroup, "create", work)
+    monkeypatch.setattr("campaigns.api.views.create_group", work)
 
     def first() -> Any:
         return post(committed_api, "outbound_groups", {"name": "Sales"})
@@ -306,15 +304,14 @@ def test_the_default_wait_is_ten_seconds(settings: Any) -> None:
 
 def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     is_working = threading.Event()
-    create = CampaignGroup.create
 
     def fail_once(*args: Any, **kwargs: Any) -> CampaignGroup:
         if is_working.is_set():
-            return create(*args, **kwargs)
+            return create_group(*args, **kwargs)
         is_working.set()
         raise Conflict(ErrorCode.CONFLICT)
 
-    monkeypatch.setattr(CampaignGroup, "create", fail_once)
+    monkeypatch.setattr("campaigns.api.views.create_group", fail_once)
 
     def call() -> Any:
         return post(committed_api, "outbound_groups", {"name": "Sales"})
@@ -331,17 +328,15 @@ def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, mon
 def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
     committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = CampaignGroup.create
-
     def work_and_lose_the_connection(*args: Any, **kwargs: Any) -> CampaignGroup:
-        group = create(*args, **kwargs)
+        group = create_group(*args, **kwargs)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         return group
 
     committed_api.raise_request_exception = False
     with monkeypatch.context() as patch:
-        patch.setattr(CampaignGroup, "create", work_and_lose_the_connection)
+        patch.setattr("campaigns.api.views.create_group", work_and_lose_the_connection)
         assert post(committed_api, "outbound_groups", {"name": "Sales"}).status_code == 500
     connection.close()
     assert not CampaignGroup.objects.exists()
@@ -353,17 +348,15 @@ def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
 def test_a_process_that_dies_after_the_work_leaves_neither_work_nor_key(
     committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = CampaignGroup.create
-
     def work_and_die(*args: Any, **kwargs: Any) -> None:
-        create(*args, **kwargs)
+        create_group(*args, **kwargs)
         os._exit(9)
 
     connection.close()
     child = os.fork()
     if child == 0:
         try:
-            monkeypatch.setattr(CampaignGroup, "create", work_and_die)
+            monkeypatch.setattr("campaigns.api.views.create_group", work_and_die)
             post(committed_api, "outbound_groups", {"name": "Sales"})
         finally:
             os._exit(0)

@@ -26,7 +26,7 @@ from pathlib import Path
 from callcentre.launch.embedded import Stores, end_on_signals
 from callcentre import supervisor
 from callcentre.launch.supervisor import Program, Supervisor
-# Whoever ends within the test's time was not waited for until the patience was over.
+# A process that ends within the test's time did not use up this time.
 supervisor.PATIENCE_SECONDS = 1000
 end_on_signals()
 with Stores(Path(sys.argv[1])) as stores:
@@ -154,6 +154,7 @@ def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     )
     assert launch.said("reviving", "Started worker-2")
     server = WebServer(port, process)
+    server.wait()
 
     # Their log lines are more than a pipe holds.
     answers = [server.request("GET", "/api/outbounds", auth="user:password") for _ in range(40)]

@@ -10,9 +10,10 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
-from campaigns.models.adding import NewRecord
-from campaigns.models.editing import Edit
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.new_records import NewRecord, add_records
+from campaigns.verbs.record_edits import Edit, edit_records
+from campaigns.verbs.records import lease_record, release_record, remove_record
 from tests.campaigns.factories import (
     CampaignFactory,
     DictionaryStatusFactory,
@@ -52,7 +53,7 @@ def refuses(constraint: str) -> Any:
         (-1, 1, False, False),
     ],
 )
-def test_outside_its_dates_or_inactive_a_campaign_is_never_dialled(
+def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(
     start: int, end: int | None, is_active: bool, expected: bool
 ) -> None:
     today = date(2030, 6, 1)
@@ -84,7 +85,7 @@ def test_the_database_refuses_a_campaign_that_breaks_a_rule(constraint: str, val
         Campaign.objects.filter(pk=campaign.pk).update(**values)
 
 
-def test_when_all_numbers_are_taken_no_id_is_generated() -> None:
+def test_no_id_is_generated_when_all_numbers_are_taken() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             'INSERT INTO campaigns_campaign (code, name, dialer, is_crm, is_active, start_date, "order", parity,'
@@ -97,7 +98,7 @@ def test_when_all_numbers_are_taken_no_id_is_generated() -> None:
     assert [fault.code for fault in caught.value.faults] == [ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
 
 
-def test_a_status_of_the_dictionary_that_comes_later_is_not_in_older_campaigns() -> None:
+def test_a_new_dictionary_status_is_not_added_to_older_campaigns() -> None:
     campaign = CampaignFactory()
     entry = DictionaryStatusFactory()
 
@@ -113,7 +114,7 @@ def test_a_campaign_has_each_status_once(name: str) -> None:
         RecordStatusFactory(campaign=status.campaign, **{name: getattr(status, name)})
 
 
-# Records: the database as the last reviewer
+# Records: constraints of the database
 
 
 @pytest.mark.parametrize(
@@ -140,23 +141,23 @@ def test_the_database_has_one_primary_record_for_a_number_and_campaign() -> None
         RecordFactory(campaign=record.campaign, phone_number=record.phone_number)
 
 
-def test_a_record_without_a_status_for_to_call_has_none_and_is_to_be_called() -> None:
+def test_a_record_of_a_campaign_without_a_status_to_call_has_no_status() -> None:
     campaign = CampaignFactory()
     campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
 
     record = NewRecord({"phone_number": "221234567"})
-    Record.objects.add_many(ACTOR, facts(campaign), [record])
+    add_records(facts(campaign), ACTOR, [record])
 
     stored = Record.objects.get()
     assert (stored.status, stored.system_status) == (None, "TO_CALL")
 
 
-def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
+def test_a_new_record_has_the_first_status_to_call() -> None:
     campaign = CampaignFactory()
     first = RecordStatusFactory(campaign=campaign, system_status=SystemStatus.TO_CALL, order=1)
 
     record = NewRecord({"phone_number": "221234567"})
-    Record.objects.add_many(ACTOR, facts(campaign), [record])
+    add_records(facts(campaign), ACTOR, [record])
 
     assert Record.objects.get().status == first
 
@@ -164,33 +165,33 @@ def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
 # Leases
 
 
-def test_a_lease_gives_a_record_to_one_call_and_says_so_in_its_history() -> None:
+def test_a_lease_gives_a_record_to_one_call_and_writes_history() -> None:
     record = RecordFactory()
 
-    record.lease(DIALLER, "1416225570.341", timezone.now() + timedelta(minutes=5))
+    lease_record(record, DIALLER, "1416225570.341", timezone.now() + timedelta(minutes=5))
 
     record.refresh_from_db()
     assert (record.system_status, record.leased_by, record.is_leased) == ("IN_PROGRESS", "1416225570.341", True)
     change = record.history.get()
     assert (change.action, change.actor_kind, change.to_system_status) == ("lease", "dialler", "IN_PROGRESS")
     with pytest.raises(Conflict):
-        record.lease(DIALLER, "other", timezone.now() + timedelta(minutes=5))
+        lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
 
 
-def test_a_lease_that_is_over_can_be_given_anew() -> None:
+def test_an_expired_lease_can_be_acquired_again() -> None:
     record = RecordFactory(of_lost_call=True)
 
-    record.lease(DIALLER, "other", timezone.now() + timedelta(minutes=5))
+    lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
 
     assert Record.objects.get().leased_by == "other"
 
 
-def test_a_release_takes_the_record_back_with_the_result_of_its_call() -> None:
+def test_a_release_stores_the_result_of_the_call() -> None:
     record = RecordFactory(in_live_call=True)
     status = record.campaign.statuses.get(system_status="NO_CALL")
     called_at = timezone.now().replace(microsecond=0)
 
-    record.release(DIALLER, status, called_at=called_at, last_note="Not interested.")
+    release_record(record, DIALLER, status, called_at=called_at, last_note="Not interested.")
 
     record.refresh_from_db()
     assert (record.status, record.system_status, record.is_leased) == (status, "NO_CALL", False)
@@ -198,7 +199,7 @@ def test_a_release_takes_the_record_back_with_the_result_of_its_call() -> None:
     assert record.history.get().from_system_status == "IN_PROGRESS"
 
 
-def test_records_in_a_live_call_are_those_whose_lease_still_runs() -> None:
+def test_records_in_a_live_call_have_a_running_lease() -> None:
     live, _ = RecordFactory(in_live_call=True), RecordFactory(of_lost_call=True)
     RecordFactory()
 
@@ -212,7 +213,7 @@ def test_removing_the_primary_record_promotes_the_oldest_of_its_number() -> None
     primary = RecordFactory(phone_number="221234567")
     second, third = RecordFactory.create_batch(2, campaign=primary.campaign, phone_number="22 1234567", duplicate=True)
 
-    primary.remove(ACTOR)
+    remove_record(primary, ACTOR)
 
     assert list(Record.objects.order_by("id").values_list("id", "is_primary")) == [
         (second.pk, True),
@@ -220,11 +221,11 @@ def test_removing_the_primary_record_promotes_the_oldest_of_its_number() -> None
     ]
 
 
-def test_removing_a_further_record_leaves_the_primary_one() -> None:
+def test_removing_a_duplicate_keeps_the_primary_record() -> None:
     primary = RecordFactory(phone_number="221234567")
     second = RecordFactory(campaign=primary.campaign, phone_number="221234567", duplicate=True)
 
-    second.remove(ACTOR)
+    remove_record(second, ACTOR)
 
     assert Record.objects.get().is_primary
 
@@ -234,7 +235,7 @@ def test_a_number_of_another_campaign_is_not_promoted() -> None:
     other = RecordFactory(phone_number="221234567")
     further = RecordFactory(campaign=other.campaign, phone_number="221234567", duplicate=True)
 
-    record.remove(ACTOR)
+    remove_record(record, ACTOR)
 
     further.refresh_from_db()
     assert not further.is_primary
@@ -244,27 +245,27 @@ def test_a_record_in_a_live_call_is_not_removed() -> None:
     record = RecordFactory(in_live_call=True)
 
     with pytest.raises(Conflict):
-        record.remove(ACTOR)
+        remove_record(record, ACTOR)
     assert Record.objects.exists()
 
 
 # History
 
 
-def test_history_keeps_the_names_of_statuses_that_are_gone() -> None:
+def test_history_keeps_the_names_of_removed_statuses() -> None:
     campaign = CampaignFactory()
     status = RecordStatusFactory(campaign=campaign, name="Vip")
     record = RecordFactory(campaign=campaign, status=status, system_status=status.system_status)
     to_call = campaign.statuses.get(system_status="TO_CALL")
 
-    Record.objects.edit_many(ACTOR, facts(campaign), [Edit(record.phone_number, {"status_id": to_call.pk})])
+    edit_records(facts(campaign), ACTOR, [Edit(record.phone_number, {"status_id": to_call.pk})])
     status.delete()
 
     change = RecordChange.objects.get()
     assert (change.from_status, change.to_status) == ("Vip", "To be called")
 
 
-def test_a_refused_edit_takes_no_identifier_from_a_later_one() -> None:
+def test_a_refused_edit_does_not_reserve_the_identifier() -> None:
     campaign = CampaignFactory()
     first, second = RecordFactory.create_batch(2, campaign=campaign)
     edits = [
@@ -272,13 +273,13 @@ def test_a_refused_edit_takes_no_identifier_from_a_later_one() -> None:
         Edit(second.phone_number, {"identifier": "ID-1"}),
     ]
 
-    Record.objects.edit_many(ACTOR, facts(campaign), edits)
+    edit_records(facts(campaign), ACTOR, edits)
 
     assert [[fault.code for fault in edit.faults] for edit in edits] == [[ErrorCode.AGENT_NOT_FOUND], []]
     assert Record.objects.get(identifier="ID-1") == second
 
 
-def test_history_comes_newest_first() -> None:
+def test_history_is_listed_newest_first() -> None:
     record = RecordFactory()
     first, second = RecordChangeFactory.create_batch(2, record=record)
 
@@ -288,7 +289,7 @@ def test_history_comes_newest_first() -> None:
 def test_fields_keep_their_values_when_they_are_renamed() -> None:
     campaign = CampaignFactory(fields=["city"])
     record = NewRecord({"phone_number": "221234567", "fields": {"city": "Łódź"}})
-    Record.objects.add_many(ACTOR, facts(campaign), [record])
+    add_records(facts(campaign), ACTOR, [record])
 
     campaign.fields.update(name="town")
 
@@ -296,15 +297,15 @@ def test_fields_keep_their_values_when_they_are_renamed() -> None:
     assert (name, Record.objects.get().fields[key]) == ("town", "Łódź")
 
 
-def test_an_agent_who_left_may_still_be_named() -> None:
+def test_an_inactive_agent_may_be_assigned() -> None:
     AgentFactory(login="anna", left=True)
     record = NewRecord({"phone_number": "221234567", "agent_login": "anna"})
-    Record.objects.add_many(ACTOR, facts(CampaignFactory()), [record])
+    add_records(facts(CampaignFactory()), ACTOR, [record])
 
     assert record.faults == []
 
 
-def test_a_status_that_records_have_cannot_be_deleted() -> None:
+def test_a_status_in_use_cannot_be_deleted() -> None:
     from django.db.models import ProtectedError
 
     record = RecordFactory()

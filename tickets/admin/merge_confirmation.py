@@ -1,4 +1,4 @@
-"""Whose tickets are about to be merged: where that is more than one person, whoever merges is asked."""
+"""The question before a merge of tickets that belong to different people."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,14 +7,12 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldBooleanWidget
 
+from callcentre.admin.refusals import some_of
 from tickets.models import Ticket
-
-# People whom a question names; the others are counted.
-NAMED = 5
 
 
 def people_of(tickets: Iterable[Ticket]) -> list[str]:
-    """The customers of these tickets and those who wrote without being one, each once."""
+    """Return the names of the customers of these tickets, and of senders who are no customers, each once."""
     tickets = list(tickets)
     customers = {ticket.customer.pk: ticket.customer for ticket in tickets if ticket.customer}
     by_address = {customer.email.lower(): customer for customer in customers.values() if customer.email}
@@ -28,8 +26,8 @@ def people_of(tickets: Iterable[Ticket]) -> list[str]:
     return list(people.values())
 
 
-class PeopleForm(forms.Form):
-    """Asks whether tickets of these people are meant to become one; nothing where they are one person's."""
+class MergeConfirmationForm(forms.Form):
+    """A form that asks for confirmation if tickets of several people become one."""
 
     is_meant = forms.BooleanField(
         required=False, widget=UnfoldBooleanWidget(), error_messages={"required": _("Tick it, or do not merge.")}
@@ -39,7 +37,7 @@ class PeopleForm(forms.Form):
         if len(people) < 2:
             self.fields.pop("is_meant", None)
             return
-        more = _now(" and %(count)s more") % {"count": len(people) - NAMED} if len(people) > NAMED else ""
-        names = ", ".join(people[:NAMED]) + more
         self.fields["is_meant"].required = True
-        self.fields["is_meant"].label = _now("Merge tickets of different customers: %(people)s") % {"people": names}
+        self.fields["is_meant"].label = _now("Merge tickets of different customers: %(people)s") % {
+            "people": some_of(people)
+        }

@@ -9,8 +9,16 @@ from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models import Event, Webhook
+from webhooks.verbs.webhooks import (
+    create_webhook,
+    disable_webhook,
+    enable_webhook,
+    remove_webhook,
+    send_test,
+    show_secret,
+)
 
-# A receiver that is further behind reads on all the same.
+# Higher counts are cut off: counting takes time, and a receiver far behind reads on without them.
 MOST_COUNTED = 100_000
 
 
@@ -25,29 +33,29 @@ class WebhookViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(WebhookInput)
-        return Response(webhook_data(Webhook.create(self.actor, faults, **values)), status=201)
+        return Response(webhook_data(create_webhook(self.actor, faults, **values)), status=201)
 
     def retrieve(self, request: Request, webhook_id: str) -> Response:
         return Response(registration_data(webhook_or_404(webhook_id)))
 
     def destroy(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).remove(self.actor)
+        remove_webhook(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def secret(self, request: Request, webhook_id: str) -> Response:
         webhook = webhook_or_404(webhook_id)
-        return Response({"id": webhook.pk, "secret": webhook.show_secret(self.actor)})
+        return Response({"id": webhook.pk, "secret": show_secret(webhook, self.actor)})
 
     def enable(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).enable(self.actor)
+        enable_webhook(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def disable(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).disable(self.actor)
+        disable_webhook(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def test(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).send_test(self.actor)
+        send_test(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def actions(self, request: Request) -> Response:
@@ -55,20 +63,20 @@ class WebhookViewSet(ApiViewSet):
 
 
 class EventViewSet(ApiViewSet):
-    """What happened, in order: for receivers that were away."""
+    """The feed of events in their order, for receivers that were away."""
 
     area = "webhooks"
 
     def list(self, request: Request) -> Response:
         faults: list[Fault] = []
         limit, offset = limit_and_offset(request.query_params, faults)
-        # `after` moves the window; the count is of what it holds, up to the end of what is settled.
+        # The count covers the settled events after `after`.
         events = EventFilterSet.filtered(request, Event.objects.settled().exclude(action=TEST_ACTION), faults)
         if faults:
             raise Invalid(faults)
         events = events.order_by("id")
         result = [event_data(event) for event in events[offset : offset + limit]]
-        # The last page says how many there are; only another one makes it worth counting them, and not all of millions.
+        # The last page reveals the number of events. Only other pages need a count.
         is_last = 0 < len(result) < limit or (not result and not offset)
         count = offset + len(result) if result else 0
         if not is_last:

@@ -1,18 +1,16 @@
 from datetime import datetime, timedelta
 
-from django.db import models, transaction
-from django.db.models import Count, Q
+from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.models import actor_columns
 from webhooks.models.event import Event
-from webhooks.models.webhook import Webhook, WebhookChange
+from webhooks.models.webhook import Webhook
 
-# Between the attempts; the first is made at once.
+# The delays between attempts. The first attempt is made at once.
 DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -22,7 +20,7 @@ DELAYS = (
     timedelta(hours=10),
     timedelta(hours=10),
 )
-# How long a worker may keep what it has claimed: longer than a batch and the last request of it can take.
+# The lease of a claimed delivery: longer than a batch with its last request can take.
 LEASE_SECONDS = 60
 FAILED_ATTEMPT = Q(status__isnull=True) | Q(status__lt=200) | Q(status__gte=300)
 
@@ -35,49 +33,18 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(state=Delivery.State.FAILED)
 
     def put_off(self) -> "DeliveryQuerySet":
-        """Waiting for a next attempt that is so far away that no worker can hold them."""
+        """Deliveries that wait for a next attempt beyond the lease, so that no worker holds them."""
         return self.waiting().filter(next_attempt_at__gt=Now() + timedelta(seconds=LEASE_SECONDS))
 
     def failed_between(self, since: datetime, until: datetime) -> "DeliveryQuerySet":
         return self.failed().filter(finished_at__gte=since, finished_at__lte=until)
 
-    def begin_anew(self) -> int:
-        """Make them due now, with all their attempts before them. The caller holds them or takes the race."""
-        return self.update(
-            state=Delivery.State.WAITING, next_attempt_at=Now(), attempt_count=0, finished_at=None, is_retry=True
-        )
-
-    def resend(self, actor: Actor) -> int:
-        """Send these once more, whether they succeeded, failed or wait for a later attempt. How many it were.
-
-        Left out: what is about to be sent anyway, and what belongs to a removed webhook.
-        """
-        with transaction.atomic():
-            chosen = self.filter(webhook__in=Webhook.objects.registered()).order_by()
-            finished = chosen.exclude(state=Delivery.State.WAITING)
-            ids = {
-                pk
-                for some in (finished, chosen.put_off())
-                for pk in some.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
-            }
-            again = Delivery.objects.filter(pk__in=ids)
-            again.begin_anew()
-            for webhook_id, count in again.order_by().values_list("webhook").annotate(Count("pk")):
-                WebhookChange.objects.create(
-                    webhook_id=webhook_id,
-                    action="resend",
-                    changes={"deliveries": [None, count]},
-                    **actor_columns(actor),
-                )
-                Webhook(pk=webhook_id).try_now()
-        return len(ids)
-
 
 class Delivery(models.Model):
-    """One event to be told to one webhook: waiting, succeeded, or failed after the last attempt.
+    """The delivery of one event to one webhook: waiting, succeeded, or failed after the last attempt.
 
-    `next_attempt_at` is when it is due. A worker that takes it pushes that past its lease: should the worker die, the
-    delivery becomes due again by itself. Deliveries that were never tried go before retries.
+    It is due at `next_attempt_at`. A worker that claims it moves that to the end of its lease, so that the delivery
+    becomes due again if the worker dies. Untried deliveries go before retries.
     """
 
     class State(models.TextChoices):
@@ -85,8 +52,8 @@ class Delivery(models.Model):
         SUCCEEDED = "succeeded", _("succeeded")
         FAILED = "failed", _("failed")
 
-    # No constraints in the database on either: they would cost a batch of 10,000 events 20,000 look-ups, and rows go
-    # in this order only (webhooks.retention).
+    # Without constraints in the database: a batch of 10,000 events would need 20,000 look-ups. Only webhooks.retention
+    # deletes rows, deliveries before events and webhooks.
     event = models.ForeignKey(
         Event,
         models.DO_NOTHING,
@@ -105,7 +72,7 @@ class Delivery(models.Model):
     )
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.WAITING)
     attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    # An attempt was made, or a person has it sent again: deliveries that were never tried go first.
+    # Whether an attempt was made, or a person sent it again. Other deliveries go first.
     is_retry = models.BooleanField(db_default=False, editable=False)
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
@@ -124,7 +91,7 @@ class Delivery(models.Model):
             ),
         ]
         indexes = [
-            # The queue of one webhook; succeeded and failed ones are not in it.
+            # The queue of one webhook.
             models.Index(
                 fields=["webhook", "next_attempt_at", "id"], condition=Q(state="waiting"), name="delivery_queue"
             ),
@@ -135,7 +102,7 @@ class Delivery(models.Model):
             ),
             models.Index(fields=["webhook", "-id"], name="delivery_webhook"),
             models.Index(fields=["webhook", "finished_at"], condition=Q(state="failed"), name="delivery_failed"),
-            # The newest that failed, of one webhook and of all: among millions that succeeded there may be none.
+            # The newest failed deliveries, of one webhook and of all. Scanning for them would read millions of rows.
             models.Index(fields=["webhook", "-id"], condition=Q(state="failed"), name="delivery_newest_failed"),
             models.Index(fields=["-id"], condition=Q(state="failed"), name="delivery_any_failed"),
         ]
@@ -148,7 +115,7 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One request to a receiver and what came of it: an HTTP status, or the reason why there was none."""
+    """One request to a receiver with its result: an HTTP status, or the reason why there is none."""
 
     delivery = models.ForeignKey(
         Delivery, models.DO_NOTHING, related_name="attempts", db_constraint=False, verbose_name=_("delivery")
@@ -168,7 +135,7 @@ class Attempt(models.Model):
         verbose_name_plural = _("attempts")
         ordering = ["-id"]
         indexes = [
-            # Also how a webhook's last hours were, without a look at the rows.
+            # Also answers the health of the last hours from the index alone.
             models.Index(fields=["webhook", "-id"], include=["started_at", "status"], name="attempt_webhook"),
             models.Index(fields=["webhook", "-id"], condition=FAILED_ATTEMPT, name="attempt_failed"),
             models.Index(fields=["-id"], condition=FAILED_ATTEMPT, name="attempt_any_failed"),

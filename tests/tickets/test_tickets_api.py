@@ -1,4 +1,4 @@
-"""What GET /tickets says of a ticket and its messages, field by field, set and unset."""
+"""GET /tickets: each field of a ticket and its messages, set and unset."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,7 +30,7 @@ def listed(api: ApiClient, query: str = "") -> dict[str, Any]:
     return ticket
 
 
-def test_a_ticket_with_nothing_set(api: ApiClient) -> None:
+def test_ticket_with_nothing_set(api: ApiClient) -> None:
     ticket = TicketFactory(subject="S", sender="", created_at=BORN, updated_at=BORN)
 
     assert listed(api) == {
@@ -58,7 +58,7 @@ def test_a_ticket_with_nothing_set(api: ApiClient) -> None:
     }
 
 
-def test_a_ticket_with_everything_set(api: ApiClient) -> None:
+def test_ticket_with_everything_set(api: ApiClient) -> None:
     status = TicketStatus.objects.get(kind="closed")
     substatus = TicketSubstatus.objects.create(status=status, name="Solved")
     ticket = TicketFactory(
@@ -113,11 +113,11 @@ def test_a_ticket_with_everything_set(api: ApiClient) -> None:
         (timedelta(hours=99, minutes=59, seconds=59), "099:59:59", "99:59:59"),
         (timedelta(hours=100), "100:00:00", "100:00:00"),
         (timedelta(hours=1234, minutes=5, seconds=6), "1234:05:06", "1234:05:06"),
-        # A reply dated in the minute of the creation, whose seconds are not known.
+        # A reply dated in the minute of the creation. A given date has no seconds.
         (timedelta(seconds=-30), "000:00:00", "00:00:00"),
     ],
 )
-def test_durations_count_from_the_creation_and_grow_past_their_digits(
+def test_durations_count_from_the_creation_and_may_have_more_digits(
     passed: timedelta, close_time: str, response_time: str, api: ApiClient
 ) -> None:
     TicketFactory(created_at=BORN, closed_at=BORN + passed, first_agent_responded_at=BORN + passed)
@@ -127,8 +127,8 @@ def test_durations_count_from_the_creation_and_grow_past_their_digits(
     assert (ticket["close_time"], ticket["first_agent_response_time"]) == (close_time, response_time)
 
 
-def test_durations_are_those_that_pass_also_when_the_clocks_change(api: ApiClient) -> None:
-    before = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # 02:30 in summer time; half an hour later it is 02:00 again
+def test_durations_across_a_change_of_clocks(api: ApiClient) -> None:
+    before = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # 02:30 in summer time, half an hour before 02:00 in winter time
     TicketFactory(created_at=before, closed_at=before + timedelta(hours=1))
 
     ticket = listed(api)
@@ -180,7 +180,7 @@ def test_messages_of_each_type_oldest_first(api: ApiClient) -> None:
     ]
 
 
-def test_messages_of_one_instant_come_in_the_order_of_their_ids_each_with_its_ticket(api: ApiClient) -> None:
+def test_messages_of_one_instant_are_ordered_by_id(api: ApiClient) -> None:
     tickets = TicketFactory.create_batch(3, queue=TicketQueueFactory())
     for _ in range(4):
         for ticket in tickets:
@@ -192,7 +192,7 @@ def test_messages_of_one_instant_come_in_the_order_of_their_ids_each_with_its_ti
         assert [message["body"] for message in ticket["messages"]] == [ticket["ticket_id"]] * 4
 
 
-def test_custom_fields_come_when_asked_for_null_when_unset_each_of_its_type(api: ApiClient) -> None:
+def test_custom_fields_are_included_on_request(api: ApiClient) -> None:
     order = CustomFieldFactory(name="order_number", order=4)
     weight = CustomFieldFactory(name="weight", type="number", order=3)
     CustomFieldFactory(name="day", type="date", order=2)
@@ -213,13 +213,13 @@ def test_custom_fields_come_when_asked_for_null_when_unset_each_of_its_type(api:
         assert listed(api, query)["custom_fields"] == shown
 
 
-def test_custom_fields_are_an_empty_object_where_none_is_defined(api: ApiClient) -> None:
+def test_custom_fields_are_an_empty_object_without_definitions(api: ApiClient) -> None:
     TicketFactory()
 
     assert listed(api, "include_custom_fields=true")["custom_fields"] == {}
 
 
-def test_one_ticket_is_read_as_it_is_listed(api: ApiClient) -> None:
+def test_ticket_is_read_as_it_is_listed(api: ApiClient) -> None:
     ticket = TicketFactory()
     MessageFactory(ticket=ticket)
 
@@ -227,7 +227,7 @@ def test_one_ticket_is_read_as_it_is_listed(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("ticket_id", ["0", "999999999", "99999999999999999999", "-1", "x", "1.5", "²", "1%00"])
-def test_an_id_that_no_ticket_has_is_404(ticket_id: str, api: ApiClient) -> None:
+def test_unknown_ticket_is_404(ticket_id: str, api: ApiClient) -> None:
     TicketFactory()
 
     assert api.get(f"/api/tickets/{ticket_id}").status_code == 404
@@ -235,7 +235,7 @@ def test_an_id_that_no_ticket_has_is_404(ticket_id: str, api: ApiClient) -> None
         assert api.post(f"/api/tickets/{ticket_id}/{action}", {}).status_code == 404
 
 
-def test_statuses_categories_and_queues_are_what_tickets_refer_to(api: ApiClient) -> None:
+def test_list_statuses_categories_and_queues(api: ApiClient) -> None:
     new = TicketStatus.objects.get(kind="new")
     substatus = TicketSubstatus.objects.create(status=new, name="Read")
     category = TicketCategory.objects.create(name="Parcels")

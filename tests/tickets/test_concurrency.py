@@ -1,4 +1,4 @@
-"""Several at the same moment, in transactions of their own: nothing is lost, and what happens once happens once."""
+"""Concurrent transactions: no change is lost, and events that happen once are recorded once."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:
-    """What each gives, or the refusal that it raises; all begin together, each on a connection of its own."""
+    """Run the actions at the same time, each on its own connection; return their results or refusals."""
     gate = Barrier(len(actions))
 
     def run(action: Callable[[], Any]) -> Any:
@@ -55,7 +55,7 @@ def refusals(results: list[Any]) -> list[Any]:
     return [result for result in results if isinstance(result, Exception)]
 
 
-def test_two_replies_lose_nothing_and_set_the_first_response_once() -> None:
+def test_concurrent_replies_set_the_first_response_once() -> None:
     agents = AgentFactory.create_batch(8)
     ticket = TicketFactory()
 
@@ -75,7 +75,7 @@ def test_two_replies_lose_nothing_and_set_the_first_response_once() -> None:
     assert Event.objects.filter(action="TICKET_UPDATED").count() == 1
 
 
-def test_replies_comments_mails_and_edits_all_stay() -> None:
+def test_concurrent_replies_comments_mails_and_edits_are_all_kept() -> None:
     field, other = CustomFieldFactory(), CustomFieldFactory()
     agent, ticket = AgentFactory(), TicketFactory()
 
@@ -95,7 +95,7 @@ def test_replies_comments_mails_and_edits_all_stay() -> None:
     assert ticket.first_agent_responded_at == ticket.messages.get(type="REPLY").created_at
 
 
-def test_a_token_is_used_by_one_of_many() -> None:
+def test_only_one_of_many_concurrent_replies_uses_a_token() -> None:
     user, _ = ApiUser.create(ACTOR, "uploader", rights=["*"])
     actor = Actor("api_user", user.pk, user.login)
     file, agent = StoredFileFactory(api_user=user), AgentFactory()
@@ -115,7 +115,7 @@ def test_a_token_is_used_by_one_of_many() -> None:
 
 
 @pytest.mark.parametrize("turn", range(5))
-def test_merges_in_a_circle_leave_every_message_in_a_ticket_that_goes_on(turn: int) -> None:
+def test_concurrent_merges_in_a_circle_keep_every_message(turn: int) -> None:
     agent = AgentFactory()
     one, other, third = TicketFactory.create_batch(3, queue=TicketQueueFactory())
 
@@ -127,18 +127,18 @@ def test_merges_in_a_circle_leave_every_message_in_a_ticket_that_goes_on(turn: i
         lambda: receive_message(other, ACTOR, body="x"),
     )
 
-    going_on = Ticket.objects.filter(merged_into=None)
-    assert going_on.count() >= 1
+    current = Ticket.objects.filter(merged_into=None)
+    assert current.count() >= 1
     assert not Ticket.objects.filter(merged_into__merged_into__isnull=False).exists()
     said = Message.objects.exclude(system_comment__contains="[Merged]")
     written = [result for result in results if isinstance(result, Message)]
     assert {message.pk for message in said} == {message.pk for message in written}
-    assert not said.exclude(ticket__in=going_on).exists()
+    assert not said.exclude(ticket__in=current).exists()
     assert Ticket.objects.exclude(merged_into=None).count() == 3 - len(refusals(results[:3]))
 
 
-def test_mail_that_races_a_chain_of_merges_is_in_the_ticket_that_goes_on() -> None:
-    """Who follows a merge holds nothing that the next merge wants."""
+def test_messages_during_a_chain_of_merges_reach_the_last_ticket() -> None:
+    """A message that follows a merge releases its lock, which the next merge needs."""
     tickets = TicketFactory.create_batch(4, queue=TicketQueueFactory())
     merge_tickets(tickets[0], tickets[1], ACTOR)
 
@@ -154,7 +154,7 @@ def test_mail_that_races_a_chain_of_merges_is_in_the_ticket_that_goes_on() -> No
     assert not Message.objects.filter(type="MAIL", ticket__merged_into__isnull=False).exists()
 
 
-def test_a_chat_of_nobody_is_taken_by_one_and_closed_once() -> None:
+def test_chat_is_assigned_to_one_of_many_agents_and_closed_once() -> None:
     chat, agents = ChatFactory(), AgentFactory.create_batch(4)
 
     at_once(*(lambda agent=agent: write_in_chat(chat, ACTOR, body="x", agent_login=agent.login) for agent in agents))
@@ -174,11 +174,11 @@ def counted() -> int:
     return TicketCount.objects.aggregate(total=Sum("count"))["total"] or 0
 
 
-class Undone(Exception):
+class RolledBack(Exception):
     pass
 
 
-def test_the_number_of_tickets_is_exact_whoever_commits_or_rolls_back() -> None:
+def test_number_of_tickets_is_exact_during_commits_and_rollbacks() -> None:
     queue, status = TicketQueueFactory(), TicketStatus.objects.get(kind="new")
     TicketFactory.create_batch(10, queue=queue)
     wrong: list[tuple[int, int]] = []
@@ -191,14 +191,14 @@ def test_the_number_of_tickets_is_exact_whoever_commits_or_rolls_back() -> None:
                         Ticket.objects.create(queue=queue, status=status, source="www", subject=str(turn))
                     Ticket.objects.filter(pk=Ticket.objects.order_by("id").values("pk")[:1]).delete()
                     if turn % 3 == number % 3:
-                        raise Undone
-            except Undone:
+                        raise RolledBack
+            except RolledBack:
                 pass
 
     def watch() -> None:
         for _ in range(60):
             with transaction.atomic(), connection.cursor() as cursor:
-                # Both in one snapshot: exact at every moment, not in the end only.
+                # Both counts are of one snapshot, because the number is exact at every moment.
                 cursor.execute(
                     "SELECT (SELECT sum(count) FROM tickets_ticketcount), (SELECT count(*) FROM tickets_ticket)"
                 )
@@ -212,7 +212,7 @@ def test_the_number_of_tickets_is_exact_whoever_commits_or_rolls_back() -> None:
     assert counted() == Ticket.objects.count() > 10
 
 
-def test_the_number_of_tickets_follows_every_way_in_and_out() -> None:
+def test_number_of_tickets_after_every_kind_of_statement() -> None:
     queue = TicketQueueFactory()
     open_ticket(ACTOR, subject="S", body="B", queue_id=queue.pk)
     with connection.cursor() as cursor:
@@ -235,8 +235,8 @@ def test_the_number_of_tickets_follows_every_way_in_and_out() -> None:
     assert counted() == 0
 
 
-def test_writers_on_connections_of_their_own_seldom_share_a_part_of_the_number() -> None:
-    """One who has opened a ticket and not committed yet keeps nobody on another connection waiting."""
+def test_sessions_write_to_different_parts_of_the_number() -> None:
+    """A session that has opened a ticket and not committed yet does not block other sessions."""
     queue, status = TicketQueueFactory(), TicketStatus.objects.get(kind="new")
     slots: list[int] = []
     gate = Barrier(4)
@@ -256,12 +256,13 @@ def test_writers_on_connections_of_their_own_seldom_share_a_part_of_the_number()
     assert len(set(slots)) < 4 or Ticket.objects.count() == counted() == 4
 
 
-def test_of_two_customers_with_one_identifier_the_second_is_refused() -> None:
+def test_concurrent_customers_with_one_identifier() -> None:
     def enter() -> Customer | str:
         try:
             return create_customer(ACTOR, surname="S", identifier="C-1")
         except IntegrityError as error:
-            return str(error.__cause__.diag.constraint_name)  # type: ignore[union-attr]
+            cause: Any = error.__cause__
+            return str(cause.diag.constraint_name)
 
     results = at_once(*[enter] * 5)
 

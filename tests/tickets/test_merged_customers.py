@@ -1,4 +1,4 @@
-"""Customers who were merged: what their old id, address and identifier still lead to."""
+"""Look-ups with the old id, address and identifier of a merged customer."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def merged() -> tuple[Customer, Customer]:
-    """Return a customer that was merged, by way of another one, and the customer that stays."""
+    """Return a customer that was merged through another one, and the final customer."""
     first = CustomerFactory(email="old@client.example", identifier="OLD-1")
     second, last = CustomerFactory(email="mid@client.example"), CustomerFactory(email="new@client.example")
     last.identifier = "NEW-1"
@@ -30,7 +30,7 @@ def ids(answer: Any, key: str) -> list[Any]:
     return [row[key] for row in answer.json()["result"]]
 
 
-def test_the_id_of_a_merged_customer_finds_the_tickets_that_are_the_other_ones_now(api: ApiClient) -> None:
+def test_id_of_a_merged_customer_finds_the_tickets_of_the_other(api: ApiClient) -> None:
     old, current = merged()
     ticket = TicketFactory(customer=current)
     TicketFactory(of_customer=True)
@@ -43,28 +43,28 @@ def test_the_id_of_a_merged_customer_finds_the_tickets_that_are_the_other_ones_n
 @pytest.mark.parametrize(
     "query", ["email=old@client.example", "email=OLD@client.example", "email=new@client.example", "identifier=OLD-1"]
 )
-def test_what_a_merged_customer_had_finds_the_one_that_stays(query: str, api: ApiClient) -> None:
+def test_address_and_identifier_of_a_merged_customer_find_the_other(query: str, api: ApiClient) -> None:
     _old, current = merged()
     CustomerFactory(email="else@client.example")
 
     assert ids(api.get(f"/api/customers?{query}"), "customer_id") == [current.pk]
 
 
-def test_customers_that_share_an_address_with_a_merged_one_are_found_with_the_one_that_stays(api: ApiClient) -> None:
+def test_address_shared_with_a_merged_customer_finds_all(api: ApiClient) -> None:
     _old, current = merged()
     other = CustomerFactory(email="Old@client.example")
 
     assert ids(api.get("/api/customers?email=old@client.example"), "customer_id") == [current.pk, other.pk]
 
 
-def test_filters_of_customers_narrow_each_other(api: ApiClient) -> None:
+def test_filters_of_customers_combine(api: ApiClient) -> None:
     _old, current = merged()
 
     assert ids(api.get("/api/customers?email=old@client.example&identifier=NEW-1"), "customer_id") == [current.pk]
     assert ids(api.get("/api/customers?email=old@client.example&identifier=x"), "customer_id") == []
 
 
-def test_a_tagged_reply_from_a_merged_address_joins() -> None:
+def test_tagged_reply_from_a_merged_address_joins_the_ticket() -> None:
     TicketQueueFactory()
     _old, current = merged()
     ticket = TicketFactory(customer=current, sender="shop@client.example")
@@ -83,7 +83,7 @@ def test_a_tagged_reply_from_a_merged_address_joins() -> None:
         ("/api/customers?identifier=OLD-1", "customer_merged_identifier"),
     ],
 )
-def test_they_are_found_by_an_index(path: str, index: str, api: ApiClient, monkeypatch: Any) -> None:
+def test_look_ups_of_merged_customers_use_an_index(path: str, index: str, api: ApiClient, monkeypatch: Any) -> None:
     old, _current = merged()
     statements: list[tuple[str, Any]] = []
 

@@ -1,4 +1,4 @@
-"""Customers of unknown senders and callers: created from the first mail or call, once, where the settings say so."""
+"""Customers created from the first mail or call, once, if the setting is on."""
 
 import importlib
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from tests.telephony.conftest import heard, switch  # noqa: F401  (fixtures)
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
-from tests.tickets.test_at_once import at_once, refusals
+from tests.tickets.test_concurrency import at_once, refusals
 from tickets.lookup import customer_of_caller
 from tickets.models import Customer, CustomerNumber, CustomerSettings, Ticket
 from tickets.verbs.customer_merges import merge_customers
@@ -38,7 +38,7 @@ def told() -> list[tuple[str, dict[str, Any]]]:
 # Mail
 
 
-def test_the_first_mail_of_an_unknown_sender_creates_a_customer_before_its_ticket() -> None:
+def test_first_mail_of_an_unknown_sender_creates_a_customer() -> None:
     TicketQueueFactory()
 
     taken(a_mail())
@@ -66,7 +66,7 @@ def test_the_first_mail_of_an_unknown_sender_creates_a_customer_before_its_ticke
         (f"{'x' * 60}@{'client.' * 10}example", f"{'x' * 60}@{'client.' * 10}example"[:100]),
     ],
 )
-def test_the_surname_is_the_name_in_the_mail_else_the_address(sender: str, surname: str) -> None:
+def test_surname_is_the_name_in_the_mail_or_the_address(sender: str, surname: str) -> None:
     TicketQueueFactory()
 
     taken(a_mail(From=sender))
@@ -74,7 +74,7 @@ def test_the_surname_is_the_name_in_the_mail_else_the_address(sender: str, surna
     assert [customer.surname for customer in Customer.objects.all()] == [surname]
 
 
-def test_the_second_mail_is_of_the_same_customer() -> None:
+def test_second_mail_finds_the_same_customer() -> None:
     TicketQueueFactory()
 
     taken(a_mail())
@@ -84,7 +84,7 @@ def test_the_second_mail_is_of_the_same_customer() -> None:
     assert list(Ticket.objects.values_list("customer", flat=True)) == [customer.pk] * 2
 
 
-def test_the_sender_who_was_merged_is_known() -> None:
+def test_sender_of_a_merged_customer_is_known() -> None:
     TicketQueueFactory()
     old, new = CustomerFactory(email="jan@client.example"), CustomerFactory()
     merge_customers(old, new, ACTOR)
@@ -94,7 +94,7 @@ def test_the_sender_who_was_merged_is_known() -> None:
     assert (Ticket.objects.get().customer, Customer.objects.count()) == (new, 2)
 
 
-def test_nothing_is_created_where_the_settings_say_so() -> None:
+def test_mail_creates_no_customer_if_the_setting_is_off() -> None:
     create_customers(False)
     TicketQueueFactory()
 
@@ -114,7 +114,7 @@ def test_nothing_is_created_where_the_settings_say_so() -> None:
     ],
     ids=["a machine", "an agent", "a newsletter", "a list that takes no mail"],
 )
-def test_who_is_no_customer_does_not_become_one(headers: dict[str, str]) -> None:
+def test_senders_that_do_not_become_customers(headers: dict[str, str]) -> None:
     AgentFactory(email="anna@us.example")
     TicketQueueFactory()
 
@@ -124,7 +124,7 @@ def test_who_is_no_customer_does_not_become_one(headers: dict[str, str]) -> None
     assert not Customer.objects.exists()
 
 
-def test_a_person_who_writes_through_a_group_becomes_a_customer() -> None:
+def test_sender_through_a_group_becomes_a_customer() -> None:
     TicketQueueFactory()
     group = {"List_Unsubscribe": "<https://group.example/1>", "List_Post": "<mailto:help@us.example>"}
 
@@ -133,7 +133,7 @@ def test_a_person_who_writes_through_a_group_becomes_a_customer() -> None:
     assert Customer.objects.get() == Ticket.objects.get().customer
 
 
-def test_a_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.MonkeyPatch) -> None:
     TicketQueueFactory()
     monkeypatch.setattr("tickets.mail.intake.acknowledge", lambda ticket: 1 / 0)
 
@@ -142,7 +142,7 @@ def test_a_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.Mo
     assert told() == []
 
 
-def test_a_ticket_of_the_api_creates_no_customer(api: ApiClient) -> None:
+def test_ticket_of_the_api_creates_no_customer(api: ApiClient) -> None:
     TicketQueueFactory()
 
     api.post("/api/tickets", {"subject": "S", "body": "B", "from": "jan@client.example"})
@@ -155,7 +155,7 @@ def test_a_ticket_of_the_api_creates_no_customer(api: ApiClient) -> None:
 
 
 @pytest.mark.usefixtures("switch")
-def test_the_first_call_from_an_unknown_number_creates_a_customer() -> None:
+def test_first_call_from_an_unknown_number_creates_a_customer() -> None:
     QueueFactory(number=HOTLINE)
 
     calls = [call_in("caller-1", "22 555 01 07"), call_in("caller-2", CALLER)]
@@ -168,7 +168,7 @@ def test_the_first_call_from_an_unknown_number_creates_a_customer() -> None:
 
 @pytest.mark.usefixtures("switch")
 @pytest.mark.parametrize("caller", ["", "anonymous", "+anonymous", "101", "x" * 300, "9" * 30, f"+{'9' * 30}"])
-def test_a_caller_without_a_public_number_is_no_customer(caller: str) -> None:
+def test_caller_without_a_public_number_does_not_become_a_customer(caller: str) -> None:
     QueueFactory(number=HOTLINE)
 
     assert call_in(caller=caller).customer_id is None
@@ -176,7 +176,7 @@ def test_a_caller_without_a_public_number_is_no_customer(caller: str) -> None:
 
 
 @pytest.mark.usefixtures("switch")
-def test_a_call_creates_nothing_where_the_settings_say_so() -> None:
+def test_call_creates_no_customer_if_the_setting_is_off() -> None:
     create_customers(False)
     QueueFactory(number=HOTLINE)
 
@@ -184,12 +184,12 @@ def test_a_call_creates_nothing_where_the_settings_say_so() -> None:
     assert not Customer.objects.exists()
 
 
-# At once
+# Concurrency
 
 
 @pytest.mark.usefixtures("committed_db")
 @pytest.mark.parametrize("turn", range(3))
-def test_first_mails_of_one_sender_at_once_make_one_customer(turn: int) -> None:
+def test_concurrent_first_mails_of_one_sender_create_one_customer(turn: int) -> None:
     queue = TicketQueueFactory()
     addresses = ["jan@client.example", "JAN@client.example"] * 4
 
@@ -208,7 +208,7 @@ def test_first_mails_of_one_sender_at_once_make_one_customer(turn: int) -> None:
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_first_calls_from_one_number_at_once_make_one_customer() -> None:
+def test_concurrent_first_calls_from_one_number_create_one_customer() -> None:
     def call() -> Any:
         with transaction.atomic():
             return customer_of_caller("22 555 01 07", CALLER)
@@ -237,7 +237,7 @@ def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
 # The setting
 
 
-def test_a_new_installation_creates_customers() -> None:
+def test_setting_is_on_in_a_new_installation() -> None:
     assert CustomerSettings.objects.get().creates_unknown
 
 
@@ -253,7 +253,7 @@ def test_a_new_installation_creates_customers() -> None:
     ],
     ids=["new", "a user", "an API user", "a customer", "a ticket", "a call"],
 )
-def test_an_installation_that_is_in_use_creates_none_after_an_upgrade(use: Callable[[], Any], creates: bool) -> None:
+def test_setting_after_an_upgrade_of_an_installation_in_use(use: Callable[[], Any], creates: bool) -> None:
     CustomerSettings.objects.all().delete()
     use()
 
@@ -262,7 +262,7 @@ def test_an_installation_that_is_in_use_creates_none_after_an_upgrade(use: Calla
     assert CustomerSettings.objects.get().creates_unknown is creates
 
 
-def test_an_upgrade_that_runs_twice_keeps_what_a_person_has_chosen() -> None:
+def test_migration_that_runs_twice_keeps_the_setting() -> None:
     create_customers(False)
 
     importlib.import_module("tickets.migrations.0014_customer_settings_row").write(apps, connection.schema_editor())
@@ -271,7 +271,7 @@ def test_an_upgrade_that_runs_twice_keeps_what_a_person_has_chosen() -> None:
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_a_person_changes_the_setting_in_the_admin() -> None:
+def test_change_the_setting_in_the_admin() -> None:
     settings, client = CustomerSettings.objects.get(), superuser()
 
     client.submit(page_of(settings))
@@ -284,7 +284,7 @@ def test_a_person_changes_the_setting_in_the_admin() -> None:
     assert client.post(page_of(settings, "delete"), {"post": "yes"}).status_code == 403
 
 
-def test_a_new_customer_costs_so_many_statements_and_a_known_one_none() -> None:
+def test_number_of_queries_for_new_and_known_customers() -> None:
     queue = TicketQueueFactory()
     taken(a_mail(From="first@client.example"), queue)
 
