@@ -12,9 +12,9 @@ from django.db import DatabaseError, connection, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from callcentre.api.fields import zone
 from callcentre.core import deletions
 from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.times import zone
 from reports import builder, rollup, settling
 from reports.models import Rollup
 from telephony.calls import legs, offers, talks, unseen

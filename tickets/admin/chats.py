@@ -22,7 +22,7 @@ from callcentre.admin import (
     UncountedChangeList,
     UncountedMixin,
     actor_of,
-    asks_first,
+    confirm_first,
     display,
     page_action,
 )
@@ -192,7 +192,9 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         )
 
     @admin.action(description=_("Close"), permissions=["change"])
-    @asks_first(_("No more messages can be written in the chats. A closed chat is not opened again."), closed_at=None)
+    @confirm_first(
+        _("No more messages can be written in the chats. A closed chat is not opened again."), closed_at=None
+    )
     def close_selected(self, request: HttpRequest, chats: QuerySet[Chat]) -> None:
         actor, count = actor_of(request), 0
         for chat in chats.filter(closed_at=None)[:MAX_SELECTED]:

@@ -19,13 +19,13 @@ from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms
-from tickets.admin.custom_inputs import name_of
-from tickets.admin.customer_choice import CustomerChoices
+from tickets.admin.custom_field_inputs import name_of
 from tickets.admin.customer_forms import MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_merge import preview_of
 from tickets.admin.customer_panels import panels_of
 from tickets.admin.customer_search import ids_found
+from tickets.admin.customer_select import CustomerChoices
 from tickets.models import Customer, CustomField
 from tickets.models.merging import merge
 

@@ -23,9 +23,9 @@ from callcentre.models import User
 from telephony.models import Agent
 from tickets.admin import ticket_page_files as files
 from tickets.admin import ticket_page_presence as presence
+from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, version_of, write
 from tickets.admin.ticket_page_forms import COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
-from tickets.admin.ticket_page_sending import ChangedMeanwhile, seen_now, version_of, write
-from tickets.admin.ticket_page_side import (
+from tickets.admin.ticket_page_sidebar import (
     OTHERS,
     audience_of,
     canned_replies_for,

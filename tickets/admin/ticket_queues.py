@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, Inline, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, Inline, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
@@ -211,7 +211,7 @@ class TicketQueueAdmin(Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
-    @asks_first(_("The queues take no new tickets, and their mailboxes are not read."), is_active=True)
+    @confirm_first(_("The queues take no new tickets, and their mailboxes are not read."), is_active=True)
     def deactivate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)

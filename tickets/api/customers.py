@@ -2,17 +2,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, ListField, TextField, minute
+from callcentre.api.fields import IdField, ListField, TextField
 from callcentre.api.filters import FilterSet, IdFilter, TextFilter
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.integers import integer_of
+from callcentre.core.lookups import get_or_404
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.times import minute
 from tickets.api.serializers import ValueMapField
 from tickets.models import Company, Customer, CustomField
 
@@ -123,11 +123,8 @@ class CompanyViewSet(ApiViewSet):
 
 
 def customer_or_404(customer_id: str) -> Customer:
-    """The customer of this id, or the one he was merged into."""
-    pk = integer_of(customer_id)
-    customer = None if pk is None else Customer.objects.select_related("merged_into").filter(pk=pk).first()
-    if customer is None:
-        raise Http404
+    """Return the customer of this id, or the customer that it was merged into."""
+    customer = get_or_404(Customer.objects.select_related("merged_into"), customer_id)
     return customer.merged_into or customer
 
 

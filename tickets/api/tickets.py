@@ -2,15 +2,14 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import Reject, parse_boolean
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault
-from callcentre.core.integers import integer_of
+from callcentre.core.lookups import get_or_404
+from callcentre.core.parsing import Reject, parse_boolean
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
     AgentResponseInput,
@@ -101,12 +100,8 @@ class TicketViewSet(ApiViewSet):
 
 
 def ticket_or_404(ticket_id: str) -> Ticket:
-    """Only the key of it: the verbs lock the ticket, and read it then."""
-    pk = integer_of(ticket_id)
-    ticket = None if pk is None else Ticket.objects.only("pk").filter(pk=pk).first()
-    if ticket is None:
-        raise Http404
-    return ticket
+    """Return the ticket with only its key: the verbs lock and read the row themselves."""
+    return get_or_404(Ticket.objects.only("pk"), ticket_id)
 
 
 def _flag(request: Request, name: str, faults: list[Fault]) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Max, Min
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from tickets.models.message import Message
 from tickets.models.status import TicketStatus
 from tickets.models.targets import due

@@ -20,7 +20,7 @@ from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
 from callcentre.models import User
 from telephony.models import Agent
-from tickets.admin.customer_choice import CustomerSelect
+from tickets.admin.customer_select import CustomerSelect
 from tickets.admin.ticket_page_forms import categories_for, queues_for
 from tickets.models import Customer, Source
 from tickets.models.opening import open_ticket

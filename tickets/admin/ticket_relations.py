@@ -14,9 +14,9 @@ from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
 from callcentre.core.integers import integer_of
 from tickets import html
+from tickets.admin.merge_confirmation import people_of
 from tickets.admin.ticket_page_forms import OtherTicketForm
 from tickets.admin.ticket_page_thread import author_of
-from tickets.admin.ticket_people import people_of
 from tickets.models import Message, Ticket, editing
 
 # Messages among which those to be split off are chosen, the newest first.

@@ -14,7 +14,7 @@ from callcentre.admin.base import MAX_SELECTED
 Action = Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]
 
 
-def asks_first(consequence: Any, **changed: Any) -> Callable[[Action], Action]:
+def confirm_first(consequence: Any, **changed: Any) -> Callable[[Action], Action]:
     """Make an action show its consequence and its rows before it does anything.
 
     `changed` are look-ups of the rows that the action changes. The page names these rows alone, and once a person has

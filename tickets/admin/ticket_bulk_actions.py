@@ -17,8 +17,8 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from callcentre.admin import actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.core.errors import ErrorCode, Fault
+from tickets.admin.merge_confirmation import NAMED, PeopleForm, people_of
 from tickets.admin.ticket_page_forms import agents_for, queues_for, status_values, statuses_for, tags_of
-from tickets.admin.ticket_people import NAMED, PeopleForm, people_of
 from tickets.models import Ticket, editing
 
 

@@ -1,4 +1,4 @@
-"""Texts that replies are made of, and where those of marketplaces go."""
+"""Where replies to tickets of marketplaces go."""
 
 from typing import Any
 
@@ -6,54 +6,16 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import RelatedDropdownFilter
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminURLInputWidget
+from unfold.widgets import UnfoldAdminURLInputWidget
 
-from callcentre.admin import Admin, display, page_action
-from callcentre.admin.base import with_images_from_elsewhere
-from callcentre.admin.secrets import PasswordAgain, secret_page
+from callcentre.admin import Admin, page_action
+from callcentre.admin.secrets import OwnPasswordForm, secret_page
 from tickets.admin.password_form import PasswordForm
-from tickets.models import CannedReply, Marketplace
+from tickets.models import Marketplace
 from tickets.models.conversing import MARKETPLACES
 from webhooks.transport import new_secret
-
-
-class CannedReplyForm(forms.ModelForm):  # type: ignore[type-arg]
-    class Meta:
-        model = CannedReply
-        fields = ("name", "queue", "body")
-        widgets = {"body": UnfoldAdminTextareaWidget(attrs={"data-editor": "1", "data-height": "260"})}
-
-
-@admin.register(CannedReply)
-@method_decorator(with_images_from_elsewhere, "changeform_view")
-class CannedReplyAdmin(Admin):
-    """What do agents say often?"""
-
-    form = CannedReplyForm
-    list_display = ("name", "queue_name", "updated_at")
-    list_display_links = ("name",)
-    list_filter = (("queue", RelatedDropdownFilter),)
-    list_select_related = ("queue",)
-    search_fields = ("name", "body")
-    search_help_text = _("Name or text")
-    fields = ("name", "queue", "body")
-
-    class Media:
-        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
-        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        field.empty_label = _now("any queue")
-        return field
-
-    @display(description=_("ticket queue"), ordering="queue__name")
-    def queue_name(self, reply: CannedReply) -> str:
-        return str(reply.queue) if reply.queue else _now("any queue")
 
 
 class MarketplaceForm(PasswordForm):
@@ -95,7 +57,7 @@ class MarketplaceAdmin(Admin):
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         marketplace = self._marketplace(request, object_id)
-        form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
+        form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             return self._secret_page(request, marketplace)
         intro = _now("The receiver checks signatures with it.")
@@ -106,7 +68,7 @@ class MarketplaceAdmin(Admin):
     @page_action(description=_("New secret"), url_path="new-secret", icon="key", permissions=["change"])
     def new_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         marketplace = self._marketplace(request, object_id)
-        form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
+        form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             marketplace.secret = new_secret()
             marketplace.save(update_fields=["secret", "updated_at"])

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
 from telephony.deletions import calls_of, forget_customers, spoken_of
 from tickets import events
-from tickets.deletions import of_chats, of_tickets
+from tickets.deletions.chats import add_chat_consequences, delete_chat
+from tickets.deletions.tickets import add_ticket_consequences, delete_ticket
 from tickets.models import (
     AcknowledgedAddress,
     Chat,
@@ -36,8 +37,8 @@ def consequences(customer: Customer) -> Consequences:
     ids = _ids(customer.pk)
     found = Consequences([Part("tickets.customer", len(ids))])
     found.deleted += [Part(label, model.objects.filter(customer__in=ids).count()) for label, model in _PARTS]
-    of_tickets.tell(found, _tickets_of(ids))
-    of_chats.tell(found, _chats_of(ids))
+    add_ticket_consequences(found, _tickets_of(ids))
+    add_chat_consequences(found, _chats_of(ids))
     found.deleted += spoken_of(ids)
     if calls := calls_of(ids):
         found.emptied.append(Part("telephony.connection", calls))
@@ -95,12 +96,12 @@ def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
     while found := list(tickets[:BATCH]):
         for ticket_id in found:
             with deletion.step() as deleted:
-                of_tickets.delete_ticket(ticket_id, deletion, deleted)
+                delete_ticket(ticket_id, deletion, deleted)
     chats = Chat.objects.filter(_chats_of(ids)).order_by().values_list("pk", flat=True)
     while named := list(chats[:BATCH]):
         for chat_id in named:
             with deletion.step() as deleted:
-                of_chats.delete_chat(chat_id, deleted)
+                delete_chat(chat_id, deleted)
 
 
 def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:

@@ -18,11 +18,11 @@ SELECT agent_id, created_at, created_at FROM tickets_chatmessage WHERE chat_id =
 
 def consequences(chat: Chat) -> Consequences:
     found = Consequences()
-    tell(found, Q(pk=chat.pk))
+    add_chat_consequences(found, Q(pk=chat.pk))
     return found
 
 
-def tell(found: Consequences, which: Q) -> None:
+def add_chat_consequences(found: Consequences, which: Q) -> None:
     """Add what goes with these chats."""
     chats = Chat.objects.filter(which).order_by().values("pk")
     lines = ChatMessage.objects.filter(chat__in=chats)

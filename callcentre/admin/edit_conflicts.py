@@ -10,7 +10,7 @@ from django.forms.boundfield import BoundField
 from django.utils.translation import gettext as _
 
 
-class RememberingField(BoundField):
+class ShownValueField(BoundField):
     """Says what was shown also when the page comes back with something to mend on it.
 
     Django says what was typed instead where a value is no single input, of an empty list or an instant: sent once more
@@ -34,20 +34,20 @@ class RememberingField(BoundField):
         return self.field.hidden_widget().render(self.html_initial_name, value, attrs, self.form.renderer)
 
 
-class AskingAgain(forms.BaseForm):
+class EditConflictForm(forms.BaseForm):
     """What somebody else has changed as well is not set before the person has seen it: he is asked once more."""
 
-    bound_field_class = RememberingField
+    bound_field_class = ShownValueField
 
     def clean(self) -> Any:
         cleaned = super().clean()
         for name in self.changed_data:
-            if self._is_overtaken(bound := cast("RememberingField", self[name])):
+            if self._is_overtaken(bound := cast("ShownValueField", self[name])):
                 bound.is_outdated = True
                 self.add_error(name, _("Somebody has changed this meanwhile. Save again to set yours."))
         return cleaned
 
-    def _is_overtaken(self, bound: RememberingField) -> bool:
+    def _is_overtaken(self, bound: ShownValueField) -> bool:
         """It was changed here, and is neither what was shown any more nor what is wanted."""
         now = bound.initial
         return bound.shown is not None and all(bound.field.has_changed(now, one) for one in (bound.shown, bound.data))

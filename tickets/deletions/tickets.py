@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
 from tickets import events
-from tickets.deletions.of_mail import strip
+from tickets.deletions.mail_and_files import strip
 from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
 from tickets.models.editing import lock_merges
 from tickets.models.noting import note_end, note_replies
@@ -27,14 +27,16 @@ WHERE id = ANY(%s)
 
 def consequences(ticket: Ticket) -> Consequences:
     found = Consequences()
-    tell(found, Ticket.objects.filter(Q(pk=ticket.pk) | Q(merged_into=ticket.pk)).order_by().values("pk"))
+    add_ticket_consequences(
+        found, Ticket.objects.filter(Q(pk=ticket.pk) | Q(merged_into=ticket.pk)).order_by().values("pk")
+    )
     if ticket.merged_into_id:
         into = {"ticket": ticket.merged_into_id}
         found.remarks.append(_("Its messages are in ticket #%(ticket)s, and stay there.") % into)
     return found
 
 
-def tell(found: Consequences, tickets: Any) -> None:
+def add_ticket_consequences(found: Consequences, tickets: Any) -> None:
     """Add what goes with these tickets, a query of their ids. Each count is one statement."""
     messages = Message.objects.filter(ticket__in=tickets).order_by()
     found.deleted += [Part("tickets.ticket", tickets.count()), Part("tickets.message", messages.count())]
