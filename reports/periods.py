@@ -95,7 +95,6 @@ def instant_of(wall: datetime) -> datetime:
     return wall.replace(tzinfo=zone()).astimezone(UTC)
 
 
-
 def _floor(length: Aggregation, wall: datetime) -> datetime:
     if length is Aggregation.MINUTE:
         return wall.replace(second=0, microsecond=0)

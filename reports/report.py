@@ -1,304 +1,279 @@
-"""The report: of a question, the rows of a page. Reads rollups where they are not stale, the ledgers where they are."""
+"""The report: the rows of a page, in two statements after one that says what is stale (docs/decisions/0018)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
+from psycopg.pq import Format
 
-from reports import ledgers, stored
-from reports.covering import UNSUMMED, Parts, Span, Staleness, inside, union
-from reports.ledgers import Slots, Stretch
-from reports.measures import Measures
-from reports.ongoing import OPEN, Interval, spans_of
-from reports.periods import FIRST, LAST, Aggregation, Key, Level, end_of
+from callcentre.core.times import zone
+from reports import ledgers, staleness
+from reports.ledgers import SOURCE_OF, Source
+from reports.periods import Aggregation, Span
+from reports.staleness import Part, Unsettled, array, cover, union
+from reports.sums import DISTINCT, OWN, SOURCES, Sums
 
 
 @dataclass(frozen=True)
 class Question:
-    """Agents, in the order of the report; a span, its end not included; how to cut it, and what to count."""
+    """Agents, in the order of the report; a span without its end; how to cut it, and what to count."""
 
     agents: Sequence[int]
     begin: datetime
     end: datetime
     aggregation: Aggregation
-    # Until when that lasts which goes on.
+    # Intervals that go on end at this instant.
     now: datetime
     threshold: int = 0
     # None: everything.
     queues: Sequence[int] | None = None
+    # Seconds within which an offer is answered in time; None where nobody wants to know.
+    within: int | None = None
 
 
 class Row(NamedTuple):
     agent_id: int
     period: str
-    measures: Measures
-
-
-# A plan for any arrays would be made for few agents and short stretches, and be kept for many and long ones.
-_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL plan_cache_mode = force_custom_plan"
+    sums: Sums
 
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All that is read in it is of one instant. Whoever has begun a transaction has decided what he sees."""
+    """Read everything of one instant. A transaction that has begun already decides for itself what it reads."""
     if connection.in_atomic_block:
         yield
         return
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(_SNAPSHOT)
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         yield
 
 
 def page(question: Question, limit: int, offset: int) -> list[Row]:
-    """So many rows of the report, from there on."""
-    if (rows := _ready(question, limit, offset)) is not None:
-        return rows
-    return composed(question, limit, offset)
-
-
-def composed(question: Question, limit: int, offset: int) -> list[Row]:
-    """The same where it is known that not all rows are kept ready."""
+    """Return so many rows of the report, from there on."""
     if not question.agents:
         return []
     with snapshot():
-        return _Report(question).page(limit, offset)
+        report = _Report(question)
+        keys = report.keys(limit, offset)
+        found = report.sums(keys)
+    label = {key: question.aggregation.label(key) for key in {key for _, key in keys}}
+    return [Row(agent_id, label[key], found[agent_id, key]) for agent_id, key in keys]
 
 
-def ready_level(question: Question) -> Level | None:
-    """The rollups that have the report's rows as they are, if the span cuts no period off."""
-    level, span = question.aggregation.level, (question.begin, question.end)
-    return level if level and question.queues is None and inside(level, *span) == span else None
+# Rollups that stretches consist of. An hour of the day is a column; the key of a row that is a whole period is its
+# start; other rows lie in a period.
+_STORED = f"""
+stored AS (
+  SELECT r.*, source = %(own)s AS is_period, {{key}} AS key
+  FROM stretch JOIN reports_rollup r ON r.level = source AND r.agent_id = stretch.agent_id AND r.started_at >= a
+    AND r.started_at < b AND r.queue_id = ANY(%(rollup_queues)s::bigint[])
+  WHERE source IN ({Source.HOUR}, {Source.DAY})
+)"""  # noqa: S608
+_KEY = """CASE WHEN source = %(own)s THEN date_part('epoch', r.started_at)::bigint
+    ELSE (%(keys)s::bigint[])[width_bucket(r.started_at, %(borders)s::timestamptz[])] END"""
+_PRESENT = {
+    "grain": "SELECT agent_id, key FROM grain",
+    # A row of all queues makes a period appear in a report of some if it has time of the agent's own.
+    "stored": "SELECT agent_id, key FROM stored WHERE %(queues)s::bigint[] IS NULL OR queue_id <> 0 OR has_time",
+}
+_KEYS = """
+SELECT agent.id, present.key
+FROM unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place)
+JOIN ({present}) present ON present.agent_id = agent.id
+ORDER BY agent.place, present.key LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint
+"""
 
 
-def _ready(question: Question, limit: int, offset: int) -> list[Row] | None:
-    """The page, if the rollups have all rows of the span as they are."""
-    if not question.agents or (level := ready_level(question)) is None:
-        return None
-    span = question.begin, question.end
-    found = stored.ready(level, span, question.agents, question.threshold, limit=limit, offset=offset)
-    if found is None:
-        return None
-    labels = {start: question.aggregation.label(start) for start in {start for _, start, _ in found}}
-    return [Row(agent_id, labels[start], measures) for agent_id, start, measures in found]
+def _of_stored(name: str, *, is_narrowed: bool) -> str:
+    source = SOURCES[name]
+    where = "r.is_period" if source.kind in DISTINCT else "true"
+    if is_narrowed:
+        where += f" AND r.queue_id {'=' if source.kind in OWN else '<>'} 0"
+    together = f"{source.together}({source.rollup}) FILTER (WHERE {where})"
+    return f"COALESCE({together}, 0)::bigint" if source.together == "sum" else together
 
 
-@dataclass
+_SUMS = {
+    "grain": "SELECT agent_id, key, {columns} FROM grain GROUP BY agent_id, key",
+    "stored": "SELECT agent_id, key, {columns} FROM stored r GROUP BY agent_id, key",
+}
+_PAUSES = {
+    "grain": "SELECT agent_id, key, detail AS id, begun, seconds FROM grain WHERE kind = 'paused'",
+    "stored": """
+    SELECT agent_id, key, pause.*
+    FROM stored CROSS JOIN LATERAL unnest(pause_ids, pause_counts, pause_seconds) AS pause(id, begun, seconds)
+    WHERE queue_id = 0""",
+}
+_TOGETHER = ", ".join(
+    f"date_part('epoch', {one.together}({name}))" if one.together != "sum" else f"sum({name})::bigint"
+    for name, one in SOURCES.items()
+)
+_ROWS = f"""
+SELECT * FROM (
+  SELECT agent_id, key, {_TOGETHER} FROM ({{sums}}) part GROUP BY agent_id, key
+) sums LEFT JOIN (
+  SELECT agent_id, key, array_agg(id), array_agg(begun), array_agg(seconds) FROM (
+    SELECT agent_id, key, id, sum(begun)::bigint AS begun, sum(seconds)::bigint AS seconds FROM ({{pauses}}) pause
+    GROUP BY agent_id, key, id
+  ) pause GROUP BY agent_id, key
+) pauses USING (agent_id, key)
+"""  # noqa: S608
+
+
 class _Report:
-    question: Question
-    stale: dict[int, Staleness] = field(init=False)
-    ongoing: dict[int, list[Interval]] = field(init=False)
-    # Whole periods of the rollups lie between these.
-    first: datetime = field(init=False)
-    last: datetime = field(init=False)
-    # By agent, what no single row of the rollups says: what is stale, and periods that the span cuts off.
-    composed: dict[int, list[Span]] = field(init=False)
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.unsettled = staleness.read(question.agents, question.begin, question.end, question.now)
+        self.by_hour = question.aggregation is Aggregation.HOUR_OF_DAY
 
-    def __post_init__(self) -> None:
+    def keys(self, limit: int, offset: int) -> list[tuple[int, int]]:
+        """Return agents and keys of the rows of a page."""
         asked = self.question
-        self._read_unsettled()
-        self.first, self.last = inside(self.level, asked.begin, asked.end) if self.level else (asked.end, asked.begin)
-        self.composed = {}
-        if self.first >= self.last:
-            self.first = self.last = asked.begin
-            self.composed = {agent_id: [(asked.begin, asked.end)] for agent_id in asked.agents}
-            return
-        edges = union([(asked.begin, self.first), (self.last, asked.end)])
-        for agent_id in asked.agents:
-            spans = [*edges]
-            if (stale := self.stale.get(agent_id)) and self.level:
-                spans += stale.spans(self.level, self.first, self.last)
-            if spans:
-                self.composed[agent_id] = union(spans)
+        parts = self._parts({(asked.begin, asked.end): asked.agents})
+        # Whoever only wrote in a chat is present as well.
+        parts.update({Part(Source.DISTINCT, *part[1:]): ids for part, ids in parts.items() if part[0] is Source.CLOSED})
+        statement = _Statement(asked, parts, self.unsettled, SOURCE_OF.get(asked.aggregation))
+        present = " UNION ".join(_PRESENT[table] for table in statement.tables)
+        more = {"order": array(asked.agents), "limit": limit, "offset": offset}
+        return statement.run(_KEYS.format(present=present), more) if statement.tables else []
 
-    def _read_unsettled(self) -> None:
-        """What is stale, and what goes on."""
+    def sums(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Sums]:
+        """Return the sums of these periods."""
         asked = self.question
-        levels = {asked.aggregation.level or Level.HOUR, *asked.aggregation.parts}
-        parameters: dict[str, Any] = {
-            "agents": list(asked.agents),
-            "levels": [level.value for level in levels],
-            "begin": asked.begin,
-            "end": asked.end,
-            "first": FIRST,
-            "last": LAST,
-            "queues": None if asked.queues is None else list(asked.queues),
+        # Offers in time are in no rollup, so that no row of one is all of a period.
+        own = SOURCE_OF.get(asked.aggregation) if asked.within is None else None
+        parts = self._parts(self._stretches(keys))
+        distinct: dict[int, list[Span]] = defaultdict(list)
+        for part, ids in parts.items():
+            if part.source not in (own, Source.OPEN):
+                borders = asked.aggregation.borders(part.begin, part.end)
+                for agent_id in ids:
+                    distinct[agent_id].append((max(borders[0], asked.begin), min(borders[-1], asked.end)))
+        for agent_id, spans in distinct.items():
+            for a, b in union(spans):
+                parts[Part(Source.DISTINCT, a, b)].append(agent_id)
+        statement = _Statement(asked, parts, self.unsettled, own)
+        columns = {
+            "grain": ", ".join(f"{one.grains} AS {name}" for name, one in SOURCES.items()),
+            "stored": ", ".join(
+                f"{_of_stored(name, is_narrowed=asked.queues is not None)} AS {name}" for name in SOURCES
+            ),
         }
-        stale: dict[int, list[tuple[str, int, datetime, datetime]]] = defaultdict(list)
-        self.ongoing = defaultdict(list)
-        with connection.cursor() as cursor:
-            cursor.execute(f"{UNSUMMED} UNION ALL {OPEN}", parameters)
-            for agent_id, kind, detail, since, until in cursor.fetchall():
-                if kind in ("change", "mark"):
-                    stale[agent_id].append((kind, detail, since, until))
-                elif (interval := Interval(kind, detail, since, until, asked.now)).touches(asked.begin, asked.end):
-                    self.ongoing[agent_id].append(interval)
-        self.stale = {agent_id: Staleness.of(rows) for agent_id, rows in stale.items()}
-
-    @property
-    def level(self) -> Level | None:
-        return self.question.aggregation.level
-
-    @property
-    def by_hour(self) -> bool:
-        return self.question.aggregation is Aggregation.HOUR_OF_DAY
-
-    @cached_property
-    def parts(self) -> Parts:
-        """Of what all that is composed consists."""
-        return self._parts([(agent_id, a, b) for agent_id, spans in self.composed.items() for a, b in spans])
-
-    @cached_property
-    def slots(self) -> Slots:
-        """Of all that is composed; the number of a period is its place among `keys`.
-
-        Of hours of the day only what the ledgers are asked has borders: an hour each, the span would have too many.
-        """
-        aggregation = self.question.aggregation
-        cut = self.parts.ledgers if self.by_hour else [(0, a, b) for spans in self.composed.values() for a, b in spans]
-        borders = sorted({border for a, b in union((a, b) for _, a, b in cut) for border in aggregation.slots(a, b)})
-        places: dict[Key, int] = {hour: hour for hour in range(24)} if self.by_hour else {}
-        periods = [places.setdefault(aggregation.key(border), len(places)) for border in borders]
-        return Slots(borders, periods, self.by_hour)
-
-    @cached_property
-    def keys(self) -> list[Key]:
-        if self.by_hour:
-            return list(range(24))
-        return list(dict.fromkeys(self.question.aggregation.key(border) for border in self.slots.borders))
-
-    def page(self, limit: int, offset: int) -> list[Row]:
-        asked = self.question
-        wanted = self._page_of_keys(limit, offset)
-        measures = self._measures(wanted)
-        return [Row(agent_id, asked.aggregation.label(key), measures[agent_id, key]) for agent_id, key in wanted]
-
-    @property
-    def span(self) -> Span:
-        return self.first, self.last
-
-    # Which rows there are
-
-    @cached_property
-    def present(self) -> dict[int, set[Key]]:
-        """By agent, composed periods in which he did something that is over."""
-        found: dict[int, set[Key]] = defaultdict(set)
-        for agent_id, place in (
-            *stored.present(self.parts.rows, self.slots, self.question.queues),
-            *ledgers.present(self.parts.ledgers, self.slots, self.question.queues),
-        ):
-            found[agent_id].add(self.keys[place])
+        sums = " UNION ALL ".join(_SUMS[table].format(columns=columns[table]) for table in statement.tables)
+        pauses = " UNION ALL ".join(_PAUSES[table] for table in statement.tables)
+        found = {}
+        rows = statement.run(_ROWS.format(sums=sums, pauses=pauses), {}) if keys else []
+        for agent_id, key, *row, ids, begun, seconds in rows:
+            row.append(dict(sorted(zip(ids, zip(begun, seconds, strict=True), strict=True))) if ids else {})
+            found[agent_id, key] = Sums(*row)
         return found
 
-    @cached_property
-    def going_on(self) -> dict[int, set[Key]]:
-        """By agent, periods in which there is something that goes on."""
-        return {agent_id: {key for key, _, _ in self._cut(agent_id)} for agent_id in self.ongoing}
-
-    def _cut(self, agent_id: int) -> Iterator[tuple[Key, datetime, datetime]]:
-        """What goes on, by periods: the key of each, and its stretch within the span."""
-        asked = self.question
-        spans = spans_of(self.ongoing[agent_id], asked.begin, asked.end)
-        slots = {slot for a, b in spans for slot in pairwise(asked.aggregation.slots(a, b))}
-        for start, end in sorted(slots):
-            yield asked.aggregation.key(start), max(start, asked.begin), min(end, asked.end)
-
-    def _page_of_keys(self, limit: int, offset: int) -> list[tuple[int, Key]]:
-        asked = self.question
-        special = {
-            agent_id: self.present.get(agent_id, set()) | self.going_on.get(agent_id, set())
-            for agent_id in asked.agents
-        }
-        but = [(agent_id, a, b) for agent_id, spans in self.composed.items() for a, b in spans]
-        if self.level:
-            but += [
-                (agent_id, key, end_of(self.level, key))
-                for agent_id, keys in self.going_on.items()
-                for key in keys
-                if isinstance(key, datetime)
-            ]
-        counts = (
-            stored.count(self.level, self.span, asked.agents, but, asked.queues)
-            if self.level and self.first < self.last
-            else {}
-        )
-        shown: list[int] = []
-        skipped = passed = 0
-        for agent_id in asked.agents:
-            here = counts.get(agent_id, 0) + len(special[agent_id])
-            if passed + here > offset and passed < offset + limit and here:
-                skipped = skipped if shown else offset - passed
-                shown.append(agent_id)
-            passed += here
-        rows: dict[int, set[Key]] = {agent_id: set(special[agent_id]) for agent_id in shown}
-        if counts and shown and self.level:
-            for agent_id, start in stored.keys(self.level, self.span, shown, but, asked.queues):
-                rows[agent_id].add(start)
-        # Keys of one report are all of one type.
-        listed = [(agent_id, key) for agent_id, keys in rows.items() for key in sorted(keys)]
-        return listed[skipped : skipped + limit]
-
-    # What is in them
-
-    def _measures(self, wanted: Sequence[tuple[int, Key]]) -> dict[tuple[int, Key], Measures]:
-        asked = self.question
-        found: dict[tuple[int, Key], Measures] = {}
-        if self.level:
-            whole = [
-                (agent_id, key)
-                for agent_id, key in wanted
-                if isinstance(key, datetime) and not self._is_composed(self.level, agent_id, key)
-            ]
-            found.update(stored.rows(self.level, whole, asked.threshold, asked.queues).items())
-        for row in wanted:
-            found.setdefault(row, Measures())
-        self._compose(found, [row for row in wanted if row[1] in self.present.get(row[0], ())] if self.composed else [])
-        for agent_id in dict.fromkeys(agent_id for agent_id, _ in wanted):
-            for key, a, b in self._cut(agent_id) if agent_id in self.ongoing else ():
-                if measures := found.get((agent_id, key)):
-                    for interval in self.ongoing[agent_id]:
-                        interval.add_to(measures, a, b)
+    def _stretches(self, keys: Iterable[tuple[int, int]]) -> Mapping[Span, Sequence[int]]:
+        """Return the time of these rows; an hour of the day is in every day."""
+        asked, by_agent = self.question, defaultdict(list)
+        for agent_id, key in keys:
+            by_agent[agent_id].append(key)
+        if self.by_hour:
+            return {(asked.begin, asked.end): list(by_agent)}
+        found: dict[Span, list[int]] = defaultdict(list)
+        for agent_id, of_agent in by_agent.items():
+            begin, end = asked.aggregation.stretch(of_agent[0])[0], asked.aggregation.stretch(of_agent[-1])[1]
+            found[max(begin, asked.begin), min(end, asked.end)].append(agent_id)
         return found
 
-    def _is_composed(self, level: Level, agent_id: int, start: datetime) -> bool:
-        end = end_of(level, start)
-        return any(a < end and b > start for a, b in self.composed.get(agent_id, ()))
-
-    def _compose(self, found: dict[tuple[int, Key], Measures], wanted: Sequence[tuple[int, Key]]) -> None:
-        asked = self.question
-        stretches = self._stretches(wanted)
-        parts = self._parts(stretches)
-        for agent_id, place, sums in stored.sums(parts.rows, self.slots, asked.threshold, asked.queues):
-            if measures := found.get((agent_id, self.keys[place])):
-                measures.merge(sums)
-        for grain in (
-            *ledgers.grains(parts.ledgers, self.slots, asked.queues),
-            *ledgers.written(stretches, self.slots, asked.queues),
-        ):
-            if measures := found.get((grain.agent_id, self.keys[grain.period])):
-                measures.add(grain)
-
-    def _stretches(self, wanted: Sequence[tuple[int, Key]]) -> list[Stretch]:
-        """The time of these periods, by agent; an hour of the day is in every day, so it comes with the others."""
-        asked = self.question
-        if self.by_hour:
-            return [(agent_id, asked.begin, asked.end) for agent_id in dict.fromkeys(one for one, _ in wanted)]
-        pieces: dict[Key, list[Span]] = defaultdict(list)
-        for (start, end), place in zip(pairwise(self.slots.borders), self.slots.periods, strict=False):
-            pieces[self.keys[place]].append((max(start, asked.begin), min(end, asked.end)))
-        by_agent: dict[int, list[Span]] = defaultdict(list)
-        for agent_id, key in wanted:
-            by_agent[agent_id] += pieces[key]
-        return [(agent_id, a, b) for agent_id, spans in by_agent.items() for a, b in union(spans)]
-
-    def _parts(self, stretches: Sequence[Stretch]) -> Parts:
-        parts = Parts()
-        for agent_id, begin, end in stretches:
-            parts.cover(agent_id, begin, end, self.question.aggregation.parts, self.stale.get(agent_id) or Staleness())
+    def _parts(self, stretches: Mapping[Span, Sequence[int]]) -> dict[Part, list[int]]:
+        """Return what these stretches of agents' time consist of; agents with the same parts are listed together."""
+        lengths = _LENGTHS.get(self.question.aggregation, (Aggregation.DAY, Aggregation.HOUR))
+        parts: dict[Part, list[int]] = defaultdict(list)
+        for (begin, end), ids in stretches.items():
+            settled = [agent_id for agent_id in ids if agent_id not in self.unsettled]
+            groups = [([agent_id], self.unsettled[agent_id]) for agent_id in ids if agent_id in self.unsettled]
+            for group, unsettled in [(settled, Unsettled()), *groups]:
+                if group:
+                    for part in cover(begin, end, lengths, unsettled):
+                        parts[part] += group
+                    if unsettled.open:
+                        parts[Part(Source.OPEN, begin, end)] += group
         return parts
+
+
+# The rollups that a period can be put together from, the longest first.
+_LENGTHS: dict[Aggregation, tuple[Aggregation, ...]] = {
+    Aggregation.MINUTE: (),
+    Aggregation.HOUR: (Aggregation.HOUR,),
+    Aggregation.HOUR_OF_DAY: (Aggregation.HOUR,),
+}
+
+
+class _Statement:
+    """A statement over the parts of some stretches, and its parameters.
+
+    `own`: the source whose rows are whole periods of the report.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        parts: Mapping[Part, Sequence[int]],
+        unsettled: Mapping[int, Unsettled],
+        own: Source | None,
+    ) -> None:
+        sources = {part.source for part in parts}
+        # The tables of the statement that have rows: the SQL of the others is left out, and not planned.
+        self.tables = ["grain"] if sources & {Source.CLOSED, Source.OPEN, Source.DISTINCT} else []
+        self.tables += ["stored"] if sources & {Source.HOUR, Source.DAY} else []
+        self._by_hour = question.aggregation is Aggregation.HOUR_OF_DAY
+        self._question, self._has_spans = question, bool(sources & {Source.CLOSED, Source.OPEN})
+        borders = sorted(
+            {border for span in self._cut(parts, unsettled, own) for border in question.aggregation.borders(*span)}
+        )
+        self._parameters: dict[str, Any] = {
+            "sources": array(part.source for part in parts),
+            "begins": array(part.begin for part in parts),
+            "ends": array(part.end for part in parts),
+            "agents": [array(ids) for ids in parts.values()],
+            "borders": array(borders),
+            "keys": array(map(question.aggregation.key, borders)),
+            "own": int(own or 0),
+            "now": question.now,
+            "zone": zone().key,
+            "threshold": question.threshold,
+            "within": question.within,
+            "queues": None if question.queues is None else list(question.queues),
+            "rollup_queues": [0, *(question.queues or ())],
+        }
+
+    def _cut(
+        self, parts: Mapping[Part, Sequence[int]], unsettled: Mapping[int, Unsettled], own: Source | None
+    ) -> list[Span]:
+        """Return the spans that are cut at the borders of periods; of hours of the day, those of intervals only."""
+        found = [
+            (part.begin, part.end)
+            for part in parts
+            if part.source is Source.CLOSED or (not self._by_hour and part.source not in (own, Source.OPEN))
+        ]
+        for part, ids in parts.items():
+            if part.source is Source.OPEN:
+                spans = (span for agent_id in ids for span in unsettled[agent_id].open)
+                found += ((max(a, part.begin), min(b, part.end)) for a, b in spans)
+        return union(found)
+
+    def run(self, select: str, parameters: dict[str, Any]) -> list[Any]:
+        asked = self._question
+        tables = [ledgers.STRETCHES]
+        if "grain" in self.tables:
+            in_time, with_queues = asked.within is not None, asked.queues is not None
+            tables = [ledgers.grains(with_queues=with_queues, by_hour=self._by_hour, in_time=in_time)]
+        if "stored" in self.tables:
+            tables.append(_STORED.format(key="r.hour::bigint" if self._by_hour else _KEY))
+        with connection.cursor() as cursor:
+            # A page has thousands of numbers: as text they take a tenth more of a statement's time.
+            cursor.cursor.format = Format.BINARY
+            cursor.execute(f"WITH {', '.join(tables)} {select}", {**self._parameters, **parameters})
+            rows: list[Any] = cursor.fetchall()
+        return rows

@@ -1,42 +1,38 @@
 """Keeping the rollups current: which are stale is written in rows, and each run is one transaction that can be lost.
 
-An hour is summed from the ledgers as soon as it has changed; a longer period from shorter ones, once it is over. What a
-run reads and what it deletes is of one snapshot: a change that it does not see keeps its entry.
+Hours are summed as soon as they have changed, days once they are over; both from the ledgers. What a run reads and
+what it deletes is of one snapshot: a change that it does not see keeps its entry in the log.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from psycopg import sql
 
 from callcentre.core.times import zone
 from reports import ledgers
-from reports.builder import snapshot
-from reports.covering import Span, union
-from reports.ledgers import Slots, Stretch
-from reports.measures import COUNTS, Measures
-from reports.models import Rollup, column_names
-from reports.periods import FIRST, LAST, RESOLUTION, Level, borders, end_of, start_of
-from reports.stored import array
+from reports.ledgers import SOURCE_OF, Source
+from reports.periods import FIRST, LAST, RESOLUTION, Aggregation, Span, end_of, start_of
+from reports.report import snapshot
+from reports.staleness import array, union
+from reports.sums import OWN, SOURCES
 from telephony.models import change_log
 
-# Who sums is alone.
+# The advisory lock of the one process that sums.
 _LOCK = 0x726F6C6C
-# Of one transaction: entries of the log, and hours of agents.
-MOST_ENTRIES, MOST_HOURS = 20_000, 50_000
-MOST_MARKS = 2_000
-# A period that has just ended is left alone for so long: the last calls of it are about to end.
+# The most that one transaction deals with: entries of the log, hours of agents, days of agents.
+MOST_ENTRIES, MOST_HOURS, MOST_DAYS = 20_000, 50_000, 5_000
+# A day that has just ended is left alone for so long: its last calls are about to end.
 REST = timedelta(minutes=2)
-FINER = {
-    Level.DAY: (Level.HOUR,),
-    Level.WEEK: (Level.HOUR, Level.DAY),
-    Level.MONTH: (Level.HOUR, Level.DAY),
-    Level.YEAR: (Level.HOUR, Level.DAY, Level.MONTH),
-}
+HOUR = timedelta(hours=1)
+# Rollups of these levels are no longer written or read. The release before this one reads them, and its processes may
+# run during an update: they take a row that is marked as stale from shorter ones. Drop this, and the rows and marks of
+# these levels, in the release after this one.
+_LEVELS_OF_LAST_RELEASE = {3: Aggregation.WEEK, 4: Aggregation.MONTH, 5: Aggregation.YEAR}
+_MARKED = {int(Source.DAY): Aggregation.DAY, **_LEVELS_OF_LAST_RELEASE}
 
 _ENTRIES = """
 SELECT id, agent_id, GREATEST(since, %s), LEAST(until, %s) FROM telephony_ledgerchange ORDER BY id LIMIT %s
@@ -45,26 +41,64 @@ _HOURS_LEFT = """
 SELECT COALESCE(sum(1 + extract(epoch FROM LEAST(until, %s) - GREATEST(since, %s)) / 3600), 0)::bigint
 FROM telephony_ledgerchange
 """
+_IS_REBUILDING = "SELECT EXISTS (SELECT FROM telephony_ledgerchange WHERE until - since > interval '31 days')"
 _MARK = """
 INSERT INTO reports_stalerollup (level, agent_id, started_at)
 SELECT * FROM unnest(%s::int[], %s::bigint[], %s::timestamptz[]) ON CONFLICT DO NOTHING
 """
-# Named one by one, because the index of the rollups has them before the agent.
-EVERY_QUEUE = """(
-  SELECT 0::bigint AS id UNION ALL SELECT id FROM telephony_queue UNION ALL SELECT id FROM tickets_ticketqueue
-) queue"""
-_DELETE = f"""
-DELETE FROM reports_rollup r
-USING unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[]) AS t(agent_id, a, b), {EVERY_QUEUE}
-WHERE r.level = %s AND r.queue_id = queue.id AND r.agent_id = t.agent_id AND r.started_at >= t.a AND r.started_at < t.b
+_MARKS = f"""
+SELECT id, agent_id, started_at FROM reports_stalerollup WHERE level = {Source.DAY} AND started_at < %s
+ORDER BY started_at, agent_id LIMIT %s
 """  # noqa: S608
-_COLUMNS = column_names(Rollup)
-_OF_COUNTS = [name for name in COUNTS if name != "not_answered"]
+_DAYS_LEFT = f"SELECT count(*) FROM reports_stalerollup WHERE level = {Source.DAY} AND started_at < %s"  # noqa: S608
+# Queues are named one by one, because the index of the rollups has them before the agent.
+_DELETE = f"""
+WITH {ledgers.STRETCHES}
+DELETE FROM reports_rollup r USING stretch, (
+  SELECT 0::bigint AS id UNION ALL SELECT id FROM telephony_queue UNION ALL SELECT id FROM tickets_ticketqueue
+) queue
+WHERE source = {Source.CLOSED} AND r.level = %(level)s AND r.queue_id = queue.id AND r.agent_id = stretch.agent_id
+  AND r.started_at >= a AND r.started_at < b
+"""  # noqa: S608
+
+
+def _array_of(kind: str, what: str) -> str:
+    return f"COALESCE(array_agg({what} ORDER BY detail) FILTER (WHERE kind = '{kind}'), '{{}}')"
+
+
+_COLUMNS = {
+    "level": "%(level)s",
+    "queue_id": "queue",
+    "agent_id": "agent_id",
+    "started_at": "to_timestamp(key)",
+    "hour": ledgers.HOUR_OF.format(instant="to_timestamp(key)"),
+    "has_time": f"bool_or(kind IN {OWN})",
+    **{name: one.grains for name, one in SOURCES.items() if one.rollup == f"r.{name}"},
+    "pause_ids": _array_of("paused", "detail"),
+    "pause_counts": _array_of("paused", "begun"),
+    "pause_seconds": _array_of("paused", "seconds"),
+    "talked_count": SOURCES["calls_talked"].grains,
+    "talked_seconds": SOURCES["calls_seconds"].grains,
+    "silent_count": f"{SOURCES['calls'].grains} - {SOURCES['calls_talked'].grains}",
+    # The lengths of talks, ascending; up to each of them, how many calls and how many seconds.
+    "call_lengths": _array_of("call", "detail"),
+    "call_counts": _array_of("call", "begun_until"),
+    "call_seconds": _array_of("call", "seconds_until"),
+}
+_INSERT = f"""
+WITH {ledgers.grains(with_queues=True, each_queue=True)},
+running AS (
+  SELECT *, sum(begun) OVER shorter AS begun_until, sum(seconds) OVER shorter AS seconds_until
+  FROM grain WINDOW shorter AS (PARTITION BY agent_id, key, queue, kind ORDER BY detail)
+)
+INSERT INTO reports_rollup ({", ".join(_COLUMNS)})
+SELECT {", ".join(_COLUMNS.values())} FROM running GROUP BY agent_id, key, queue
+"""  # noqa: S608
 
 
 @contextmanager
 def alone() -> Iterator[bool]:
-    """Whether nobody else sums at this time; then nobody does until this is over, however it ends."""
+    """Tell whether no other process sums; then no other does until this block ends, however it ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
         is_ours: bool = cursor.fetchone()[0]
@@ -76,15 +110,13 @@ def alone() -> Iterator[bool]:
 
 
 def refresh() -> int:
-    """Sum anew the hours that the log names, oldest entries first. How many there were; 0 when nothing is left."""
+    """Sum anew the hours that the log names, oldest entries first. Return the number of entries; 0 if none is left."""
     with snapshot(), connection.cursor() as cursor:
         cursor.execute(_ENTRIES, [FIRST, LAST, MOST_ENTRIES])
-        entries = cursor.fetchall()
-        if not entries:
+        if not (entries := cursor.fetchall()):
             return 0
         done, stretches, rest = _portion(entries)
-        hours = _sum_hours(stretches)
-        replace(Level.HOUR, stretches, hours)
+        _write(Aggregation.HOUR, stretches)
         _mark(stretches)
         cursor.execute("DELETE FROM telephony_ledgerchange WHERE id = ANY(%s)", [done])
         if rest:
@@ -95,111 +127,109 @@ def refresh() -> int:
     return len(done)
 
 
-def _portion(entries: Iterable[tuple[int, int, datetime, datetime]]) -> tuple[list[int], list[Stretch], list[Stretch]]:
-    """What is dealt with at once: ids of entries, stretches in whole hours, and what is left of entries too long."""
+def settle(now: datetime) -> int:
+    """Sum anew stale days that are over. Return how many they were; 0 if none is left."""
+    with snapshot(), connection.cursor() as cursor:
+        cursor.execute(_MARKS, [start_of(Aggregation.DAY, now - REST), MOST_DAYS])
+        if not (marks := cursor.fetchall()):
+            return 0
+        stretches: dict[Span, list[int]] = defaultdict(list)
+        for _id, agent_id, start in marks:
+            stretches[start, end_of(Aggregation.DAY, start)].append(agent_id)
+        _write(Aggregation.DAY, stretches)
+        cursor.execute("DELETE FROM reports_stalerollup WHERE id = ANY(%s)", [[mark[0] for mark in marks]])
+    return len(marks)
+
+
+def _portion(
+    entries: Iterable[tuple[int, int, datetime, datetime]],
+) -> tuple[list[int], Mapping[Span, Sequence[int]], list[tuple[int, datetime, datetime]]]:
+    """Return what one transaction does: ids of entries, whole hours of agents; and what is left of too long entries."""
     by_agent: dict[int, list[Span]] = defaultdict(list)
     done: list[int] = []
-    rest: list[Stretch] = []
+    rest: list[tuple[int, datetime, datetime]] = []
     hours = 0.0
     for pk, agent_id, since, until in entries:
         if hours >= MOST_HOURS:
             break
-        begin, end = start_of(Level.HOUR, since), end_of(Level.HOUR, max(since, until))
-        if (end - begin) / timedelta(hours=1) > MOST_HOURS - hours:
-            cut = start_of(Level.HOUR, begin + timedelta(hours=max(MOST_HOURS - hours, 24)))
+        begin, end = start_of(Aggregation.HOUR, since), end_of(Aggregation.HOUR, max(since, until))
+        if (end - begin) / HOUR > MOST_HOURS - hours:
+            cut = start_of(Aggregation.HOUR, begin + max(MOST_HOURS - hours, 24) * HOUR)
             if cut < end:
                 rest.append((agent_id, cut, end - RESOLUTION))
                 end = cut
         done.append(pk)
         by_agent[agent_id].append((begin, end))
-        hours += (end - begin) / timedelta(hours=1)
-    return done, [(agent_id, a, b) for agent_id, spans in by_agent.items() for a, b in union(spans)], rest
+        hours += (end - begin) / HOUR
+    stretches: dict[Span, list[int]] = defaultdict(list)
+    for agent_id, spans in by_agent.items():
+        for span in union(spans):
+            stretches[span].append(agent_id)
+    return done, stretches, rest
 
 
-Sums = dict[tuple[int, int, datetime], Measures]
-
-
-def _sum_hours(stretches: Sequence[Stretch]) -> Sums:
-    """(queue, agent, start) -> the sums of each hour in which there is anything; queue 0 is everything."""
-    starts = sorted({border for a, b in union((a, b) for _, a, b in stretches) for border in borders(Level.HOUR, a, b)})
-    slots = Slots(starts, range(len(starts)))
-    found: Sums = defaultdict(Measures)
-    for grain in (*ledgers.grains(stretches, slots), *ledgers.written(stretches, slots)):
-        start = starts[grain.period]
-        found[0, grain.agent_id, start].add(grain)
-        if grain.queue_id is not None:
-            found[grain.queue_id, grain.agent_id, start].add(grain)
-    return found
-
-
-def replace(level: Level, stretches: Sequence[Stretch], sums: Sums) -> None:
+def _write(length: Aggregation, stretches: Mapping[Span, Sequence[int]]) -> None:
+    """Replace the rollups of these whole periods of agents by the sums of the ledgers."""
+    sources = (Source.CLOSED, Source.DISTINCT)
+    borders = sorted({border for span in union(stretches) for border in length.borders(*span)})
+    parameters: dict[str, Any] = {
+        "sources": array(source for source in sources for _ in stretches),
+        "begins": array(begin for _ in sources for begin, _end in stretches),
+        "ends": array(end for _ in sources for _begin, end in stretches),
+        "agents": [array(ids) for _ in sources for ids in stretches.values()],
+        "borders": array(borders),
+        "keys": array(map(length.key, borders)),
+        "level": int(SOURCE_OF[length]),
+        "now": None,
+        "queues": None,
+        "threshold": 0,
+        "zone": zone().key,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_DELETE, [*(list(column) for column in zip(*stretches, strict=True)), level.value])
-        columns = sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
-        statement = sql.SQL("COPY reports_rollup ({}) FROM STDIN").format(columns)
-        with cursor.copy(statement) as copy:
-            for (queue_id, agent_id, start), measures in sums.items():
-                copy.write_row(_row(level, queue_id, agent_id, start, measures))
+        # A plan that is kept for arrays of any length is three times slower.
+        cursor.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+        cursor.execute(_DELETE, parameters)
+        cursor.execute(_INSERT, parameters)
 
 
-def _row(level: Level, queue_id: int, agent_id: int, start: datetime, measures: Measures) -> list[Any]:
-    """In the order of the model's columns."""
-    lengths = sorted(measures.calls)
-    counts: list[int] = []
-    seconds: list[int] = []
-    for length in lengths:
-        count, talked = measures.calls[length]
-        counts.append((counts[-1] if counts else 0) + count)
-        seconds.append((seconds[-1] if seconds else 0) + talked)
-    talked_count, talked_seconds, silent_count, _ = measures.calls_by(0)
-    pauses = sorted(measures.pauses)
-    values = {
-        "level": level.value,
-        "queue_id": queue_id,
-        "agent_id": agent_id,
-        "started_at": start,
-        "hour": start.astimezone(zone()).hour,
-        "has_time": measures.has_time,
-        **{name: getattr(measures, name) for name in _OF_COUNTS},
-        "first_login_at": measures.first_login_at,
-        "last_logout_at": measures.last_logout_at,
-        "pause_ids": array(pauses),
-        "pause_counts": array(measures.pauses[pause][0] for pause in pauses),
-        "pause_seconds": array(measures.pauses[pause][1] for pause in pauses),
-        "talked_count": talked_count,
-        "talked_seconds": talked_seconds,
-        "silent_count": silent_count,
-        "call_lengths": array(lengths),
-        "call_counts": array(counts),
-        "call_seconds": array(seconds),
-    }
-    return [values[name] for name in _COLUMNS]
-
-
-def _mark(stretches: Iterable[Stretch]) -> None:
-    """The longer periods in which these lie are stale from now on."""
+def _mark(stretches: Mapping[Span, Sequence[int]]) -> None:
+    """Mark the longer periods in which these hours lie as stale."""
     marks = {
-        (level.value, agent_id, start)
-        for agent_id, a, b in stretches
-        for level in FINER
-        for start in borders(level, a, b)[:-1]
+        (level, agent_id, start)
+        for span, ids in stretches.items()
+        for level, length in _MARKED.items()
+        for start in length.borders(*span)[:-1]
+        for agent_id in ids
     }
-    if marks:
-        with connection.cursor() as cursor:
-            cursor.execute(_MARK, [list(column) for column in zip(*marks, strict=True)])
+    with connection.cursor() as cursor:
+        cursor.execute(_MARK, [list(column) for column in zip(*marks, strict=True)])
+
+
+def _number(statement: str, parameters: Sequence[Any] = ()) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        found: int = cursor.fetchone()[0]
+    return found
 
 
 def hours_left() -> int:
-    """How many hours of agents the log names; one that several entries name counts as often."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOURS_LEFT, [LAST, FIRST])
-        left: int = cursor.fetchone()[0]
-    return left
+    """Count the hours of agents that the log names; an hour that several entries name counts as often."""
+    return _number(_HOURS_LEFT, [LAST, FIRST])
+
+
+def days_left(now: datetime) -> int:
+    """Count the stale days that are over."""
+    return _number(_DAYS_LEFT, [start_of(Aggregation.DAY, now - REST)])
 
 
 def is_rebuilding() -> bool:
-    """Whether entries are left that are longer than anything that anybody does."""
+    """Tell whether entries are left that are longer than anything an agent does."""
+    return bool(_number(_IS_REBUILDING))
+
+
+def bounds() -> Span | None:
+    """Return the first instant and the last of which any ledger, or any rollup, says something."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT 1 FROM telephony_ledgerchange WHERE until - since > interval '31 days')")
-        found: bool = cursor.fetchone()[0]
-    return found
+        cursor.execute(ledgers.BOUNDS)
+        since, until = cursor.fetchone()
+    return (since, until) if since else None

@@ -1,53 +1,81 @@
-"""Which rollups may be read, and of what a stretch of time consists: rows that are not stale, else the ledgers."""
+"""The time of agents of which the rollups cannot be read, and the parts that a stretch of time is put together from."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from reports.ledgers import Stretch
-from reports.periods import RESOLUTION, Level, end_of, start_of
+from django.db import connection
 
-Span = tuple[datetime, datetime]
+from reports.ledgers import GOING_ON, SOURCE_OF, Source
+from reports.periods import FIRST, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, whole
 
-# (agent, kind, detail, since, until): of a change, and of a mark, whose detail is the level.
-UNSUMMED = """
-SELECT agent_id, 'change', 0, GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
-WHERE agent_id = ANY(%(agents)s) AND since < %(end)s AND until >= %(begin)s
+_UNSETTLED = f"""
+{GOING_ON}
 UNION ALL
-SELECT agent_id, 'mark', level, started_at, started_at FROM reports_stalerollup
-WHERE agent_id = ANY(%(agents)s) AND level = ANY(%(levels)s) AND started_at >= %(begin)s AND started_at < %(end)s
-"""
+SELECT agent_id, 'hours', GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
+WHERE agent_id = ANY(%(ids)s::bigint[]) AND since < %(end)s AND until >= %(begin)s
+UNION ALL
+SELECT agent_id, 'day', started_at, started_at FROM reports_stalerollup
+WHERE agent_id = ANY(%(ids)s::bigint[]) AND level = {Source.DAY} AND started_at >= %(begin)s AND started_at < %(end)s
+"""  # noqa: S608
 
 
 @dataclass
-class Staleness:
-    """Of one agent: spans of changes that no rollup has yet, in whole hours; and beginnings of longer stale periods."""
+class Unsettled:
+    """The time of one agent that is not in the rollups, or not as the ledgers have it now."""
 
-    changes: list[Span] = field(default_factory=list)
-    marks: dict[int, list[datetime]] = field(default_factory=lambda: defaultdict(list))
+    # Whole periods of which the rollup is stale, apart from one another and in order.
+    hours: list[Span] = field(default_factory=list)
+    days: list[Span] = field(default_factory=list)
+    # Spans of intervals that go on.
+    open: list[Span] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, rows: Iterable[tuple[str, int, datetime, datetime]]) -> "Staleness":
-        """Of what is unsummed."""
-        stale, hours = cls(), []
-        for kind, level, since, until in rows:
-            if kind == "mark":
-                stale.marks[level].append(since)
-            else:
-                hours.append((start_of(Level.HOUR, since), end_of(Level.HOUR, until)))
-        # The end of a change is an instant of it: the one before the border.
-        stale.changes = [(a, b - RESOLUTION) for a, b in union(hours)]
-        return stale
+    def stale(self, length: Aggregation, begin: datetime, end: datetime) -> Iterator[Span]:
+        """Return the stale periods between two borders of this length."""
+        for a, b in self.days if length is Aggregation.DAY else self.hours:
+            if a < end and b > begin:
+                yield max(a, begin), min(b, end)
 
-    def spans(self, level: Level, begin: datetime, end: datetime) -> list[Span]:
-        """Between borders of this level: what of it is stale, in whole periods, in order, apart from one another."""
-        found = [(start_of(level, a), end_of(level, b)) for a, b in self.changes if a < end and b >= begin]
-        found += [(start, end_of(level, start)) for start in self.marks[level] if begin <= start < end]
-        return union((max(a, begin), min(b, end)) for a, b in found)
+
+class Part(NamedTuple):
+    source: Source
+    begin: datetime
+    end: datetime
+
+
+def read(agents: Sequence[int], begin: datetime, end: datetime, now: datetime) -> dict[int, Unsettled]:
+    """Return what is unsettled in this span, for each agent of whom anything is."""
+    found: dict[int, Unsettled] = {}
+    parameters: dict[str, Any] = {
+        "ids": array(agents),
+        "begin": begin,
+        "end": end,
+        "now": now,
+        "first": FIRST,
+        "last": LAST,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_UNSETTLED, {**parameters, "first": FIRST, "last": LAST})
+        for agent_id, kind, since, until in cursor.fetchall():
+            of_agent = found.setdefault(agent_id, Unsettled())
+            match kind:
+                case "open":
+                    of_agent.open.append((since, max(until, since + RESOLUTION)))
+                case "hours":
+                    of_agent.hours.append((start_of(Aggregation.HOUR, since), end_of(Aggregation.HOUR, until)))
+                case "day":
+                    of_agent.days.append((since, end_of(Aggregation.DAY, since)))
+    for one in found.values():
+        one.hours = union(one.hours)
+        # The end of a span of hours is the border after it.
+        days = ((start_of(Aggregation.DAY, a), end_of(Aggregation.DAY, b - RESOLUTION)) for a, b in one.hours)
+        one.days = union([*one.days, *days])
+    return found
 
 
 def union(spans: Iterable[Span]) -> list[Span]:
+    """Merge spans that touch; leave out empty ones."""
     merged: list[Span] = []
     for begin, end in sorted(spans):
         if merged and begin <= merged[-1][1]:
@@ -57,45 +85,27 @@ def union(spans: Iterable[Span]) -> list[Span]:
     return merged
 
 
-@dataclass
-class Parts:
-    """Of what some stretches are put together: whole periods of a level, by agent, and what is left to the ledgers."""
-
-    rows: list[tuple[Level, Stretch]] = field(default_factory=list)
-    ledgers: list[Stretch] = field(default_factory=list)
-
-    def cover(self, agent_id: int, begin: datetime, end: datetime, levels: Sequence[Level], stale: Staleness) -> None:
-        """Add what this stretch of the agent consists of: the longest periods first, in which nothing is stale."""
-        if begin >= end:
-            return
-        if not levels:
-            self.ledgers.append((agent_id, begin, end))
-            return
-        level, finer = levels[0], levels[1:]
-        first, last = inside(level, begin, end)
-        if first >= last:
-            self.cover(agent_id, begin, end, finer, stale)
-            return
-        self.cover(agent_id, begin, first, finer, stale)
-        for a, b, is_stale in _alternate(first, last, stale.spans(level, first, last)):
-            if is_stale:
-                self.cover(agent_id, a, b, finer, stale)
-            else:
-                self.rows.append((level, (agent_id, a, b)))
-        self.cover(agent_id, last, end, finer, stale)
+def cover(begin: datetime, end: datetime, lengths: Sequence[Aggregation], unsettled: Unsettled) -> Iterator[Part]:
+    """Put a stretch together from rows of the rollups, the longest first, and of the ledgers where those are stale."""
+    if begin >= end:
+        return
+    if not lengths:
+        yield Part(Source.CLOSED, begin, end)
+        return
+    length, finer = lengths[0], lengths[1:]
+    first, last = whole(length, begin, end)
+    if first >= last:
+        yield from cover(begin, end, finer, unsettled)
+        return
+    yield from cover(begin, first, finer, unsettled)
+    for a, b in [*unsettled.stale(length, first, last), (last, last)]:
+        if first < a:
+            yield Part(SOURCE_OF[length], first, a)
+        yield from cover(a, b, finer, unsettled)
+        first = b
+    yield from cover(last, end, finer, unsettled)
 
 
-def inside(level: Level, begin: datetime, end: datetime) -> Span:
-    """From the first border of the level in this span to the last; nothing where the first comes after the last."""
-    first = start_of(level, begin)
-    return (first if first == begin else end_of(level, begin)), start_of(level, end)
-
-
-def _alternate(begin: datetime, end: datetime, spans: Sequence[Span]) -> Iterator[tuple[datetime, datetime, bool]]:
-    for a, b in spans:
-        if begin < a:
-            yield begin, a, False
-        yield a, b, True
-        begin = b
-    if begin < end:
-        yield begin, end, False
+def array(values: Iterable[object]) -> str:
+    """Spell an array for PostgreSQL, ten times as fast as psycopg does."""
+    return "{" + ",".join(f'"{value}"' for value in values) + "}"

@@ -20,7 +20,7 @@ from callcentre.core.errors import Conflict
 from reports.admin.naming import AGENTS, GROUPS, QUEUES
 from reports.admin.parts import PartsPage
 from reports.admin.report import ReportPage
-from reports.columns import columns_of
+from reports.measures import columns_of
 from reports.models import Export
 
 State = Export.State

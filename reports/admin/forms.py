@@ -20,9 +20,9 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from callcentre.core.parsing import query_list
 from reports.admin.naming import GROUPS, QUEUES
-from reports.asking import USUAL_AGGREGATION, USUAL_WITHIN
-from reports.columns import COLUMNS, REASONS, USUAL
+from reports.measures import MEASURES, REASONS, USUAL
 from reports.models.export import AGGREGATIONS
+from reports.parameters import USUAL_AGGREGATION, USUAL_WITHIN
 from telephony.models import Agent
 
 # Where a fault's own sentence names parameters, or their values.
@@ -88,7 +88,7 @@ class AskingForm(forms.Form):
     def groups(self) -> list[tuple[Any, list[tuple[str, Any, bool]]]]:
         """The columns by their groups: name, label, whether it is chosen."""
         chosen, groups = set(self.chosen), dict[str, tuple[Any, list[tuple[str, Any, bool]]]]()
-        for column in COLUMNS:
+        for column in MEASURES:
             entries = groups.setdefault(str(column.group), (column.group, []))[1]
             entries.append((column.name, column.label, column.name in chosen))
             if column.name == "pauses.all.average":

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,9 +9,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from callcentre.admin.periods import PARAMETER, value_of
-from reports.columns import COLUMNS, Column
-from reports.figures import Line
-from reports.lines import Table, stretches_of
+from reports.measures import MEASURES, Measure, ReportRow
+from reports.periods import Span
+from reports.tables import Table, stretches_of
 
 # More stretches than this make an address too long: an hour of the day of four months.
 MOST_STRETCHES = 124
@@ -110,10 +109,10 @@ def _rows_of(name: str) -> Rows | None:
 class Links:
     """Of the lines of one page, for somebody who may see some of the lists."""
 
-    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[Line]) -> None:
+    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[ReportRow]) -> None:
         self._user, self._table = request.user, table
         self._stretches = stretches_of(table.question, {line.period for line in lines})
-        self._values = {column.name: column.value for column in (*COLUMNS, *table.columns)}
+        self._values = {column.name: column.value for column in (*MEASURES, *table.columns)}
         self._rows: dict[str, Rows] = {}
         self._parted: set[str] = set()
         for column in table.columns:
@@ -130,7 +129,7 @@ class Links:
             return rows
         return None
 
-    def of(self, column: Column, line: Line) -> str:
+    def of(self, column: Measure, line: ReportRow) -> str:
         """ "" where there is nothing to be seen, or nothing that he may see."""
         stretches = self._stretches[line.period]
         if not self._is_of_something(column, line) or len(stretches) > MOST_STRETCHES:
@@ -142,17 +141,17 @@ class Links:
             return ""
         return f"{reverse(f'admin:{rows.app}_{rows.model}_changelist')}?{urlencode(self._query(rows, line, stretches))}"
 
-    def _is_of_something(self, column: Column, line: Line) -> bool:
+    def _is_of_something(self, column: Measure, line: ReportRow) -> bool:
         """A share or an average of 0 is, if it is one."""
         if (value := column.value(line)) is None:
             return False
         return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
 
-    def _query(self, rows: Rows, line: Line, stretches: Sequence[tuple[datetime, datetime]]) -> list[tuple[str, Any]]:
+    def _query(self, rows: Rows, line: ReportRow, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
         way, queues = rows.way, self._table.question.queues
         match rows.argument:
             case "threshold" | "talked":
-                threshold = line.threshold if rows.argument == "threshold" else 0
+                threshold = self._table.question.threshold if rows.argument == "threshold" else 0
                 way += ":" + ":".join(map(str, (threshold, line.agent_id, *(queues or ()))))
             case "within":
                 way += f":{self._table.within}"

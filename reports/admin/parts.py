@@ -7,21 +7,15 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import Invalid
 from reports.admin.links import MOST_STRETCHES, Links, parts_of
-from reports.asking import read_table
-from reports.columns import NAMES, Column, Kind, columns_of
-from reports.figures import Line
-from reports.lines import Table, stretches_of
+from reports.measures import NAMES, PARTS, Measure, ReportRow, Unit, columns_of
+from reports.parameters import read_table
+from reports.tables import Table, stretches_of
 
 # Of an agent, from the first stretch of a period to its last: hours of a day, or minutes of an hour that comes twice.
 _MOST_LINES = 200
-_FURTHER = [
-    Column("in_time", _("Inbound calls"), _("answered in time"), Kind.COUNT, lambda line: line.in_time),
-    Column("talked_outbound", _("Outbound calls"), _("talked"), Kind.COUNT, lambda line: line.talked_outbound),
-]
 
 
 class PartsPage:
@@ -31,7 +25,7 @@ class PartsPage:
         """Asked the page's question, of one agent; `period` and `figure` say of which cell."""
         if not self.has_view_permission(request):  # type: ignore[attr-defined]
             raise PermissionDenied
-        by_name = {column.name: column for column in [*columns_of(NAMES), *_FURTHER]}
+        by_name = {column.name: column for column in [*columns_of(NAMES), *PARTS]}
         figure = by_name.get(request.GET.get("figure", ""))
         if figure is None or not (names := parts_of(figure.name)):
             raise Http404
@@ -62,7 +56,7 @@ class PartsPage:
         )
 
 
-def _line_of(table: Table, period: str) -> Line | None:
+def _line_of(table: Table, period: str) -> ReportRow | None:
     """The line of the only agent in this period of the question, if it has one that leads anywhere."""
     stretches = stretches_of(table.question, {period}).get(period)
     if not stretches or len(stretches) > MOST_STRETCHES or len(table.question.agents) != 1:
@@ -72,6 +66,6 @@ def _line_of(table: Table, period: str) -> Line | None:
     return next((line for line in lines if line.period == period), None)
 
 
-def _shown(column: Column, line: Line) -> Any:
+def _shown(column: Measure, line: ReportRow) -> Any:
     text = column.text(line)
-    return f"{text} %" if column.kind is Kind.PERCENT and text else text or "–"
+    return f"{text} %" if column.unit is Unit.PERCENT and text else text or "–"

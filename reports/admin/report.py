@@ -16,11 +16,10 @@ from callcentre.core.integers import integer_of
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links
-from reports.asking import read_table
-from reports.columns import Kind
-from reports.figures import Line
-from reports.lines import Table
+from reports.measures import ReportRow, Unit
 from reports.models import Export
+from reports.parameters import read_table
+from reports.tables import Table
 
 PER_PAGE = 100
 LAST_SHOWN = 5
@@ -124,13 +123,13 @@ class ReportPage:
         )
 
 
-def _cells(table: Table, line: Line, links: Links) -> list[Cell]:
+def _cells(table: Table, line: ReportRow, links: Links) -> list[Cell]:
     cells = []
     for column in table.columns[4:]:
         text = column.text(line)
-        if column.kind is Kind.PERCENT and text:
+        if column.unit is Unit.PERCENT and text:
             text = f"{text} %"
-        cells.append(Cell(text or "–", links.of(column, line), column.kind is not Kind.MOMENT, column.title))
+        cells.append(Cell(text or "–", links.of(column, line), column.unit is not Unit.MOMENT, column.title))
     return cells
 
 

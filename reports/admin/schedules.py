@@ -16,9 +16,9 @@ from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.core.errors import ErrorCode
 from reports.admin.exports import COLOURS
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
-from reports.asking import USUAL_AGGREGATION
-from reports.columns import COLUMNS, REASONS, USUAL
+from reports.measures import MEASURES, REASONS, USUAL
 from reports.models import Export, ExportMail, Schedule
+from reports.parameters import USUAL_AGGREGATION
 
 # Of one schedule, on its page.
 EXPORTS_SHOWN = 20
@@ -107,7 +107,7 @@ class ScheduleForm(EditConflictForm, forms.ModelForm):  # type: ignore[type-arg]
 
 def _columns() -> Sequence[Any]:
     groups: dict[str, list[tuple[str, Any]]] = {}
-    for column in COLUMNS:
+    for column in MEASURES:
         groups.setdefault(str(column.group), []).append((column.name, column.title))
         if column.name == "pauses.all.average":
             groups[str(column.group)].append((REASONS, f"{column.group}: {_('each reason')}"))

@@ -5,7 +5,7 @@ from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault
 from reports.api.pages import page
-from reports.reading import read
+from reports.parameters import read
 
 
 class AgentsWorkReportViewSet(ApiViewSet):

@@ -20,14 +20,14 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import Conflict, ErrorCode
-from reports import builder
-from reports.builder import Question
-from reports.columns import columns_of
+from reports import report
 from reports.exporting.formats import writer_of
-from reports.lines import Table, agents_of
+from reports.measures import columns_of
 from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
 from reports.periods import Aggregation
+from reports.report import Question
+from reports.tables import Table, agents_of
 
 logger = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ def _fail(export: Export, message: Any) -> None:
 def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
     """All lines, of one instant. How many they are."""
     rows, said_at = 0, time.monotonic()
-    with builder.snapshot():
+    with report.snapshot():
         table = table_of(export)
         writer = writer_of(export.format, output, table.columns)
         for lines, share in table.all():

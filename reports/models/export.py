@@ -17,12 +17,13 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import actor_columns
-from reports.limits import MOST_SECONDS
 from reports.periods import Aggregation
 
 # One that has ended its workers this often is not started again.
 MAX_ATTEMPTS = 5
 FILES_KEPT = timedelta(days=30)
+# The longest time within which an answered offer may count as in time, in seconds.
+MOST_SECONDS = 3600
 
 AGGREGATIONS = {
     Aggregation.HOUR_OF_DAY: _("hour of the day"),
@@ -52,7 +53,7 @@ class Asked(models.Model):
     )
     # None: everything.
     queue_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("queues"))
-    # Names of reports.columns.
+    # Names of reports.measures.
     columns = ArrayField(models.CharField(max_length=60), default=list, verbose_name=_("columns"))
     format = models.CharField(_("format"), max_length=4, choices=Format, default=Format.CSV)
     language = models.CharField(

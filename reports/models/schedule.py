@@ -13,9 +13,8 @@ from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.core.times import zone
 from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
-from reports.limits import MOST_PERIODS
 from reports.models.export import Asked, Export
-from reports.periods import Aggregation, instant_of
+from reports.periods import MOST_PERIODS, Aggregation, instant_of
 
 MOST_RECIPIENTS = 50
 _DAY = timedelta(days=1)

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from reports import rollup, settling
+from reports import rollups
 from reports.api.pages import page as page_of
-from reports.builder import Question
+from reports.parameters import Wanted
 from reports.periods import Aggregation
-from reports.reading import Wanted
+from reports.report import Question
 from telephony.models import Agent
 
 AGGREGATIONS = [one.value for one in Aggregation]
@@ -35,9 +35,10 @@ def ask(
 
 
 def refresh() -> None:
-    while rollup.refresh():
+    while rollups.refresh():
         pass
 
 
 def settle(now: datetime) -> None:
-    settling.settle_all(now)
+    while rollups.settle(now):
+        pass

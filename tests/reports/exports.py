@@ -7,8 +7,8 @@ from typing import Any
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
-from reports.columns import NAMES
 from reports.exporting import running
+from reports.measures import NAMES
 from reports.models import Export
 from tests.conftest import ACTOR
 

@@ -8,8 +8,8 @@ import pytest
 import time_machine
 
 from reports.exporting import running
-from reports.lines import Table
 from reports.models import Export
+from reports.tables import Table
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS
 from tests.reports.exports import an_export, built
@@ -23,7 +23,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> list[tuple[int, float]]:
     """Of each: how many lines, and how much is done with it."""
-    monkeypatch.setattr("reports.lines.PORTION", size)
+    monkeypatch.setattr("reports.tables.PORTION", size)
     table: Table = running.table_of(export)
     return [(len(lines), share) for lines, share in table.all()]
 
@@ -72,7 +72,7 @@ def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: py
 
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.lines.PORTION", 5)
+    monkeypatch.setattr("reports.tables.PORTION", 5)
     monkeypatch.setattr(running, "_SAY_SECONDS", 0)
     agent = AgentFactory()
     agent.log_in(ACTOR, BASES[4])

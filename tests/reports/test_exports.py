@@ -9,8 +9,8 @@ from billiard.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 
 from callcentre.core.times import zone
-from reports.columns import COLUMNS, NAMES
 from reports.exporting import running
+from reports.measures import MEASURES, NAMES
 from reports.models import Export
 from telephony.models import Agent, change_log
 from tests.conftest import ACTOR, ApiClient
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 # Columns that the API does not have.
 FURTHER = ["talk_time", "wrap_up", "handle_time", "average_handle_time", "occupancy", "service_level"]
 EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
-OF_API = [column.name for column in COLUMNS if column.name not in FURTHER]
+OF_API = [column.name for column in MEASURES if column.name not in FURTHER]
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     span = (base, base + timedelta(hours=2))
     whole = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
 
-    monkeypatch.setattr("reports.lines.PORTION", 7)
+    monkeypatch.setattr("reports.tables.PORTION", 7)
     parts = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
 
     assert len(whole) >= 120

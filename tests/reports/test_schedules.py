@@ -13,7 +13,7 @@ from django.db import connection
 from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
 from reports import mailing
-from reports.columns import USUAL
+from reports.measures import USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.tasks import run_schedules
 from tests.backoffice import errors_of, messages_of, staff, superuser

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 from tqdm import tqdm
 
-from reports import ledgers, rollup, settling
+from reports import rollups
 from telephony.models import change_log
 
 PATIENCE_SECONDS = 0.5
@@ -24,23 +24,23 @@ class Command(BaseCommand):
         parser.add_argument("--anew", action="store_true", help="begin again, also where one was interrupted")
 
     def handle(self, *args: Any, anew: bool = False, **options: Any) -> None:
-        if (span := ledgers.bounds()) is None:
+        if (span := rollups.bounds()) is None:
             self.stdout.write("There is nothing to sum.")
             return
-        if rollup.is_rebuilding() and not anew:
+        if rollups.is_rebuilding() and not anew:
             self.stdout.write("Going on where it was interrupted.")
         else:
             change_log.note_everything(*span)
-        self._work("hours of agents", rollup.hours_left, rollup.refresh)
+        self._work("hours of agents", rollups.hours_left, rollups.refresh)
         now = timezone.now()
-        self._work("longer periods", lambda: settling.left(now), lambda: settling.settle_all(now, most=1))
+        self._work("days of agents", lambda: rollups.days_left(now), lambda: rollups.settle(now))
 
     def _work(self, what: str, left: Callable[[], int], act: Callable[[], int]) -> None:
         """Act until nothing is left; whoever else does so meanwhile helps."""
         total = left()
         with tqdm(total=total, desc=what, unit="", file=sys.stderr) as bar:
             while True:
-                with rollup.alone() as is_alone:
+                with rollups.alone() as is_alone:
                     is_done = is_alone and not act()
                 # Others may have added to it.
                 total = bar.total = max(total, remaining := left())
