@@ -84,7 +84,7 @@ _PRESENT = {
 _KEYS = """
 SELECT agent.id, present.key
 FROM unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place)
-JOIN ({present}) present ON present.agent_id = agent.id
+JOIN (SELECT DISTINCT agent_id, key FROM ({present}) any_row) present ON present.agent_id = agent.id
 ORDER BY agent.place, present.key LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint
 """
 
@@ -138,7 +138,7 @@ class _Report:
         # Whoever only wrote in a chat is present as well.
         parts.update({Part(Source.DISTINCT, *part[1:]): ids for part, ids in parts.items() if part[0] is Source.CLOSED})
         statement = _Statement(asked, parts, self.unsettled, SOURCE_OF.get(asked.aggregation))
-        present = " UNION ".join(_PRESENT[table] for table in statement.tables)
+        present = " UNION ALL ".join(_PRESENT[table] for table in statement.tables)
         more = {"order": array(asked.agents), "limit": limit, "offset": offset}
         return statement.run(_KEYS.format(present=present), more) if statement.tables else []
 
