@@ -14,26 +14,30 @@ from reports.sums import OWN
 
 
 class Source(IntEnum):
-    """Where the figures of a stretch of time come from. Rows of the rollups have the first two as their `level`."""
+    """The origin of the figures of a stretch of time: the rollups, whose `level` it is, or the ledgers."""
 
     HOUR = 1
     DAY = 2
+    MONTH = 4
     # Intervals that are over.
-    CLOSED = 3
+    CLOSED = 11
     # Intervals that go on: they last until now.
-    OPEN = 4
+    OPEN = 12
     # Things that are counted once in a period: of stretches that are whole periods.
-    DISTINCT = 5
+    DISTINCT = 13
 
 
-SOURCE_OF = {Aggregation.HOUR: Source.HOUR, Aggregation.DAY: Source.DAY}
+# The rollups, the longest first. Weeks are sums of days, years of months, hours of the day of hours.
+SOURCE_OF = {Aggregation.MONTH: Source.MONTH, Aggregation.DAY: Source.DAY, Aggregation.HOUR: Source.HOUR}
 
-# Stretches of time, each with the agents of whom it is asked.
+# Stretches of time, each with the agents of whom it is asked. Rollups that lie in a longer period have its key.
 STRETCHES = """
 stretch AS (
-  SELECT source, agent_id, a, b
-  FROM unnest(%(sources)s::int[], %(begins)s::timestamptz[], %(ends)s::timestamptz[], %(agents)s::text[])
-    AS t(source, a, b, ids) CROSS JOIN unnest(t.ids::bigint[]) AS agent_id
+  SELECT source, agent_id, a, b, key
+  FROM unnest(
+    %(sources)s::int[], %(begins)s::timestamptz[], %(ends)s::timestamptz[], %(starts)s::timestamptz[],
+    %(agents)s::text[]
+  ) AS t(source, a, b, key, ids) CROSS JOIN unnest(t.ids::bigint[]) AS agent_id
 )"""
 
 # Sessions and states of an agent do not overlap: of those that began before a stretch only the last can reach into it.
@@ -62,7 +66,8 @@ JOIN LATERAL (
   ) long WHERE {{start}} < a - interval '6 hours' AND ended_at > a
 ) x ON stretch.source = {Source.CLOSED}"""
 _OPEN = f"""
-JOIN {{table}} x ON stretch.source = {Source.OPEN} AND x.agent_id = stretch.agent_id AND x.{{start}} < b AND {{is_open}}"""
+JOIN {{table}} x ON stretch.source = {Source.OPEN} AND x.agent_id = stretch.agent_id
+  AND x.{{start}} < b AND {{is_open}}"""
 
 _UNION = "\nUNION ALL\n"
 _UNTIL = "COALESCE(x.ended_at, GREATEST(%(now)s, x.{start}))"
@@ -156,7 +161,7 @@ _GRAINS = f"""
 {{stretches}},
 span AS ({{spans}}),
 cut AS (
-  SELECT span.*, (%(keys)s::bigint[])[slot] AS key, GREATEST(since, a, (%(borders)s::timestamptz[])[slot]) AS lo,
+  SELECT span.*, (%(keys)s::timestamptz[])[slot] AS key, GREATEST(since, a, (%(borders)s::timestamptz[])[slot]) AS lo,
     LEAST(until, b, (%(borders)s::timestamptz[])[slot + 1]) AS hi
   FROM span CROSS JOIN LATERAL generate_series(
     width_bucket(GREATEST(since, a), %(borders)s::timestamptz[]),
@@ -165,7 +170,7 @@ cut AS (
   WHERE {{is_within}} AND ({_WANTED_QUEUE} OR kind IN {OWN})
 ),
 subject AS (
-  SELECT kind, agent_id, queue_id, subject, {{key}} AS key FROM ({{distinct}}) x WHERE {_WANTED_QUEUE}
+  SELECT DISTINCT kind, agent_id, queue_id, subject, {{key}} AS key FROM ({{distinct}}) x WHERE {_WANTED_QUEUE}
 ),
 grain AS (
   SELECT agent_id, key, queue, kind, detail, count(*) FILTER (WHERE counts AND since = lo) AS begun,
@@ -174,13 +179,13 @@ grain AS (
   FROM cut CROSS JOIN LATERAL (VALUES {{queues}}) q(queue) WHERE queue IS NOT NULL
   GROUP BY agent_id, key, queue, kind, detail
   UNION ALL
-  SELECT agent_id, key, queue, kind, 0, count(DISTINCT subject), 0, NULL, NULL
+  SELECT agent_id, key, queue, kind, 0, count(*), 0, NULL, NULL
   FROM subject CROSS JOIN LATERAL (VALUES {{queues}}) q(queue) WHERE queue IS NOT NULL
   GROUP BY agent_id, key, queue, kind
 )"""
 _IS_WITHIN = "since < b AND (until > a AND until > since OR since >= a AND counts)"
-HOUR_OF = "extract(hour FROM {instant} AT TIME ZONE %(zone)s)::bigint"
-_SLOT_OF = "(%(keys)s::bigint[])[width_bucket(at, %(borders)s::timestamptz[])]"
+HOUR_OF = "extract(hour FROM {instant} AT TIME ZONE %(zone)s)::int"
+_SLOT_OF = "(%(keys)s::timestamptz[])[width_bucket(at, %(borders)s::timestamptz[])]"
 
 
 def grains(*, with_queues: bool, each_queue: bool = False, by_hour: bool = False, in_time: bool = False) -> str:
@@ -200,7 +205,7 @@ def grains(*, with_queues: bool, each_queue: bool = False, by_hour: bool = False
         spans=_UNION.join(spans),
         is_within=_IS_WITHIN,
         distinct=_DISTINCT.format(**its) + (_IN_TIME if in_time else ""),
-        key=HOUR_OF.format(instant="at") if by_hour else _SLOT_OF,
+        key=f"to_timestamp({HOUR_OF.format(instant='at')})" if by_hour else _SLOT_OF,
         queues="(0::bigint), (queue_id)" if each_queue else "(0::bigint)",
     )
 

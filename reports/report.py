@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
@@ -65,26 +66,26 @@ def page(question: Question, limit: int, offset: int) -> list[Row]:
     return [Row(agent_id, label[key], found[agent_id, key]) for agent_id, key in keys]
 
 
-# Rollups that stretches consist of. An hour of the day is a column; the key of a row that is a whole period is its
-# start; other rows lie in a period.
-_STORED = f"""
-stored AS (
-  SELECT r.*, source = %(own)s AS is_period, {{key}} AS key
-  FROM stretch JOIN reports_rollup r ON r.level = source AND r.agent_id = stretch.agent_id AND r.started_at >= a
-    AND r.started_at < b AND r.queue_id = ANY(%(rollup_queues)s::bigint[])
-  WHERE source IN ({Source.HOUR}, {Source.DAY})
-)"""  # noqa: S608
-_KEY = """CASE WHEN source = %(own)s THEN date_part('epoch', r.started_at)::bigint
-    ELSE (%(keys)s::bigint[])[width_bucket(r.started_at, %(borders)s::timestamptz[])] END"""
+# Rows of the rollups that stretches consist of. Those of a stretch without a key are whole periods of the report.
+_MATCH = """reports_rollup r ON r.level = stretch.source AND r.agent_id = stretch.agent_id
+  AND r.started_at >= stretch.a AND r.started_at < stretch.b AND r.queue_id = ANY(%(rollup_queues)s::bigint[])"""
+_STORED = """
+stored AS {fence} (
+  SELECT r.*, source = %(own)s AS is_period, COALESCE(stretch.key, {key}) AS key FROM stretch JOIN {match}
+)"""
+# A row of all queues makes a period appear in a report of some if it has time of the agent's own.
+_IS_PRESENT = "(%(queues)s::bigint[] IS NULL OR r.queue_id <> 0 OR r.has_time)"
 _PRESENT = {
     "grain": "SELECT agent_id, key FROM grain",
-    # A row of all queues makes a period appear in a report of some if it has time of the agent's own.
-    "stored": "SELECT agent_id, key FROM stored WHERE %(queues)s::bigint[] IS NULL OR queue_id <> 0 OR has_time",
+    "shorter": f"""
+    SELECT agent_id, key FROM stretch
+    WHERE key IS NOT NULL AND EXISTS (SELECT FROM {_MATCH.replace(" ON ", " WHERE ", 1)} AND {_IS_PRESENT})""",
+    "own": f"SELECT stretch.agent_id, {{key}} AS key FROM stretch JOIN {_MATCH} AND {_IS_PRESENT} WHERE key IS NULL",
 }
 _KEYS = """
-SELECT agent.id, present.key
+SELECT agent.id, date_part('epoch', present.key)::bigint
 FROM unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place)
-JOIN (SELECT DISTINCT agent_id, key FROM ({present}) any_row) present ON present.agent_id = agent.id
+JOIN ({present}) present ON present.agent_id = agent.id
 ORDER BY agent.place, present.key LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint
 """
 
@@ -115,12 +116,12 @@ _TOGETHER = ", ".join(
 )
 _ROWS = f"""
 SELECT * FROM (
-  SELECT agent_id, key, {_TOGETHER} FROM ({{sums}}) part GROUP BY agent_id, key
+  SELECT agent_id, date_part('epoch', key)::bigint AS key, {_TOGETHER} FROM ({{sums}}) part GROUP BY agent_id, part.key
 ) sums LEFT JOIN (
-  SELECT agent_id, key, array_agg(id), array_agg(begun), array_agg(seconds) FROM (
+  SELECT agent_id, date_part('epoch', key)::bigint AS key, array_agg(id), array_agg(begun), array_agg(seconds) FROM (
     SELECT agent_id, key, id, sum(begun)::bigint AS begun, sum(seconds)::bigint AS seconds FROM ({{pauses}}) pause
     GROUP BY agent_id, key, id
-  ) pause GROUP BY agent_id, key
+  ) pause GROUP BY agent_id, pause.key
 ) pauses USING (agent_id, key)
 """  # noqa: S608
 
@@ -136,9 +137,17 @@ class _Report:
         asked = self.question
         parts = self._parts({(asked.begin, asked.end): asked.agents})
         # Whoever only wrote in a chat is present as well.
-        parts.update({Part(Source.DISTINCT, *part[1:]): ids for part, ids in parts.items() if part[0] is Source.CLOSED})
+        parts.update(
+            {part._replace(source=Source.DISTINCT): ids for part, ids in parts.items() if part[0] is Source.CLOSED}
+        )
         statement = _Statement(asked, parts, self.unsettled, SOURCE_OF.get(asked.aggregation))
-        present = " UNION ALL ".join(_PRESENT[table] for table in statement.tables)
+        tables = ["grain"] if "grain" in statement.tables else []
+        tables += ["shorter"] if any(part.start for part in parts) else []
+        tables += ["own"] if any(part.start is None and part.source in SOURCE_OF.values() for part in parts) else []
+        present = " UNION ALL ".join(_PRESENT[table].format(key=statement.key) for table in tables)
+        if tables != ["own"] or self.by_hour or asked.queues is not None:
+            # Otherwise each row is a period.
+            present = f"SELECT DISTINCT agent_id, key FROM ({present}) any_row"
         more = {"order": array(asked.agents), "limit": limit, "offset": offset}
         return statement.run(_KEYS.format(present=present), more) if statement.tables else []
 
@@ -188,7 +197,7 @@ class _Report:
 
     def _parts(self, stretches: Mapping[Span, Sequence[int]]) -> dict[Part, list[int]]:
         """Return what these stretches of agents' time consist of; agents with the same parts are listed together."""
-        lengths = _LENGTHS.get(self.question.aggregation, (Aggregation.DAY, Aggregation.HOUR))
+        lengths = _LENGTHS[self.question.aggregation]
         parts: dict[Part, list[int]] = defaultdict(list)
         for (begin, end), ids in stretches.items():
             settled = [agent_id for agent_id in ids if agent_id not in self.unsettled]
@@ -196,17 +205,32 @@ class _Report:
             for group, unsettled in [(settled, Unsettled()), *groups]:
                 if group:
                     for part in cover(begin, end, lengths, unsettled):
-                        parts[part] += group
+                        for piece in self._pieces(part):
+                            parts[piece] += group
                     if unsettled.open:
                         parts[Part(Source.OPEN, begin, end)] += group
         return parts
 
+    def _pieces(self, part: Part) -> Iterator[Part]:
+        """Cut rollups that are shorter than the periods of the report at the borders of these."""
+        aggregation = self.question.aggregation
+        if self.by_hour or part.source in (Source.CLOSED, SOURCE_OF.get(aggregation)):
+            yield part
+            return
+        for start, end in pairwise(aggregation.borders(part.begin, part.end)):
+            yield Part(part.source, max(start, part.begin), min(end, part.end), start)
+
 
 # The rollups that a period can be put together from, the longest first.
-_LENGTHS: dict[Aggregation, tuple[Aggregation, ...]] = {
+_ALL = tuple(SOURCE_OF)
+_LENGTHS = {
     Aggregation.MINUTE: (),
-    Aggregation.HOUR: (Aggregation.HOUR,),
-    Aggregation.HOUR_OF_DAY: (Aggregation.HOUR,),
+    Aggregation.HOUR: _ALL[2:],
+    Aggregation.HOUR_OF_DAY: _ALL[2:],
+    Aggregation.DAY: _ALL[1:],
+    Aggregation.WEEK: _ALL[1:],
+    Aggregation.MONTH: _ALL,
+    Aggregation.YEAR: _ALL,
 }
 
 
@@ -226,19 +250,21 @@ class _Statement:
         sources = {part.source for part in parts}
         # The tables of the statement that have rows: the SQL of the others is left out, and not planned.
         self.tables = ["grain"] if sources & {Source.CLOSED, Source.OPEN, Source.DISTINCT} else []
-        self.tables += ["stored"] if sources & {Source.HOUR, Source.DAY} else []
+        self.tables += ["stored"] if sources & set(SOURCE_OF.values()) else []
         self._by_hour = question.aggregation is Aggregation.HOUR_OF_DAY
+        self.key = "to_timestamp(r.hour)" if self._by_hour else "r.started_at"
         self._question, self._has_spans = question, bool(sources & {Source.CLOSED, Source.OPEN})
         borders = sorted(
-            {border for span in self._cut(parts, unsettled, own) for border in question.aggregation.borders(*span)}
+            {border for span in self._cut(parts, unsettled) for border in question.aggregation.borders(*span)}
         )
         self._parameters: dict[str, Any] = {
             "sources": array(part.source for part in parts),
             "begins": array(part.begin for part in parts),
             "ends": array(part.end for part in parts),
+            "starts": [part.start for part in parts],
             "agents": [array(ids) for ids in parts.values()],
             "borders": array(borders),
-            "keys": array(map(question.aggregation.key, borders)),
+            "keys": array(datetime.fromtimestamp(question.aggregation.key(border), UTC) for border in borders),
             "own": int(own or 0),
             "now": question.now,
             "zone": zone().key,
@@ -248,14 +274,12 @@ class _Statement:
             "rollup_queues": [0, *(question.queues or ())],
         }
 
-    def _cut(
-        self, parts: Mapping[Part, Sequence[int]], unsettled: Mapping[int, Unsettled], own: Source | None
-    ) -> list[Span]:
+    def _cut(self, parts: Mapping[Part, Sequence[int]], unsettled: Mapping[int, Unsettled]) -> list[Span]:
         """Return the spans that are cut at the borders of periods; of hours of the day, those of intervals only."""
         found = [
             (part.begin, part.end)
             for part in parts
-            if part.source is Source.CLOSED or (not self._by_hour and part.source not in (own, Source.OPEN))
+            if part.source is Source.CLOSED or (part.source is Source.DISTINCT and not self._by_hour)
         ]
         for part, ids in parts.items():
             if part.source is Source.OPEN:
@@ -270,7 +294,7 @@ class _Statement:
             in_time, with_queues = asked.within is not None, asked.queues is not None
             tables = [ledgers.grains(with_queues=with_queues, by_hour=self._by_hour, in_time=in_time)]
         if "stored" in self.tables:
-            tables.append(_STORED.format(key="r.hour::bigint" if self._by_hour else _KEY))
+            tables.append(_STORED.format(key=self.key, match=_MATCH, fence=""))
         with connection.cursor() as cursor:
             # A page has thousands of numbers: as text they take a tenth more of a statement's time.
             cursor.cursor.format = Format.BINARY

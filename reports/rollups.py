@@ -23,16 +23,17 @@ from telephony.models import change_log
 
 # The advisory lock of the one process that sums.
 _LOCK = 0x726F6C6C
-# The most that one transaction deals with: entries of the log, hours of agents, days of agents.
-MOST_ENTRIES, MOST_HOURS, MOST_DAYS = 20_000, 50_000, 5_000
-# A day that has just ended is left alone for so long: its last calls are about to end.
+# The most that one transaction deals with: entries of the log, hours of agents, days and months of agents.
+MOST_ENTRIES, MOST_HOURS, MOST_OF = 20_000, 50_000, {Source.DAY: 5_000, Source.MONTH: 200}
+# A period that has just ended is left alone for so long: its last calls are about to end.
 REST = timedelta(minutes=2)
 HOUR = timedelta(hours=1)
-# Rollups of these levels are no longer written or read. The release before this one reads them, and its processes may
-# run during an update: they take a row that is marked as stale from shorter ones. Drop this, and the rows and marks of
-# these levels, in the release after this one.
-_LEVELS_OF_LAST_RELEASE = {3: Aggregation.WEEK, 4: Aggregation.MONTH, 5: Aggregation.YEAR}
-_MARKED = {int(Source.DAY): Aggregation.DAY, **_LEVELS_OF_LAST_RELEASE}
+# Rollups of weeks and years are no longer written or read. The release before this one reads them, and its processes
+# may run during an update: they take a row that is marked as stale from shorter ones. Drop these marks, the rows of
+# these levels and the function reports_ready in the release after this one.
+_OF_LAST_RELEASE = {3: Aggregation.WEEK, 5: Aggregation.YEAR}
+_SETTLED = {Source.DAY: Aggregation.DAY, Source.MONTH: Aggregation.MONTH}
+_MARKED = {**{int(level): length for level, length in _SETTLED.items()}, **_OF_LAST_RELEASE}
 
 _ENTRIES = """
 SELECT id, agent_id, GREATEST(since, %s), LEAST(until, %s) FROM telephony_ledgerchange ORDER BY id LIMIT %s
@@ -46,11 +47,11 @@ _MARK = """
 INSERT INTO reports_stalerollup (level, agent_id, started_at)
 SELECT * FROM unnest(%s::int[], %s::bigint[], %s::timestamptz[]) ON CONFLICT DO NOTHING
 """
-_MARKS = f"""
-SELECT id, agent_id, started_at FROM reports_stalerollup WHERE level = {Source.DAY} AND started_at < %s
+_MARKS = """
+SELECT id, agent_id, started_at FROM reports_stalerollup WHERE level = %s AND started_at < %s
 ORDER BY started_at, agent_id LIMIT %s
-"""  # noqa: S608
-_DAYS_LEFT = f"SELECT count(*) FROM reports_stalerollup WHERE level = {Source.DAY} AND started_at < %s"  # noqa: S608
+"""
+_MARKS_LEFT = "SELECT count(*) FROM reports_stalerollup WHERE level = %s AND started_at < %s"
 # Queues are named one by one, because the index of the rollups has them before the agent.
 _DELETE = f"""
 WITH {ledgers.STRETCHES}
@@ -70,8 +71,8 @@ _COLUMNS = {
     "level": "%(level)s",
     "queue_id": "queue",
     "agent_id": "agent_id",
-    "started_at": "to_timestamp(key)",
-    "hour": ledgers.HOUR_OF.format(instant="to_timestamp(key)"),
+    "started_at": "key",
+    "hour": ledgers.HOUR_OF.format(instant="key"),
     "has_time": f"bool_or(kind IN {OWN})",
     **{name: one.grains for name, one in SOURCES.items() if one.rollup == f"r.{name}"},
     "pause_ids": _array_of("paused", "detail"),
@@ -128,15 +129,20 @@ def refresh() -> int:
 
 
 def settle(now: datetime) -> int:
-    """Sum anew stale days that are over. Return how many they were; 0 if none is left."""
+    """Sum anew stale days, or else months, that are over. Return how many they were; 0 if none is left."""
+    return next((count for source in _SETTLED if (count := _settle(source, now))), 0)
+
+
+def _settle(source: Source, now: datetime) -> int:
+    length = _SETTLED[source]
     with snapshot(), connection.cursor() as cursor:
-        cursor.execute(_MARKS, [start_of(Aggregation.DAY, now - REST), MOST_DAYS])
+        cursor.execute(_MARKS, [int(source), start_of(length, now - REST), MOST_OF[source]])
         if not (marks := cursor.fetchall()):
             return 0
         stretches: dict[Span, list[int]] = defaultdict(list)
         for _id, agent_id, start in marks:
-            stretches[start, end_of(Aggregation.DAY, start)].append(agent_id)
-        _write(Aggregation.DAY, stretches)
+            stretches[start, end_of(length, start)].append(agent_id)
+        _write(length, stretches)
         cursor.execute("DELETE FROM reports_stalerollup WHERE id = ANY(%s)", [[mark[0] for mark in marks]])
     return len(marks)
 
@@ -175,10 +181,11 @@ def _write(length: Aggregation, stretches: Mapping[Span, Sequence[int]]) -> None
     parameters: dict[str, Any] = {
         "sources": array(source for source in sources for _ in stretches),
         "begins": array(begin for _ in sources for begin, _end in stretches),
+        "starts": [None for _ in sources for _ in stretches],
         "ends": array(end for _ in sources for _begin, end in stretches),
         "agents": [array(ids) for _ in sources for ids in stretches.values()],
         "borders": array(borders),
-        "keys": array(map(length.key, borders)),
+        "keys": array(borders),
         "level": int(SOURCE_OF[length]),
         "now": None,
         "queues": None,
@@ -217,9 +224,9 @@ def hours_left() -> int:
     return _number(_HOURS_LEFT, [LAST, FIRST])
 
 
-def days_left(now: datetime) -> int:
-    """Count the stale days that are over."""
-    return _number(_DAYS_LEFT, [start_of(Aggregation.DAY, now - REST)])
+def marks_left(now: datetime) -> int:
+    """Count the stale days and months that are over."""
+    return sum(_number(_MARKS_LEFT, [int(source), start_of(length, now - REST)]) for source, length in _SETTLED.items())
 
 
 def is_rebuilding() -> bool:

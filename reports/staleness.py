@@ -1,5 +1,6 @@
 """The time of agents of which the rollups cannot be read, and the parts that a stretch of time is put together from."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,11 +14,12 @@ from reports.periods import FIRST, LAST, RESOLUTION, Aggregation, Span, end_of, 
 _UNSETTLED = f"""
 {GOING_ON}
 UNION ALL
-SELECT agent_id, 'hours', GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
+SELECT agent_id, 'hour', GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
 WHERE agent_id = ANY(%(ids)s::bigint[]) AND since < %(end)s AND until >= %(begin)s
 UNION ALL
-SELECT agent_id, 'day', started_at, started_at FROM reports_stalerollup
-WHERE agent_id = ANY(%(ids)s::bigint[]) AND level = {Source.DAY} AND started_at >= %(begin)s AND started_at < %(end)s
+SELECT agent_id, CASE level WHEN {Source.DAY} THEN 'day' ELSE 'month' END, started_at, started_at
+FROM reports_stalerollup WHERE agent_id = ANY(%(ids)s::bigint[]) AND level IN ({Source.DAY}, {Source.MONTH})
+  AND started_at >= %(begin)s AND started_at < %(end)s
 """  # noqa: S608
 
 
@@ -25,15 +27,14 @@ WHERE agent_id = ANY(%(ids)s::bigint[]) AND level = {Source.DAY} AND started_at 
 class Unsettled:
     """The time of one agent that is not in the rollups, or not as the ledgers have it now."""
 
-    # Whole periods of which the rollup is stale, apart from one another and in order.
-    hours: list[Span] = field(default_factory=list)
-    days: list[Span] = field(default_factory=list)
+    # By the length of the rollups, whole periods in which they are stale, apart from one another and in order.
+    stale: dict[Aggregation, list[Span]] = field(default_factory=lambda: defaultdict(list))
     # Spans of intervals that go on.
     open: list[Span] = field(default_factory=list)
 
-    def stale(self, length: Aggregation, begin: datetime, end: datetime) -> Iterator[Span]:
+    def stale_between(self, length: Aggregation, begin: datetime, end: datetime) -> Iterator[Span]:
         """Return the stale periods between two borders of this length."""
-        for a, b in self.days if length is Aggregation.DAY else self.hours:
+        for a, b in self.stale[length]:
             if a < end and b > begin:
                 yield max(a, begin), min(b, end)
 
@@ -42,6 +43,8 @@ class Part(NamedTuple):
     source: Source
     begin: datetime
     end: datetime
+    # The start of the period in which rollups lie that are shorter than it.
+    start: datetime | None = None
 
 
 def read(agents: Sequence[int], begin: datetime, end: datetime, now: datetime) -> dict[int, Unsettled]:
@@ -59,18 +62,17 @@ def read(agents: Sequence[int], begin: datetime, end: datetime, now: datetime) -
         cursor.execute(_UNSETTLED, {**parameters, "first": FIRST, "last": LAST})
         for agent_id, kind, since, until in cursor.fetchall():
             of_agent = found.setdefault(agent_id, Unsettled())
-            match kind:
-                case "open":
-                    of_agent.open.append((since, max(until, since + RESOLUTION)))
-                case "hours":
-                    of_agent.hours.append((start_of(Aggregation.HOUR, since), end_of(Aggregation.HOUR, until)))
-                case "day":
-                    of_agent.days.append((since, end_of(Aggregation.DAY, since)))
+            if kind == "open":
+                of_agent.open.append((since, max(until, since + RESOLUTION)))
+            else:
+                length = Aggregation(kind)
+                of_agent.stale[length].append((start_of(length, since), end_of(length, until)))
     for one in found.values():
-        one.hours = union(one.hours)
-        # The end of a span of hours is the border after it.
-        days = ((start_of(Aggregation.DAY, a), end_of(Aggregation.DAY, b - RESOLUTION)) for a, b in one.hours)
-        one.days = union([*one.days, *days])
+        hours = one.stale[Aggregation.HOUR] = union(one.stale[Aggregation.HOUR])
+        for length in (Aggregation.DAY, Aggregation.MONTH):
+            # The end of a span of hours is the border after it.
+            around = ((start_of(length, a), end_of(length, b - RESOLUTION)) for a, b in hours)
+            one.stale[length] = union([*one.stale[length], *around])
     return found
 
 
@@ -98,7 +100,7 @@ def cover(begin: datetime, end: datetime, lengths: Sequence[Aggregation], unsett
         yield from cover(begin, end, finer, unsettled)
         return
     yield from cover(begin, first, finer, unsettled)
-    for a, b in [*unsettled.stale(length, first, last), (last, last)]:
+    for a, b in [*unsettled.stale_between(length, first, last), (last, last)]:
         if first < a:
             yield Part(SOURCE_OF[length], first, a)
         yield from cover(a, b, finer, unsettled)

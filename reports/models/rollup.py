@@ -8,10 +8,11 @@ from telephony.models import Agent
 class Level(models.IntegerChoices):
     HOUR = 1
     DAY = 2
+    MONTH = 4
 
 
 class Rollup(models.Model):
-    """An agent's row of the report for one whole hour or day: the sums of everything that is over.
+    """An agent's row of the report for one whole hour, day or month: the sums of everything that is over.
 
     The worker writes it from the ledgers, and replaces it whenever one of them changes; it is never edited. The row
     with `queue_id` 0 is everything, with the agent's own time; other rows are the calls, chats and tickets of a queue.
@@ -74,7 +75,7 @@ class Rollup(models.Model):
 
 
 class StaleRollup(models.Model):
-    """A mark: an hour of this day of an agent has changed. Its row is not read until it is summed anew."""
+    """A mark: an hour of this day or month of an agent has changed. Its row is not read until it is summed anew."""
 
     level = models.PositiveSmallIntegerField(choices=Level)
     agent_id = models.BigIntegerField()

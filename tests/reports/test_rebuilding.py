@@ -88,7 +88,7 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
     call_command("rebuild_rollups")
 
     assert rollups.hours_left() == 0
-    assert not StaleRollup.objects.filter(level=Level.DAY).exists()
+    assert not StaleRollup.objects.filter(level__in=[Level.DAY, Level.MONTH]).exists()
     assert_right(scene)
 
 
@@ -101,9 +101,9 @@ def test_its_bars_end_full_while_the_year_goes_on(scene: Scene, capsys: pytest.C
         for bar in capsys.readouterr().err.replace("\r", "\n").splitlines()  # the last state of each
         if "%" in bar
     }
-    assert set(bars) == {"hours of agents", "days of agents"}
+    assert set(bars) == {"hours of agents", "longer periods"}
     assert all(": 100%" in bar for bar in bars.values()), bars
-    assert StaleRollup.objects.filter(level=Level.DAY).exists()
+    assert StaleRollup.objects.filter(level=Level.MONTH).exists()
 
 
 def test_an_empty_service_has_nothing_to_sum(db: None, capsys: pytest.CaptureFixture[str]) -> None:

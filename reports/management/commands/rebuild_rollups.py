@@ -33,7 +33,7 @@ class Command(BaseCommand):
             change_log.note_everything(*span)
         self._work("hours of agents", rollups.hours_left, rollups.refresh)
         now = timezone.now()
-        self._work("days of agents", lambda: rollups.days_left(now), lambda: rollups.settle(now))
+        self._work("longer periods", lambda: rollups.marks_left(now), lambda: rollups.settle(now))
 
     def _work(self, what: str, left: Callable[[], int], act: Callable[[], int]) -> None:
         """Act until nothing is left; whoever else does so meanwhile helps."""
