@@ -7,8 +7,12 @@ its reason; of an outbound call the length of its talk.
 
 # ruff: noqa: S608  (SQL is composed of constants)
 
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from enum import IntEnum
+from typing import Any, NamedTuple
 
+from callcentre.core.times import zone
 from reports.periods import Aggregation
 from reports.sums import OWN
 
@@ -29,6 +33,40 @@ class Source(IntEnum):
 
 # The rollups, the longest first. Weeks are sums of days, years of months, hours of the day of hours.
 SOURCE_OF = {Aggregation.MONTH: Source.MONTH, Aggregation.DAY: Source.DAY, Aggregation.HOUR: Source.HOUR}
+
+
+class Part(NamedTuple):
+    """A part of a stretch of time, and where its figures come from."""
+
+    source: Source
+    begin: datetime
+    end: datetime
+    # The key of the period in which rollups lie that are shorter than it.
+    start: datetime | None = None
+
+    @property
+    def is_rollup(self) -> bool:
+        return self.source in SOURCE_OF.values()
+
+
+def parameters(parts: Mapping[Part, Sequence[int]], borders: Iterable[datetime], keys: Iterable[int]) -> dict[str, Any]:
+    """Return the parameters of a statement over these parts, each with its agents, and the borders that cut ledgers."""
+    return {
+        "sources": array(part.source for part in parts),
+        "begins": array(part.begin for part in parts),
+        "ends": array(part.end for part in parts),
+        "starts": [part.start for part in parts],
+        "agents": [array(ids) for ids in parts.values()],
+        "borders": array(borders),
+        "keys": array(datetime.fromtimestamp(key, UTC) for key in keys),
+        "zone": zone().key,
+    }
+
+
+def array(values: Iterable[object]) -> str:
+    """Spell an array for PostgreSQL, ten times as fast as psycopg does."""
+    return "{" + ",".join(f'"{value}"' for value in values) + "}"
+
 
 # Stretches of time, each with the agents of whom it is asked. Rollups that lie in a longer period have its key.
 STRETCHES = """
@@ -217,16 +255,4 @@ WITH stretch AS (
   FROM unnest(%(ids)s::bigint[]) AS agent_id
 ), span AS ({_UNION.join(_OPEN_ROWS)})
 SELECT agent_id, 'open', GREATEST(since, a), LEAST(until, b) FROM span WHERE {_IS_WITHIN}
-"""
-# The first instant and the last of any ledger and any rollup.
-BOUNDS = """
-SELECT min(since), max(until) FROM (
-  SELECT min(started_at) AS since, max(COALESCE(ended_at, started_at)) AS until FROM telephony_agentsession
-  UNION ALL SELECT min(started_at), max(COALESCE(ended_at, started_at)) FROM telephony_agentstate
-  UNION ALL SELECT min(created_at), max(GREATEST(created_at, ended_at)) FROM telephony_connection
-  UNION ALL SELECT min(created_at), max(GREATEST(created_at, closed_at)) FROM tickets_chat
-  UNION ALL SELECT min(created_at), max(created_at) FROM tickets_message
-  UNION ALL SELECT min(closed_at), max(closed_at) FROM tickets_ticket
-  UNION ALL SELECT min(started_at), max(started_at) FROM reports_rollup
-) ledger
 """

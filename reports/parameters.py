@@ -1,8 +1,7 @@
 """The parameters of the report, in the API and on the page: each is read and checked; faults are told together."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,30 +29,13 @@ WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SEL
 """
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A question whose agents are still to be found."""
+def read(params: QueryDict, faults: list[Fault]) -> tuple[Question, dict[int, dict[str, str]]]:
+    """Read the API's parameters, and find the agents: by id, as answers name them.
 
-    logins: Sequence[str]
-    groups: Sequence[int]
-    asked: Question
-
-    def question(self) -> tuple[Question, Mapping[int, dict[str, str]]]:
-        """Return the question with its agents, and the agents as the answer names them.
-
-        Raises Invalid if an agent or a group is unknown.
-        """
-        faults: list[Fault] = []
-        agents = _find(self.logins, self.groups, faults)
-        if faults:
-            raise Invalid(faults)
-        return replace(self.asked, agents=list(agents)), agents
-
-
-def read(params: QueryDict, faults: list[Fault]) -> Wanted:
-    """Read the API's parameters. Raises Invalid with these faults and its own, unknown agents among them."""
+    Raises Invalid with these faults and its own.
+    """
     logins, groups = _agents(params, faults)
-    place = len(faults)
+    agents = _find(logins, groups, faults)
     begin, end = _instant(params, "date_from", faults), _instant(params, "date_to", faults, is_upper_bound=True)
     aggregation = _aggregation(params, faults)
     if begin and end and begin >= end:
@@ -64,12 +46,9 @@ def read(params: QueryDict, faults: list[Fault]) -> Wanted:
     queues = [queue or -1 for queue in _ids(params, "queues_ids", faults, parse_id)]
     threshold = _integer(params, "outbound_threshold", INT32, 0, faults)
     if faults or begin is None or end is None or aggregation is None:
-        unknown: list[Fault] = []
-        _find(logins, groups, unknown)
-        faults[place:place] = unknown
         raise Invalid(faults)
-    asked = Question(
-        agents=(),
+    question = Question(
+        agents=list(agents),
         begin=min(max(begin, FIRST), LAST),
         end=max(min(end, LAST), FIRST),
         aggregation=aggregation,
@@ -77,7 +56,7 @@ def read(params: QueryDict, faults: list[Fault]) -> Wanted:
         threshold=threshold,
         queues=queues or None,
     )
-    return Wanted(logins, groups, asked)
+    return question, agents
 
 
 def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
@@ -97,7 +76,7 @@ def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
         asked["aggregate_by"] = USUAL_AGGREGATION.value
     if not logins and not groups:
         asked.setlist("agent_logins", Agent.objects.order_by("login").values_list("login", flat=True))
-    question, agents = read(asked, faults).question()
+    question, agents = read(asked, faults)
     named = {login.strip() for login in logins}
     terms = {
         "agent_ids": [pk for pk, agent in agents.items() if agent["login"] in named],

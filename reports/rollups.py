@@ -8,16 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection
 
-from callcentre.core.times import zone
 from reports import ledgers
-from reports.ledgers import SOURCE_OF, Source
+from reports.ledgers import SOURCE_OF, Part, Source
 from reports.periods import FIRST, LAST, RESOLUTION, Aggregation, Span, end_of, start_of
 from reports.report import snapshot
-from reports.staleness import array, union
+from reports.staleness import union
 from reports.sums import OWN, SOURCES
 from telephony.models import change_log
 
@@ -32,17 +30,12 @@ HOUR = timedelta(hours=1)
 # may run during an update: they take a row that is marked as stale from shorter ones. Drop these marks, the rows of
 # these levels and the function reports_ready in the release after this one.
 _OF_LAST_RELEASE = {3: Aggregation.WEEK, 5: Aggregation.YEAR}
-_SETTLED = {Source.DAY: Aggregation.DAY, Source.MONTH: Aggregation.MONTH}
-_MARKED = {**{int(level): length for level, length in _SETTLED.items()}, **_OF_LAST_RELEASE}
+SETTLED = {Source.DAY: Aggregation.DAY, Source.MONTH: Aggregation.MONTH}
+_MARKED = {**{int(level): length for level, length in SETTLED.items()}, **_OF_LAST_RELEASE}
 
 _ENTRIES = """
 SELECT id, agent_id, GREATEST(since, %s), LEAST(until, %s) FROM telephony_ledgerchange ORDER BY id LIMIT %s
 """
-_HOURS_LEFT = """
-SELECT COALESCE(sum(1 + extract(epoch FROM LEAST(until, %s) - GREATEST(since, %s)) / 3600), 0)::bigint
-FROM telephony_ledgerchange
-"""
-_IS_REBUILDING = "SELECT EXISTS (SELECT FROM telephony_ledgerchange WHERE until - since > interval '31 days')"
 _MARK = """
 INSERT INTO reports_stalerollup (level, agent_id, started_at)
 SELECT * FROM unnest(%s::int[], %s::bigint[], %s::timestamptz[]) ON CONFLICT DO NOTHING
@@ -51,7 +44,6 @@ _MARKS = """
 SELECT id, agent_id, started_at FROM reports_stalerollup WHERE level = %s AND started_at < %s
 ORDER BY started_at, agent_id LIMIT %s
 """
-_MARKS_LEFT = "SELECT count(*) FROM reports_stalerollup WHERE level = %s AND started_at < %s"
 # Queues are named one by one, because the index of the rollups has them before the agent.
 _DELETE = f"""
 WITH {ledgers.STRETCHES}
@@ -130,11 +122,11 @@ def refresh() -> int:
 
 def settle(now: datetime) -> int:
     """Sum anew stale days, or else months, that are over. Return how many they were; 0 if none is left."""
-    return next((count for source in _SETTLED if (count := _settle(source, now))), 0)
+    return next((count for source in SETTLED if (count := _settle(source, now))), 0)
 
 
 def _settle(source: Source, now: datetime) -> int:
-    length = _SETTLED[source]
+    length = SETTLED[source]
     with snapshot(), connection.cursor() as cursor:
         cursor.execute(_MARKS, [int(source), start_of(length, now - REST), MOST_OF[source]])
         if not (marks := cursor.fetchall()):
@@ -176,24 +168,12 @@ def _portion(
 
 def _write(length: Aggregation, stretches: Mapping[Span, Sequence[int]]) -> None:
     """Replace the rollups of these whole periods of agents by the sums of the ledgers."""
-    sources = (Source.CLOSED, Source.DISTINCT)
+    parts = {Part(source, *span): ids for source in (Source.CLOSED, Source.DISTINCT) for span, ids in stretches.items()}
     borders = sorted({border for span in union(stretches) for border in length.borders(*span)})
-    parameters: dict[str, Any] = {
-        "sources": array(source for source in sources for _ in stretches),
-        "begins": array(begin for _ in sources for begin, _end in stretches),
-        "starts": [None for _ in sources for _ in stretches],
-        "ends": array(end for _ in sources for _begin, end in stretches),
-        "agents": [array(ids) for _ in sources for ids in stretches.values()],
-        "borders": array(borders),
-        "keys": array(borders),
-        "level": int(SOURCE_OF[length]),
-        "now": None,
-        "queues": None,
-        "threshold": 0,
-        "zone": zone().key,
-    }
+    parameters = ledgers.parameters(parts, borders, map(length.key, borders))
+    parameters |= {"level": int(SOURCE_OF[length]), "now": None, "queues": None, "threshold": 0}
     with connection.cursor() as cursor:
-        # A plan that is kept for arrays of any length is three times slower.
+        # A plan that is kept for arrays of any length takes three times as long.
         cursor.execute("SET LOCAL plan_cache_mode = force_custom_plan")
         cursor.execute(_DELETE, parameters)
         cursor.execute(_INSERT, parameters)
@@ -210,33 +190,3 @@ def _mark(stretches: Mapping[Span, Sequence[int]]) -> None:
     }
     with connection.cursor() as cursor:
         cursor.execute(_MARK, [list(column) for column in zip(*marks, strict=True)])
-
-
-def _number(statement: str, parameters: Sequence[Any] = ()) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        found: int = cursor.fetchone()[0]
-    return found
-
-
-def hours_left() -> int:
-    """Count the hours of agents that the log names; an hour that several entries name counts as often."""
-    return _number(_HOURS_LEFT, [LAST, FIRST])
-
-
-def marks_left(now: datetime) -> int:
-    """Count the stale days and months that are over."""
-    return sum(_number(_MARKS_LEFT, [int(source), start_of(length, now - REST)]) for source, length in _SETTLED.items())
-
-
-def is_rebuilding() -> bool:
-    """Tell whether entries are left that are longer than anything an agent does."""
-    return bool(_number(_IS_REBUILDING))
-
-
-def bounds() -> Span | None:
-    """Return the first instant and the last of which any ledger, or any rollup, says something."""
-    with connection.cursor() as cursor:
-        cursor.execute(ledgers.BOUNDS)
-        since, until = cursor.fetchone()
-    return (since, until) if since else None

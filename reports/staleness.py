@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection
 
-from reports.ledgers import GOING_ON, SOURCE_OF, Source
+from reports.ledgers import GOING_ON, SOURCE_OF, Part, Source, array
 from reports.periods import FIRST, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, whole
 
 _UNSETTLED = f"""
@@ -37,14 +37,6 @@ class Unsettled:
         for a, b in self.stale[length]:
             if a < end and b > begin:
                 yield max(a, begin), min(b, end)
-
-
-class Part(NamedTuple):
-    source: Source
-    begin: datetime
-    end: datetime
-    # The start of the period in which rollups lie that are shorter than it.
-    start: datetime | None = None
 
 
 def read(agents: Sequence[int], begin: datetime, end: datetime, now: datetime) -> dict[int, Unsettled]:
@@ -106,8 +98,3 @@ def cover(begin: datetime, end: datetime, lengths: Sequence[Aggregation], unsett
         yield from cover(a, b, finer, unsettled)
         first = b
     yield from cover(last, end, finer, unsettled)
-
-
-def array(values: Iterable[object]) -> str:
-    """Spell an array for PostgreSQL, ten times as fast as psycopg does."""
-    return "{" + ",".join(f'"{value}"' for value in values) + "}"

@@ -1,20 +1,14 @@
 """Tables of the report: the rows of a question in chosen columns, a page or all of them in portions."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
-from itertools import pairwise
 
 from reports import report
 from reports.measures import IN_TIME, SERVICE_LEVEL, Measure, ReportRow
-from reports.periods import DAY, Aggregation, Span
+from reports.periods import Aggregation
 from reports.report import Question
-from telephony.models import Agent
 
-# The days of an hour of the day that are listed: more than links can name (reports.admin.links.MOST_STRETCHES).
-MOST_DAYS = 200
 # The rows that are in memory at one time.
 PORTION = 2_000
 
@@ -68,28 +62,3 @@ class Table:
             ReportRow(agent_id, self.agents[agent_id], period, sums, asked.queues is not None)
             for agent_id, period, sums in report.page(asked, limit, offset)
         ]
-
-
-def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[Span]]:
-    """Return the stretches of the span that each of these periods is, by its label.
-
-    A period is one stretch; a minute that comes twice is two, an hour of the day one a day. Of an hour of the day only
-    the first days are returned: no address names more.
-    """
-    found: dict[str, list[tuple[datetime, datetime]]] = defaultdict(list)
-    until = asked.end
-    if asked.aggregation is Aggregation.HOUR_OF_DAY:
-        until = min(until, asked.begin + MOST_DAYS * DAY)
-    for start, end in pairwise(asked.aggregation.borders(asked.begin, until)):
-        if (label := asked.aggregation.label(asked.aggregation.key(start))) in periods:
-            found[label].append((max(start, asked.begin), min(end, asked.end)))
-    return found
-
-
-def agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Return the agents with these ids and of these groups, by login; all agents where neither is given."""
-    agents = Agent.objects.order_by("login")
-    if ids or group_ids:
-        agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
-    rows = agents.values_list("pk", "login", "name", "surname")
-    return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}

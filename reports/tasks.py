@@ -2,8 +2,8 @@ from celery import shared_task
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
-from reports import mailing, rollups
-from reports.exporting import running
+from reports import rollups
+from reports.exporting import builds, mails
 from reports.models import Export, Schedule
 
 
@@ -21,7 +21,7 @@ def refresh() -> None:
 @shared_task(name="reports.build_exports")
 def build_exports() -> None:
     """Build the next export, unless another worker builds: one a task, as each may take long."""
-    if running.build_next():
+    if builds.build_next():
         enqueue("reports.build_exports")
 
 
@@ -43,11 +43,11 @@ def run_schedules() -> None:
 @shared_task(name="reports.mail_export")
 def mail_export(pk: int) -> None:
     """Send an export to one of its recipients."""
-    mailing.send(pk)
+    mails.send(pk)
 
 
 @shared_task(name="reports.sweep_mails")
 def sweep_mails() -> None:
     """Enqueue the mails that are due again, and those for which no message was sent."""
-    for pk in mailing.due_now():
+    for pk in mails.due_now():
         enqueue("reports.mail_export", pk)

@@ -1,7 +1,9 @@
 """From a figure of the report to the rows behind it: the list of the admin that holds exactly those."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,11 +12,14 @@ from django.urls import reverse
 
 from callcentre.admin.periods import PARAMETER, value_of
 from reports.measures import MEASURES, Measure, ReportRow
-from reports.periods import Span
-from reports.tables import Table, stretches_of
+from reports.periods import DAY, Aggregation, Span
+from reports.report import Question
+from reports.tables import Table
 
 # More stretches than this make an address too long: an hour of the day of four months.
 MOST_STRETCHES = 124
+# The days of an hour of the day that are looked at: more than links can name.
+MOST_DAYS = 200
 
 
 @dataclass(frozen=True)
@@ -162,3 +167,19 @@ class Links:
         if rows.has_queue and queues is not None:
             query += [("queue__id__exact", queue) for queue in queues]
         return [*query, (PARAMETER, value_of(way, stretches))]
+
+
+def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[Span]]:
+    """Return the stretches of the span that each of these periods is, by its label.
+
+    A period is one stretch; a minute that comes twice is two, an hour of the day one a day. Of an hour of the day only
+    the first days are returned: no address names more.
+    """
+    found: dict[str, list[Span]] = defaultdict(list)
+    until = asked.end
+    if asked.aggregation is Aggregation.HOUR_OF_DAY:
+        until = min(until, asked.begin + MOST_DAYS * DAY)
+    for start, end in pairwise(asked.aggregation.borders(asked.begin, until)):
+        if (label := asked.aggregation.label(asked.aggregation.key(start))) in periods:
+            found[label].append((max(start, asked.begin), min(end, asked.end)))
+    return found

@@ -9,10 +9,10 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from callcentre.core.errors import Invalid
-from reports.admin.links import MOST_STRETCHES, Links, parts_of
+from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
 from reports.measures import NAMES, PARTS, Measure, ReportRow, Unit, columns_of
 from reports.parameters import read_table
-from reports.tables import Table, stretches_of
+from reports.tables import Table
 
 # Of an agent, from the first stretch of a period to its last: hours of a day, or minutes of an hour that comes twice.
 _MOST_LINES = 200

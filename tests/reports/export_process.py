@@ -15,7 +15,7 @@ import django
 def main() -> None:
     django.setup()
     from reports import tables
-    from reports.exporting import running
+    from reports.exporting import builds
 
     said, whole = Path(sys.argv[1]), tables.Table.all
 
@@ -28,7 +28,7 @@ def main() -> None:
 
     tables.Table.all = all_slowly  # type: ignore[method-assign,assignment]
     tables.PORTION = 5
-    running.build_next()
+    builds.build_next()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from billiard.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 
 from callcentre.core.times import zone
-from reports.exporting import running
+from reports.exporting import builds
 from reports.measures import MEASURES, NAMES
 from reports.models import Export
 from telephony.models import Agent, change_log
@@ -220,7 +220,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_committ
     monkeypatch.setattr(Export, "finish", fail)
     now = datetime.now(tz=zone())
     export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
-    assert running.build_next()
+    assert builds.build_next()
     export.refresh_from_db()
     return export
 
@@ -263,7 +263,7 @@ def test_of_two_who_build_the_one_who_was_too_slow_takes_his_file_away(monkeypat
         finish(slow, attempt, **values)
 
     monkeypatch.setattr(Export, "finish", taken_over)
-    assert running.build_next()
+    assert builds.build_next()
 
     export.refresh_from_db()
     assert (export.state, export.attempts, is_stored(export, 1)) == ("running", 2, False)

@@ -8,6 +8,7 @@ from django.core.management import call_command
 
 from callcentre.core.times import zone
 from reports import rollups
+from reports.management.commands.rebuild_rollups import hours_left
 from reports.models import Level, Rollup, StaleRollup
 from telephony.models import LedgerChange
 from tests.reports.asking import AGGREGATIONS, ask
@@ -75,19 +76,19 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
     from telephony.models import change_log
 
     change_log.note_everything(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC))
-    before = rollups.hours_left()
+    before = hours_left()
     with monkeypatch.context() as patch:
         patch.setattr(rollups, "refresh", refresh_twice)
         with pytest.raises(Killed):
             call_command("rebuild_rollups")
 
-    between = rollups.hours_left()
+    between = hours_left()
     assert 0 < between < before
     assert_right(scene)
 
     call_command("rebuild_rollups")
 
-    assert rollups.hours_left() == 0
+    assert hours_left() == 0
     assert not StaleRollup.objects.filter(level__in=[Level.DAY, Level.MONTH]).exists()
     assert_right(scene)
 

@@ -8,7 +8,7 @@ while the one that reads is in its snapshot.
 import logging
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -27,7 +27,8 @@ from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
 from reports.periods import Aggregation
 from reports.report import Question
-from reports.tables import Table, agents_of
+from reports.tables import Table
+from telephony.models import Agent
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +148,7 @@ def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
 
 
 def table_of(export: Export) -> Table:
-    agents = agents_of(export.agent_ids, export.agent_group_ids)
+    agents = _agents_of(export.agent_ids, export.agent_group_ids)
     question = Question(
         agents=list(agents),
         begin=export.begins_at,
@@ -158,6 +159,15 @@ def table_of(export: Export) -> Table:
         queues=export.queue_ids or None,
     )
     return Table(question, agents, columns_of(export.columns), export.answered_within)
+
+
+def _agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Return the agents with these ids and of these groups, by login; all agents where neither is given."""
+    agents = Agent.objects.order_by("login")
+    if ids or group_ids:
+        agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
+    rows = agents.values_list("pk", "login", "name", "surname")
+    return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}
 
 
 def _say(export: Export, desk: _Desk, percent: int, rows: int, asked: Question) -> None:
