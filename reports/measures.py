@@ -138,12 +138,16 @@ class Measure:
     def title(self) -> str:
         return f"{self.group}: {self.label}" if self.group else str(self.label)
 
-    def wire(self, row: ReportRow) -> Any:
-        """Return the value as JSON has it."""
-        value: Any = self.value(row)
-        if self.unit is Unit.DURATION:
-            return clock(value)
-        return second(value) if self.unit is Unit.MOMENT else value
+    @property
+    def wire(self) -> Callable[[ReportRow], Any]:
+        """The function that returns the value as JSON has it."""
+        value: Callable[[ReportRow], Any] = self.value
+        match self.unit:
+            case Unit.DURATION:
+                return lambda row: clock(value(row))
+            case Unit.MOMENT:
+                return lambda row: second(value(row))
+        return value
 
     def text(self, row: ReportRow) -> str:
         """Spell the value as the API does; per cent without their sign; nothing for None."""

@@ -47,6 +47,10 @@ Parts = dict[Part, list[int]]
 RowKey = tuple[int, int]
 
 
+# To plan the sums of a page takes as long as to run them: the plan is kept.
+_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL plan_cache_mode = force_generic_plan"
+
+
 @contextmanager
 def snapshot() -> Iterator[None]:
     """Read everything of one instant. A transaction that has begun already decides for itself what it reads."""
@@ -55,7 +59,7 @@ def snapshot() -> Iterator[None]:
         return
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            cursor.execute(_SNAPSHOT)
         yield
 
 
@@ -75,7 +79,9 @@ def page(question: Question, limit: int, offset: int) -> list[Row]:
 _MATCH = """reports_rollup r ON r.level = stretch.source AND r.agent_id = stretch.agent_id
   AND r.started_at >= stretch.a AND r.started_at < stretch.b AND r.queue_id = ANY(%(rollup_queues)s::bigint[])"""
 _ROLLUPS = f"""
-rollup AS (SELECT r.*, source = %(own)s AS is_period, COALESCE(stretch.key, {{key}}) AS key FROM stretch JOIN {_MATCH})"""
+rollup AS (
+  SELECT r.*, source = %(own)s AS is_period, COALESCE(stretch.key, {{key}}) AS key FROM stretch JOIN {_MATCH}
+)"""
 # A row of all queues makes a period appear in a report of some if it has time of the agent's own.
 _IS_PRESENT = "(%(queues)s::bigint[] IS NULL OR r.queue_id <> 0 OR r.has_time)"
 _PRESENT_IN_LEDGERS = "SELECT agent_id, key FROM grain"

@@ -12,6 +12,8 @@ for _measure in MEASURES:
         _group, _, _name = _measure.name.rpartition(".")
         GROUPS[_group].append((_name, _measure))
 OF_ROW = GROUPS.pop("")
+_GROUPS = [(group, [(name, measure.wire) for name, measure in measures]) for group, measures in GROUPS.items()]
+_OF_ROW = [(name, measure.wire) for name, measure in OF_ROW]
 
 
 def row_data(row: ReportRow) -> dict[str, Any]:
@@ -19,8 +21,8 @@ def row_data(row: ReportRow) -> dict[str, Any]:
     return {
         "agent": row.agent,
         "period": row.period,
-        **{group: {name: measure.wire(row) for name, measure in measures} for group, measures in GROUPS.items()},
-        **{name: measure.wire(row) for name, measure in OF_ROW},
+        **{group: {name: wire(row) for name, wire in wires} for group, wires in _GROUPS},
+        **{name: wire(row) for name, wire in _OF_ROW},
         "pauses": [
             _pauses("all", count, seconds),
             {"id": "free", "count": sums.free_count, "sum": clock(sums.free_seconds)},
