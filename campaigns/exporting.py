@@ -1,6 +1,6 @@
 """Records with their results as CSV, for spreadsheets and for import_records, streamed by COPY.
 
-What an agent noted or a customer entered is not ours to execute: see callcentre.core.spreadsheets.
+Texts are made harmless, because a spreadsheet would execute a formula in them: see callcentre.core.spreadsheets.
 """
 
 import io
@@ -10,11 +10,13 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
+from callcentre.core.field_tables import Kind
 from callcentre.core.spreadsheets import CsvWriter, harmless_in_sql
 from campaigns.importing.columns import TARGETS, simple_name
 from campaigns.models import Campaign
+from campaigns.models.record_fields import RECORD_FIELDS
 
-# So that spreadsheets know that it is UTF-8.
+# Spreadsheets recognise UTF-8 by it.
 _BYTE_ORDER_MARK = "\ufeff"
 _BLOCK_BYTES = 64 * 1024
 
@@ -28,23 +30,13 @@ def _minute(value: sql.Composable) -> sql.Composable:
     return sql.SQL("to_char({} AT TIME ZONE {}, 'YYYY-MM-DD HH24:MI')").format(value, zone)
 
 
+_WRITERS = {Kind.TEXT: harmless_in_sql, Kind.MINUTE: _minute}
 _ADDITIONAL = (
     "(SELECT string_agg(n.phone_number, ', ' ORDER BY n.id) FROM campaigns_additionalnumber n WHERE n.record_id = r.id)"
 )
-# Column -> what is in it, and how it is written.
+# Name of a column -> expression of its value, and how the value is written.
 _COLUMNS = {
-    "record_id": ("r.id", _plain),
-    "phone_number": ("r.phone_number", harmless_in_sql),
-    "identifier": ("r.identifier", harmless_in_sql),
-    "status": ("s.name", harmless_in_sql),
-    "system_status": ("r.system_status", _plain),
-    "agent_login": ("a.login", harmless_in_sql),
-    "agent_name": ("trim(concat_ws(' ', a.name, a.surname))", harmless_in_sql),
-    "next_call_date": ("r.next_call_at", _minute),
-    "order": ('r."order"', _plain),
-    "call_date": ("r.called_at", _minute),
-    "create_date": ("r.created_at", _minute),
-    "last_note": ("r.last_note", harmless_in_sql),
+    **{field.wire: (field.sql, _WRITERS.get(field.kind, _plain)) for field in RECORD_FIELDS if field.is_exported},
     "additional_numbers": (_ADDITIONAL, harmless_in_sql),
     "last_change_date": ("h.at", _minute),
     "last_change_by": ("h.actor_name", harmless_in_sql),
@@ -65,7 +57,7 @@ COPY (
 
 
 def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
-    """The file in blocks, its header first: as the records were at one instant, in constant memory."""
+    """Yield the file in blocks, header first: the records of one instant, in constant memory."""
     fields = list(campaign.fields.values_list("pk", "name"))
     columns = [written(sql.SQL(value)) for value, written in _COLUMNS.values()]
     columns += [harmless_in_sql(sql.SQL("(r.fields ->> {})").format(sql.Literal(str(pk)))) for pk, _ in fields]
@@ -83,7 +75,7 @@ def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
 
 
 def _header(fields: Sequence[str], delimiter: str) -> bytes:
-    """The names of the columns. A field that is called like one of ours, or like a formula, says that it is a field."""
+    """Return the header. `field:` precedes a field's name that is one of our columns or could be a formula."""
     ours = {*TARGETS, *_COLUMNS}
     written = io.StringIO()
     names = [f"field:{name}" if simple_name(name) in ours or not name[:1].isalnum() else name for name in fields]

@@ -17,7 +17,7 @@ from reports.periods import FIRST, LAST, RESOLUTION, Aggregation, Span, end_of, 
 from reports.report import snapshot
 from reports.staleness import union
 from reports.sums import OWN, SOURCES
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 
 # The advisory lock of the one process that sums.
 _LOCK = 0x726F6C6C
@@ -113,7 +113,7 @@ def refresh() -> int:
         _mark(stretches)
         cursor.execute("DELETE FROM telephony_ledgerchange WHERE id = ANY(%s)", [done])
         if rest:
-            change_log.note_rows(
+            ledger_changes.record_rows(
                 "SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[])",
                 [list(column) for column in zip(*rest, strict=True)],
             )

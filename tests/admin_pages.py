@@ -16,7 +16,9 @@ from django.urls import URLPattern, URLResolver, reverse
 
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
+from campaigns.verbs.campaigns import add_agents
 from knowledgebase.models import Article
+from knowledgebase.verbs.articles import edit_article
 from telephony.models import Agent, Connection, Recording, Transcription
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleImageFactory
@@ -65,9 +67,9 @@ def row_of_each_model() -> Rows:
         if model not in rows:
             rows[model] = _factories()[model](**RICH.get(model, {}))
     for days in ("two", "three"):
-        rows[Article].edit(ACTOR, content=f"<p>It takes {days} days.</p>")
+        edit_article(rows[Article], ACTOR, content=f"<p>It takes {days} days.</p>")
     ArticleImageFactory()
-    rows[Campaign].add_agents(ACTOR, [rows[Agent].login])
+    add_agents(rows[Campaign], ACTOR, [rows[Agent].login])
     OfferFactory(connection=rows[Connection])
     AgentStateFactory(agent=rows[Agent])
     ChatMessageFactory(chat=rows[Chat])

@@ -1,8 +1,7 @@
-"""What belongs to a campaign and is edited on its page: its statuses and its fields."""
+"""The statuses and the fields of a campaign, edited on its page."""
 
 from typing import Any
 
-from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey
 from django.http import HttpRequest
@@ -10,10 +9,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.forms import PaginationInlineFormSet
 
 from callcentre.admin import Inline
+from callcentre.admin.theme import ModelForm
 from campaigns.models import Campaign, CampaignField, Record, RecordStatus
 
 
-class StatusForm(forms.ModelForm):  # type: ignore[type-arg]
+class StatusForm(ModelForm):
     class Meta:
         model = RecordStatus
         fields = ("name", "system_status", "dictionary_status", "order")
@@ -21,7 +21,7 @@ class StatusForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            # Records carry a copy of it, which the dialler reads.
+            # Records have a copy of it, which the dialler reads.
             self.fields["system_status"].disabled = True
 
 
@@ -34,7 +34,7 @@ class StatusFormSet(PaginationInlineFormSet):
 
 
 def _is_in_use(status: RecordStatus) -> bool:
-    """Django's own way to find what stands against a deletion would read every record that has the status."""
+    """Tell whether records have the status. Django's own check of a deletion would read all of them."""
     campaign_id, system_status = status.campaign_id, status.system_status
     return Record.objects.filter(campaign_id=campaign_id, system_status=system_status, status_id=status.pk).exists()
 
@@ -48,7 +48,7 @@ class StatusInline(Inline):
 
     def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
         formset = super().get_formset(request, obj, **kwargs)
-        # Django's look for what stands against a deletion; ours is in the formset.
+        # Replaces Django's check of a deletion; ours is in the formset.
         formset.form.hand_clean_DELETE = lambda form: None
         return formset
 

@@ -1,24 +1,22 @@
-"""What calls are about: the topics of a queue, the fields that go with them, and the topic of a connection."""
+"""The topics of a queue, the fields that go with them, and the topic of a connection."""
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.actor import Actor
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject, parse_boolean, parse_date, parse_text
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
 
-# Characters of a comment, and of a long text.
+# The most characters of a comment, and of a long text.
 LONGEST_TEXT = 10_000
 FIELDS_KEY = "custom_fields"
 _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
@@ -26,7 +24,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value of a field as it was sent, and where it stands; None for one that could not be read."""
+    """A value of a field as it was sent, and its position; None for an unreadable value."""
 
     position: int
     field_id: int
@@ -34,7 +32,7 @@ class GivenValue:
 
 
 class TopicGroup(TimestampedModel):
-    """Topics of a queue that are shown together. One that is no longer wanted is made inactive: calls speak of it."""
+    """Topics of a queue that are shown together. An unused group is made inactive, because calls refer to it."""
 
     queue = models.ForeignKey(Queue, models.PROTECT, related_name="topic_groups", verbose_name=_("queue"))
     name = models.CharField(_("name"), max_length=100)
@@ -59,12 +57,12 @@ class TopicGroup(TimestampedModel):
 
 class TopicQuerySet(models.QuerySet["Topic"]):
     def active(self) -> "TopicQuerySet":
-        """Those that a call can be given: the topic and its group are active."""
+        """Topics to choose from: the topic and its group are active."""
         return self.filter(is_active=True, group__is_active=True)
 
 
 class Topic(TimestampedModel):
-    """What a call can be about. One that is no longer wanted is made inactive, never deleted: calls speak of it."""
+    """A subject of calls. An unused topic is made inactive, never deleted, because calls refer to it."""
 
     group = models.ForeignKey(TopicGroup, models.PROTECT, related_name="topics", verbose_name=_("group"))
     name = models.CharField(_("name"), max_length=200)
@@ -98,7 +96,7 @@ class TopicFieldQuerySet(models.QuerySet["TopicField"]):
 
 
 class TopicField(TimestampedModel):
-    """A further thing that agents note of a call of this queue. Its values are texts, whatever their type."""
+    """A field that agents fill in for calls of this queue. The values of every type are stored as text."""
 
     class Type(models.TextChoices):
         TEXT = "TEXT", _("text")
@@ -135,7 +133,7 @@ class TopicField(TimestampedModel):
         raise ValidationError(_("A field is made inactive, not deleted: calls have values of it."))
 
     def read(self, text: str) -> str:
-        """The value as it is stored; an empty one is none. Raises Reject."""
+        """Return the value as it is stored; "" for an empty one. Raises Reject."""
         text = parse_text(text, LONGEST_TEXT if self.type == self.Type.LONG_TEXT else 255)
         if not text:
             return ""
@@ -150,20 +148,20 @@ class TopicField(TimestampedModel):
 
 
 class ConnectionTopic(TimestampedModel):
-    """What one connection was about, who said so, and the values of the fields. Setting it again replaces it."""
+    """The topic of a connection, its agent, comment and values of fields. Setting it again replaces it."""
 
     connection = models.OneToOneField(
         Connection, models.CASCADE, primary_key=True, related_name="topic", verbose_name=_("call")
     )
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="+", verbose_name=_("topic"))
-    # The agent who spoke of it, not whoever sent the request.
+    # The agent of the call, not the sender of the request.
     agent = models.ForeignKey(
         Agent, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("agent")
     )
     comment = models.TextField(_("comment"), blank=True)
-    # Values by field: [{"field_id": 3, "value": "…"}, …], only those that have one.
+    # [{"field_id": 3, "value": "…"}, …] for the fields that have a value.
     fields = models.JSONField(_("fields"), default=list)
-    # Name of the actor who said so last.
+    # The name of the last actor.
     set_by = models.CharField(_("set by"), max_length=150)
 
     class Meta:
@@ -173,81 +171,3 @@ class ConnectionTopic(TimestampedModel):
 
     def __str__(self) -> str:
         return f"{self.connection_id}: {self.topic}"
-
-    @classmethod
-    def set(cls, actor: Actor, values: Mapping[str, Any], faults: Sequence[Fault] = ()) -> None:
-        """Say what a connection was about; `values` by the names of the wire. Raises every fault at once."""
-        faults = list(faults)
-        connection = _connection(values, faults)
-        topic = _topic(values, connection, faults)
-        agent_id = _agent_id(values, connection, faults)
-        fields = _fields(values, topic, faults)
-        if faults or connection is None or topic is None:
-            raise Invalid(faults)
-        with transaction.atomic():
-            Connection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection.pk)
-            said = {"topic": topic, "comment": values.get("comment", ""), "fields": fields, "agent_id": agent_id}
-            cls.objects.update_or_create(connection=connection, defaults={**said, "set_by": actor.name[:150]})
-
-
-def _connection(values: Mapping[str, Any], faults: list[Fault]) -> Connection | None:
-    if "connection_id" not in values:
-        return None  # the reader has said why
-    connection = Connection.objects.with_uid(values["connection_id"]).first()
-    if connection is None:
-        faults.append(Fault(ErrorCode.CONNECTION_NOT_FOUND, "connection_id"))
-    return connection
-
-
-def _topic(values: Mapping[str, Any], connection: Connection | None, faults: list[Fault]) -> Topic | None:
-    if "topic_id" not in values:
-        return None
-    topic = Topic.objects.active().select_related("group").filter(pk=values["topic_id"]).first()
-    if topic is None:
-        faults.append(Fault(ErrorCode.TOPIC_NOT_FOUND, "topic_id"))
-    elif connection is not None and not _has_passed(connection, topic.group.queue_id):
-        faults.append(Fault(ErrorCode.TOPIC_OF_OTHER_QUEUE, "topic_id"))
-    return topic
-
-
-def _has_passed(connection: Connection, queue_id: int) -> bool:
-    """Whether the call is or was in this queue; one that is of no queue may be about anything."""
-    if connection.queue_id in (None, queue_id):
-        return True
-    return connection.transfers.filter(from_queue=queue_id).exists()
-
-
-def _agent_id(values: Mapping[str, Any], connection: Connection | None, faults: list[Fault]) -> int | None:
-    if not (login := values.get("agent_login")):
-        return connection.agent_id if connection else None
-    agent_id = Agent.objects.ids_by_login([login]).get(login)
-    if agent_id is None:
-        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
-    return agent_id
-
-
-def _fields(values: Mapping[str, Any], topic: Topic | None, faults: list[Fault]) -> list[dict[str, Any]]:
-    """The values to be stored, in the order of the fields. What a topic does not show it does not require either."""
-    if topic is None:
-        return []
-    known = {field.pk: field for field in TopicField.objects.active().filter(queue=topic.group.queue_id)}
-    found: dict[int, str | None] = {}
-    for given in values.get(FIELDS_KEY, []):
-        field = known.get(given.field_id)
-        place = f"{FIELDS_KEY}.{given.position}"
-        if field is None or field.pk in found:
-            code = ErrorCode.TOPIC_FIELD_TWICE if field else ErrorCode.TOPIC_FIELD_NOT_FOUND
-            faults.append(Fault(code, f"{place}.field_id"))
-            continue
-        found[field.pk] = given.value
-        try:
-            found[field.pk] = None if given.value is None else field.read(given.value)
-        except Reject as reject:
-            faults.append(reject.fault.under(f"{place}.value"))
-    if topic.show_custom_fields:
-        faults += [
-            Fault(ErrorCode.TOPIC_FIELD_REQUIRED, FIELDS_KEY, {"name": field.name})
-            for field in known.values()
-            if field.is_required and found.get(field.pk, "") == ""
-        ]
-    return [{"field_id": pk, "value": value} for pk in known if (value := found.get(pk))]

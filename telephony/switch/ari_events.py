@@ -1,7 +1,7 @@
-"""What Asterisk tells over its WebSocket, as our events.
+"""Messages of the WebSocket of Asterisk, translated into our events.
 
-Most of it is of no interest (a call makes sixty messages, nine in ten about channel variables), so a message is
-parsed only if its type is. The instant of an event is ours: the clock of another machine may be off.
+Only messages of the needed types are parsed: a call makes sixty messages, and nine in ten are about channel variables.
+The instant of an event is that of our clock, as the clock of another machine may be wrong.
 """
 
 import logging
@@ -11,23 +11,23 @@ from typing import Any
 
 import orjson
 
-from telephony import clocks
+from telephony import call_clock
 from telephony.channels import connection_of
 from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Replaced, Ringing, Up
 
 logger = logging.getLogger(__name__)
 
-# Events of one stream that are remembered, so that none is told twice.
+# Events of one stream that are kept to drop repetitions.
 REMEMBERED = 10_000
 _TYPE = re.compile(rb'\A\s*\{\s*"type"\s*:\s*"(\w+)"')
 _NUMBER = re.compile(r"\+?[0-9]+")
 
 
 class Interpreter:
-    """Reads the messages of one stream. Many come twice: only the first is told."""
+    """Translates the messages of one stream. Of repeated messages only the first gives an event."""
 
     def __init__(self) -> None:
-        self._told: dict[object, None] = {}
+        self._seen: dict[object, None] = {}
 
     def event(self, message: bytes) -> Event | None:
         kind = _TYPE.match(message)
@@ -50,11 +50,11 @@ class Interpreter:
                 key = (event.name, event.seconds)
             case _:
                 return True
-        if key in self._told:
+        if key in self._seen:
             return False
-        self._told[key] = None
-        if len(self._told) > REMEMBERED:
-            del self._told[next(iter(self._told))]
+        self._seen[key] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
         return True
 
 
@@ -65,7 +65,7 @@ def dialled(channel: dict[str, Any], arguments: list[str]) -> str:
 
 
 def listed(channel: dict[str, Any], app: str) -> Channel:
-    """Return a channel as `GET /channels` lists it; one that is in our application and not ours is a caller's."""
+    """Return a channel of `GET /channels`. One that is in our application, but not ours, is a caller's."""
     name, *arguments = channel["dialplan"].get("app_data", "").split(",")
     is_here = channel["dialplan"].get("app_name") == "Stasis" and name == app
     is_caller = is_here and connection_of(channel["id"]) is None
@@ -79,12 +79,12 @@ def listed(channel: dict[str, Any], app: str) -> Channel:
 
 
 def _entered(content: dict[str, Any]) -> Event:
-    """A channel has entered our application: one of ours because it was answered, another because it calls."""
+    """Translate StasisStart: a channel of ours was answered, another one is a caller's."""
     channel = content["channel"]
     if connection_of(channel["id"]) is not None:
-        return Up(channel["id"], clocks.now())
+        return Up(channel["id"], call_clock.now())
     number = dialled(channel, content.get("args") or [])
-    return Arrived(channel["id"], clocks.now(), channel["caller"]["number"], number)
+    return Arrived(channel["id"], call_clock.now(), channel["caller"]["number"], number)
 
 
 def _changed(content: dict[str, Any]) -> Event | None:
@@ -96,12 +96,12 @@ def _dialled(content: dict[str, Any]) -> Event | None:
 
 
 def _ringing(channel: dict[str, Any], *, is_ringing: bool) -> Event | None:
-    return Ringing(channel["id"], clocks.now()) if is_ringing else None
+    return Ringing(channel["id"], call_clock.now()) if is_ringing else None
 
 
 def _destroyed(content: dict[str, Any]) -> Event:
     return Ended(
-        content["channel"]["id"], clocks.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
+        content["channel"]["id"], call_clock.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
     )
 
 
@@ -109,7 +109,7 @@ def _recorded(content: dict[str, Any]) -> Event:
     recording = content["recording"]
     return RecordingFinished(
         recording["name"],
-        clocks.now(),
+        call_clock.now(),
         max(int(recording.get("duration", 0)), 0),
         is_failed=content["type"] == "RecordingFailed",
     )

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
+from campaigns.verbs.campaigns import add_agents
 from tests.admin_pages import addresses, routes, row_of_each_model
 from tests.backoffice import page_of, superuser
 from tests.browser.conftest import SCREENS, Visit
@@ -43,7 +44,7 @@ def is_page(answer: Any) -> bool:
 def paths_on_phone() -> list[str]:
     """Return the address of each kind of page."""
     campaign = CampaignFactory(fields=["city"])
-    campaign.add_agents(ACTOR, [AgentFactory().login])
+    add_agents(campaign, ACTOR, [AgentFactory().login])
     record, api_user = RecordFactory(campaign=campaign, of_agent=True), ApiUserFactory(rights=["*"])
     models = [
         *(f"campaigns_{name}" for name in ("campaign", "record", "recordchange", "recordimport", "campaigngroup")),

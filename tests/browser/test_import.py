@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
-from campaigns.importing.running import run
+from campaigns.importing.import_run import run
 from campaigns.models import Record, RecordImport
 from tests.browser.conftest import PATIENCE
 from tests.callcentre.factories import UserFactory
@@ -37,7 +37,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[threading.Thread]]
         threads.append(threading.Timer(0.3, work, [pk]))
         threads[-1].start()
 
-    monkeypatch.setattr("campaigns.models.imports.enqueue", enqueue)
+    monkeypatch.setattr("campaigns.verbs.imports.enqueue", enqueue)
     yield threads
     for thread in threads:
         thread.join()

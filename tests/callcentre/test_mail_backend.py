@@ -1,4 +1,4 @@
-"""A service without a mail server: mails become files, and nobody says that they were sent."""
+"""A service without a mail server: mails become files, and are not reported as sent."""
 
 from email import message_from_bytes, policy
 from pathlib import Path
@@ -11,8 +11,8 @@ from callcentre.launch.supervisor import describe_mail_delivery
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.mail.dispatching import dispatch
-from tickets.models import conversing
+from tickets.mail.dispatcher import dispatch
+from tickets.verbs.messages import reply_to
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +40,8 @@ def test_other_mail_of_the_service_is_written_too(folder: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_reply_is_written_and_nobody_says_that_it_was_sent(folder: Path) -> None:
-    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="<p>Hello</p>")
+def test_a_reply_is_written_and_not_reported_as_sent(folder: Path) -> None:
+    message = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="<p>Hello</p>")
 
     dispatch(message.dispatch.pk)
 
@@ -53,7 +53,7 @@ def test_a_reply_is_written_and_nobody_says_that_it_was_sent(folder: Path) -> No
 
 def test_the_terminal_says_where_mail_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EMAIL_HOST", raising=False)
-    assert describe_mail_delivery(Path("/var/x")) == "is sent to nobody (no EMAIL_HOST): each is a file in /var/x/mail"
+    assert describe_mail_delivery(Path("/var/x")) == "is not sent (no EMAIL_HOST): each is a file in /var/x/mail"
 
     monkeypatch.setenv("EMAIL_HOST", "mail.example")
     assert describe_mail_delivery(Path("/var/x")) == "is sent, by mail.example"

@@ -6,9 +6,10 @@ import pytest
 from django.db import connection
 
 from knowledgebase import tasks
-from knowledgebase.bulk import fill, vocabulary
+from knowledgebase.load_test_articles import fill, vocabulary
 from knowledgebase.models import Article, Catalog, Term
 from knowledgebase.search import find, ranking
+from knowledgebase.verbs.articles import withdraw_article
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def common(monkeypatch: pytest.MonkeyPatch, db: None) -> Catalog:
     """A small catalog in which what is common elsewhere by thousands is common by dozens."""
     monkeypatch.setattr("knowledgebase.models.term.COMMON_FROM", 20)
-    monkeypatch.setattr("knowledgebase.search.finding.COMMON_FROM", 20)
+    monkeypatch.setattr("knowledgebase.search.hits.COMMON_FROM", 20)
     monkeypatch.setattr(ranking, "ALL_RANKED", 50)
     monkeypatch.setattr(ranking, "CANDIDATES", 100)
     monkeypatch.setattr(ranking, "CANDIDATES_TOGETHER", 100)
@@ -131,7 +132,7 @@ def test_words_are_counted_where_articles_have_changed(django_capture_on_commit_
 
 def test_words_of_withdrawn_articles_go(db: None) -> None:
     article = ArticleFactory(title="Password")
-    Article.objects.get(pk=article.pk).unpublish(actor=_actor())
+    withdraw_article(Article.objects.get(pk=article.pk), actor=_actor())
 
     tasks.count_terms()
 

@@ -17,15 +17,20 @@ from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
 from reports import report, rollups
 from reports.models import Rollup
-from telephony.calls import legs, offers, talks, unseen
+from telephony.calls import legs, offers, presumed_ends, talk_times
 from telephony.models import Connection, LedgerChange, Offer
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS, ask, refresh, settle
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
 from tests.telephony.factories import RecordingFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory
-from tickets.models import Chat, Ticket, chatting, conversing, editing
+from tickets.models import Chat, Ticket
+from tickets.verbs.chats import close_chat, start_chat, write_in_chat
+from tickets.verbs.merges import merge_tickets, split_ticket
+from tickets.verbs.messages import reply_to
+from tickets.verbs.tickets import edit_ticket
 
 EXAMPLES, STEPS = int(os.environ.get("REPORT_EXAMPLES", "5")), 50
 BEGIN = datetime(2026, 10, 24, 20, 40, tzinfo=UTC)
@@ -60,11 +65,11 @@ class Play:
             with time_machine.travel(self.now, tick=False), transaction.atomic():
                 match verb:
                     case "log_in" | "log_out" | "free":
-                        getattr(agent, verb)(ACTOR, self.now)
+                        getattr(presence, verb)(agent, ACTOR, self.now)
                     case "pause":
-                        agent.pause(ACTOR, self.chance.choice(self.people.pauses).pk, at=self.now)
+                        presence.pause(agent, ACTOR, self.chance.choice(self.people.pauses).pk, at=self.now)
                     case "limit":
-                        type(agent).objects.close_long_sessions(self.now, timedelta(hours=3))
+                        presence.close_long_sessions(self.now, timedelta(hours=3))
                     case _:
                         getattr(self, f"do_{verb}")(agent)
         except (Invalid, Conflict):
@@ -99,9 +104,9 @@ class Play:
         if call.has_talks and not call.talks.filter(ended_at=None).exists():
             call.agent, call.queue = agent, self.scene._queue()
             call.save(update_fields=["agent", "queue"])
-            talks.begin(call, agent, self.now)
+            talk_times.begin(call, agent, self.now)
         else:
-            talks.transfer(call, self.now)
+            talk_times.transfer(call, self.now)
 
     def do_correct(self, agent: Any) -> None:
         """The end of a call was presumed, and its recording tells another."""
@@ -110,18 +115,18 @@ class Play:
             return
         length = self.chance.choice([0, 1, 59, 3600, 20_000])
         RecordingFactory(connection=call, ready=True, started_at=call.answered_at, seconds=length)
-        unseen.presume(call.pk, self.now + timedelta(days=1))
+        presumed_ends.presume(call.pk, self.now + timedelta(days=1))
 
     def do_chat(self, agent: Any) -> None:
-        chatting.start(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)
+        start_chat(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)
 
     def do_write(self, agent: Any) -> None:
         for chat in Chat.objects.filter(closed_at=None).order_by("id")[:2]:
-            chatting.write(ACTOR, chat, body="?", agent_login=agent.login)
+            write_in_chat(chat, ACTOR, body="?", agent_login=agent.login)
 
     def do_close_chat(self, agent: Any) -> None:
         if chat := Chat.objects.filter(closed_at=None).order_by("id").first():
-            chatting.close(ACTOR, chat)
+            close_chat(chat, ACTOR)
 
     def _ticket(self) -> Ticket:
         ticket: Ticket = self.chance.choice(self.people.tickets)
@@ -129,22 +134,22 @@ class Play:
 
     def do_reply(self, agent: Any) -> None:
         body = {"body": "Yes.", "body_type": "PLAIN", "agent_login": agent.login}
-        conversing.reply(ACTOR, self._ticket(), **body)
+        reply_to(self._ticket(), ACTOR, **body)
 
     def do_move(self, agent: Any) -> None:
         queue = self.chance.choice(self.people.ticket_queues)
-        editing.edit(ACTOR, self._ticket(), queue_id=queue.pk, agent_login=agent.login)
+        edit_ticket(self._ticket(), ACTOR, queue_id=queue.pk, agent_login=agent.login)
 
     def do_close(self, agent: Any) -> None:
         status = self.chance.choice(list(type(self._ticket().status).objects.exclude(kind="merged")))
-        editing.edit(ACTOR, self._ticket(), agent_login=agent.login, status_id=status.pk)
+        edit_ticket(self._ticket(), ACTOR, agent_login=agent.login, status_id=status.pk)
 
     def do_merge(self, agent: Any) -> None:
-        editing.merge(ACTOR, self._ticket(), self._ticket())
+        merge_tickets(self._ticket(), self._ticket(), ACTOR)
 
     def do_split(self, agent: Any) -> None:
         ticket = self._ticket()
-        editing.split(ACTOR, ticket, [message.pk for message in ticket.messages.all()[:1]], "")
+        split_ticket(ticket, ACTOR, [message.pk for message in ticket.messages.all()[:1]], "")
 
     def do_delete_ticket(self, agent: Any) -> None:
         # Seldom, or nothing is left to be worked on.

@@ -7,9 +7,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, actor_of, display
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from tickets.models import CustomField
 from tickets.models.custom_field import check_options
+from tickets.verbs.custom_fields import edit_custom_field
 
 
 class LinesField(forms.CharField):
@@ -30,13 +32,13 @@ class LinesField(forms.CharField):
             raise forms.ValidationError(_("At most %(limit)s characters.") % {"limit": 200})
 
     def run_validators(self, value: Any) -> None:
-        """Those of a text; this is a list by now."""
+        """Skip the validators of a text: the value is a list."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool(self.to_python(initial) != self.to_python(data))
 
 
-class CustomFieldForm(forms.ModelForm):  # type: ignore[type-arg]
+class CustomFieldForm(ModelForm):
     options = LinesField(label=_("Options"), required=False, help_text=_("Of a choice: one a line, in their order."))
 
     class Meta:
@@ -46,7 +48,7 @@ class CustomFieldForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(CustomField)
 class CustomFieldAdmin(Admin):
-    """What is kept of tickets and customers beside what all have?"""
+    """Further fields that an operator defines for tickets and customers."""
 
     form = CustomFieldForm
     list_display = ("name", "owner", "type", "options_shown", "is_active", "order")
@@ -57,11 +59,11 @@ class CustomFieldAdmin(Admin):
     sentences = {ErrorCode.EMPTY: _("A choice needs options.")}
 
     def get_readonly_fields(self, request: HttpRequest, obj: CustomField | None = None) -> tuple[str, ...]:
-        """Its values are where they are."""
+        """Keep the owner of a field: its values belong to rows of that owner."""
         return ("owner",) if obj else ()
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A field that is no longer wanted is made inactive: its values stay."""
+        """Refuse: a field is made inactive, so that its values stay."""
         return False
 
     @display(description=_("options"))
@@ -71,7 +73,7 @@ class CustomFieldAdmin(Admin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = {name: form.cleaned_data[name] for name in form.changed_data}
         if change and values:
-            CustomField.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+            edit_custom_field(CustomField.objects.get(pk=obj.pk), actor_of(request), **values)
         elif not change:
             if faults := list(check_options(obj.type, obj.options)):
                 raise Invalid(faults)

@@ -18,20 +18,14 @@ from tickets.api.serializers import (
     TicketEditInput,
     TicketInput,
 )
-from tickets.models import (
-    Ticket,
-    TicketCategory,
-    TicketQueue,
-    TicketStatus,
-    conversing,
-    editing,
-)
-from tickets.models.opening import open_ticket
-from tickets.models.reading import read_tickets
+from tickets.models import Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.models.ticket_rows import read_tickets
+from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.tickets import edit_ticket, open_ticket
 
 
 class TicketPages(LimitOffset):
-    """All tickets are counted as they come and go; those of a filter when they are asked for, and fill a page."""
+    """Pages of tickets. A trigger counts all tickets; filtered ones are counted only if they fill a page."""
 
     def page(self, queryset: QuerySet[Ticket], request: Request, *, with_custom_fields: bool) -> list[dict[str, Any]]:
         limit, offset = limit_and_offset(request.query_params, [])
@@ -77,25 +71,25 @@ class TicketViewSet(ApiViewSet):
     def update(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(TicketEditInput, is_partial=True)
-        editing.edit(self.actor, ticket, faults, **values)
+        edit_ticket(ticket, self.actor, faults, **values)
         return Response(status=204)
 
     def comment(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(CommentInput)
-        conversing.comment(self.actor, ticket, faults, **values)
+        comment_on(ticket, self.actor, faults, **values)
         return Response(status=204)
 
     def agent_response(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(AgentResponseInput)
-        conversing.reply(self.actor, ticket, faults, **values)
+        reply_to(ticket, self.actor, faults, **values)
         return Response([], status=201)
 
     def customer_response(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(CustomerResponseInput)
-        conversing.receive(self.actor, ticket, faults, **values)
+        receive_message(ticket, self.actor, faults, **values)
         return Response(status=204)
 
 
@@ -113,7 +107,7 @@ def _flag(request: Request, name: str, faults: list[Fault]) -> bool:
 
 
 class TicketStatusViewSet(ApiViewSet):
-    """Statuses that tickets can have."""
+    """The statuses of tickets."""
 
     area = "tickets"
 
@@ -134,7 +128,7 @@ class TicketStatusViewSet(ApiViewSet):
 
 
 class TicketCategoryViewSet(ApiViewSet):
-    """What tickets are about."""
+    """The categories of tickets."""
 
     area = "tickets"
 
@@ -144,7 +138,7 @@ class TicketCategoryViewSet(ApiViewSet):
 
 
 class TicketQueueViewSet(ApiViewSet):
-    """Where tickets come in."""
+    """The queues of tickets."""
 
     area = "tickets"
 

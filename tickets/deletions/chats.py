@@ -1,4 +1,4 @@
-"""Deletion of a chat, and of what earlier events of it say of the client."""
+"""Deletion of a chat, and of the client in its earlier events."""
 
 from collections import Counter
 from uuid import UUID
@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.models import Chat, ChatMessage
 
@@ -23,7 +23,7 @@ def consequences(chat: Chat) -> Consequences:
 
 
 def add_chat_consequences(found: Consequences, which: Q) -> None:
-    """Add what goes with these chats."""
+    """Add the rows that a deletion of these chats deletes."""
     chats = Chat.objects.filter(which).order_by().values("pk")
     lines = ChatMessage.objects.filter(chat__in=chats)
     found.deleted += [Part("tickets.chat", chats.count()), Part("tickets.chatmessage", lines.count())]
@@ -44,10 +44,10 @@ def delete_chat(chat_id: UUID, deleted: Counter[str]) -> None:
     chat = Chat.objects.select_for_update(of=("self",)).filter(pk=chat_id).first()
     if chat is None:
         return
-    change_log.note_rows(_WRITTEN, [chat.pk])
+    ledger_changes.record_rows(_WRITTEN, [chat.pk])
     if chat.agent_id and chat.closed_at:
-        change_log.note(chat.agent_id, chat.closed_at, chat.closed_at)
-    events.chat_deleted(str(chat.pk), chat.queue_id)
+        ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
+    events.chat_deleted(chat)
     deleted["tickets.chatmessage"] += ChatMessage.objects.filter(chat=chat).delete()[0]
     deleted["tickets.chat"] += Chat.objects.filter(pk=chat.pk).delete()[0]
     forget_log_entries(Chat, [str(chat_id)])

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from reports import rollups
 from reports.periods import FIRST, LAST, Span, start_of
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 
 PATIENCE_SECONDS = 0.5
 
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         if is_rebuilding() and not anew:
             self.stdout.write("Going on where it was interrupted.")
         else:
-            change_log.note_everything(*span)
+            ledger_changes.record_everything(*span)
         self._work("hours of agents", hours_left, rollups.refresh)
         now = timezone.now()
         self._work("longer periods", lambda: marks_left(now), lambda: rollups.settle(now))

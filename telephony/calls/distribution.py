@@ -1,0 +1,153 @@
+"""Match waiting callers with free agents. One SQL query picks the next pair; locks confirm it.
+
+The query takes no lock. Then the connection is locked, then the agent, and the conditions are checked again. If the
+caller has given up meanwhile, or the agent is no longer free, the query picks again.
+"""
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+from django.db import connection as database
+from django.db import transaction
+
+from telephony.calls import legs, offers, switch_requests
+from telephony.models import Agent, Connection, Leg, Offer
+from telephony.models.agent_intervals import StateKind
+from telephony.verbs import ledger, presence
+
+State = Connection.State
+
+# An agent who did not take a call does not get it again for this time. A phone that failed gets no call at all.
+REST = timedelta(seconds=10)
+# Attempts to lock a call whose pair has changed meanwhile. After these the call waits for the next round.
+MOST_ATTEMPTS = 3
+
+# Calls by the priority of their queue, then by the start of their wait. Agents by the number of offers of this call,
+# then by priority in the queue, then by the start of their ready time.
+_NEXT = """
+SELECT c.id, candidate.agent_id
+FROM telephony_connection c
+JOIN telephony_queue q ON q.id = c.queue_id
+CROSS JOIN LATERAL (
+  SELECT m.agent_id
+  FROM telephony_queuemember m
+  JOIN telephony_agent a ON a.id = m.agent_id AND a.is_active AND a.number <> ''
+  JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
+  JOIN telephony_agentstate st ON st.agent_id = m.agent_id AND st.ended_at IS NULL AND st.kind = 'free'
+  LEFT JOIN LATERAL (
+    SELECT o.connection_id, o.outcome, o.ended_at FROM telephony_offer o
+    WHERE o.agent_id = m.agent_id ORDER BY o.offered_at DESC LIMIT 1
+  ) last ON true
+  WHERE m.queue_id = q.id
+    AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.agent_id = m.agent_id AND o.ended_at IS NULL)
+    AND (last.ended_at IS NULL OR last.ended_at <= %(rested)s OR last.outcome = 'answered'
+         OR (last.outcome <> 'failed' AND last.connection_id <> c.id))
+  ORDER BY (SELECT count(*) FROM telephony_offer o WHERE o.connection_id = c.id AND o.agent_id = m.agent_id),
+    m.priority, st.started_at, m.agent_id
+  LIMIT 1
+) candidate
+WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
+  AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
+  AND (q.longest_wait_seconds = 0 OR c.waiting_since + make_interval(secs => q.longest_wait_seconds) > %(now)s)
+ORDER BY q.priority, c.waiting_since, c.id
+LIMIT 1
+"""
+# Offers to agents who have paused or logged out meanwhile. A call that was transferred to an agent has no queue, and
+# rings in any state of the agent.
+_UNWANTED = """
+SELECT o.connection_id FROM telephony_offer o
+WHERE o.ended_at IS NULL AND o.answered_at IS NULL AND o.queue_id IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM telephony_agentstate st
+  WHERE st.agent_id = o.agent_id AND st.ended_at IS NULL AND st.kind = 'ringing' AND st.connection_id = o.connection_id
+)
+"""
+_OVERDUE = """
+SELECT c.id FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
+WHERE c.state = 'waiting' AND q.longest_wait_seconds > 0
+  AND c.waiting_since + make_interval(secs => q.longest_wait_seconds) <= %s
+ORDER BY c.waiting_since, c.id
+"""
+
+
+def distribute(now: datetime) -> int:
+    """Withdraw unwanted offers, then ring free agents for waiting callers. Return the number of new offers."""
+    for pk in _ids(_UNWANTED):
+        _withdraw(pk, now)
+    offered = 0
+    attempts: Counter[int] = Counter()
+    while (pair := _next(now, [pk for pk, count in attempts.items() if count >= MOST_ATTEMPTS])) is not None:
+        connection_id, agent_id = pair
+        if _offer(connection_id, agent_id, now):
+            offered += 1
+        else:
+            attempts[connection_id] += 1
+    return offered
+
+
+def _next(now: datetime, passed: list[int]) -> tuple[int, int] | None:
+    with database.cursor() as cursor:
+        cursor.execute(_NEXT, {"now": now, "rested": now - REST, "passed": passed})
+        row: tuple[int, int] | None = cursor.fetchone()
+    return row
+
+
+def _ids(statement: str, *parameters: datetime) -> list[int]:
+    with database.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+@transaction.atomic
+def _offer(connection_id: int, agent_id: int, now: datetime) -> bool:
+    connection = legs.lock(connection_id)
+    if connection is None or connection.queue is None or not _is_waiting(connection):
+        return False
+    locked = ledger.lock(agent_id)
+    is_free = locked.is_logged_in and locked.state and locked.state.kind == StateKind.FREE
+    if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
+        return False
+    agent = Agent.objects.get(pk=agent_id)
+    at = max(legs.instant(connection, now), connection.waiting_since or connection.created_at)
+    Offer.objects.create(connection=connection, queue=connection.queue, agent=agent, offered_at=at)
+    leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, at, agent=agent)
+    presence.ring(agent, connection, at)
+    switch_requests.call_agent(leg, connection.src, connection.queue.ring_seconds)
+    return True
+
+
+def _is_waiting(connection: Connection) -> bool:
+    """Return whether the caller waits and no phone rings for the call."""
+    return (
+        connection.state == State.WAITING
+        and connection.leg_of(Leg.Role.CUSTOMER) is not None
+        and offers.current(connection) is None
+    )
+
+
+@transaction.atomic
+def _withdraw(connection_id: int, now: datetime) -> None:
+    """Hang up the phone of an agent who is no longer available, and free the call for the next agent."""
+    connection = legs.lock(connection_id)
+    offer = offers.current(connection) if connection else None
+    if connection is None or offer is None or offer.answered_at:
+        return
+    state = ledger.lock(offer.agent_id).state
+    if state and state.kind == StateKind.RINGING and state.connection_id == connection.pk:
+        return
+    at = legs.instant(connection, now)
+    offers.close(offer, at, Offer.Outcome.REFUSED)
+    if leg := connection.leg_of(Leg.Role.AGENT):
+        legs.hang_up(leg, at)
+
+
+def overdue(now: datetime) -> list[int]:
+    """Return the calls that have waited in their queue up to its limit."""
+    return _ids(_OVERDUE, now)
+
+
+def is_overdue(connection: Connection, now: datetime) -> bool:
+    """Return whether a locked call has waited up to the limit, and no phone rings for it."""
+    if connection.queue is None or connection.waiting_since is None or not connection.queue.longest_wait_seconds:
+        return False
+    limit = timedelta(seconds=connection.queue.longest_wait_seconds)
+    return connection.waiting_since + limit <= now and _is_waiting(connection)

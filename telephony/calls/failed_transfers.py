@@ -1,0 +1,84 @@
+"""The end of a transfer's target. If the target was not reached, the customer returns to an agent or a queue.
+
+The customer returns to the agent who transferred the call, else to the queue of the call. The return is a Transfer by
+the system; its `note` says which number was not reached and why.
+"""
+
+from datetime import datetime
+
+from callcentre.core.actor import SYSTEM
+from callcentre.models import actor_columns
+from telephony.calls import inbound, legs, offers, transfers
+from telephony.calls.inbound import OVERFLOW
+from telephony.models import Agent, Connection, Leg, Queue, Transfer
+from telephony.verbs import ledger, presence
+
+Disposition, Party, Role = Connection.Disposition, Connection.Party, Leg.Role
+
+RETURN = "return"
+
+
+def target_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the call of a target that has hung up. Return the customer of a target that was not reached."""
+    if not leg.up_at:
+        last = connection.transfers.select_related("from_agent").last()
+        giver = last.from_agent if last and last.action not in (OVERFLOW, RETURN) else None
+        if leg.agent and giver:
+            ledger.lock_in_order([leg.agent.pk, giver.pk])
+        _release_target(connection, leg, at)
+        if connection.leg_of(Role.CUSTOMER) and _return(connection, leg, last, giver, at):
+            return
+    talked = Party.AGENT if leg.agent else Party.TARGET
+    legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, talked if leg.up_at else Party.SYSTEM)
+
+
+def _release_target(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the ringing of the agent whose phone was the target, and the offer to that agent."""
+    if leg.agent:
+        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
+            offers.close(offer, at, offers.outcome_of(leg))
+        presence.leave_call(leg.agent, connection, at)
+
+
+def _return(connection: Connection, leg: Leg, last: Transfer | None, giver: Agent | None, at: datetime) -> bool:
+    """Ring the agent who transferred the call, else use the queue. Return false if there is neither."""
+    queue = _queue_back(connection, last, at)
+    if giver and giver.pk != leg.agent_id and _can_ring(giver, connection, is_last_resort=queue is None):
+        _store_return(connection, leg, number=giver.number)
+        transfers.call_target(connection, giver.number, at)
+        return True
+    if queue:
+        _store_return(connection, leg, queue=queue)
+        inbound.enter_queue(connection, queue, at)
+    return queue is not None
+
+
+def _queue_back(connection: Connection, last: Transfer | None, at: datetime) -> Queue | None:
+    """Return the queue of the call. A customer whom a closed queue has sent on does not return to it while closed."""
+    queue = connection.queue
+    if queue is None:
+        return None
+    is_sent_on = last is not None and last.action == OVERFLOW
+    return queue if (queue.is_open(at) if is_sent_on else queue.is_active) else None
+
+
+def _can_ring(agent: Agent, connection: Connection, *, is_last_resort: bool) -> bool:
+    """Return whether to ring the agent: logged in and in no other call, or the call would end otherwise."""
+    if not agent.is_active or not agent.number:
+        return False
+    locked = ledger.lock(agent.pk)
+    is_free = locked.is_logged_in and ledger.call_on_phone(agent.pk, leaving=connection.pk) is None
+    return is_free or is_last_resort
+
+
+def _store_return(connection: Connection, leg: Leg, *, queue: Queue | None = None, number: str = "") -> None:
+    Transfer.objects.create(
+        connection=connection,
+        from_agent=leg.agent,
+        from_queue=connection.queue,
+        queue=queue,
+        number=number,
+        note=f"{leg.number}: {leg.cause_text}",
+        action=RETURN,
+        **actor_columns(SYSTEM),
+    )

@@ -1,0 +1,230 @@
+"""Comparison of open legs with the channels that the switch lists, and the repair of the differences.
+
+The switch reports nothing twice, a process may die between its commit and its request, and a request may get no answer.
+So the listener compares from time to time, and at each start of the stream of events. A leg that is missing in two
+comparisons, some seconds apart, has ended; after the first one its event may still arrive. A caller without a leg is
+stored, and a bridge whose connection is over is destroyed.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db import connection as database
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from telephony import call_clock
+from telephony.calls import bridges, legs, presumed_ends, switch_events, switch_requests
+from telephony.channels import connection_of, connection_of_bridge
+from telephony.models import Connection, Leg
+from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
+
+logger = logging.getLogger(__name__)
+
+# After this time a requested leg is at the switch, and a requested hang-up is done.
+GRACE_SECONDS = 10.0
+
+Role, State = Leg.Role, Connection.State
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A repair of one connection; the id is 0 for a channel without a connection."""
+
+    connection_id: int
+    act: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """The result of a comparison: callers who have no leg yet or were missed, and repairs."""
+
+    callers: list[Arrived | Missed]
+    repairs: list[Repair]
+
+
+class Comparison:
+    """Compares legs with channels. Keeps the missing legs and the listed channels of the comparison before."""
+
+    def __init__(self) -> None:
+        self._missing: dict[str, datetime] = {}
+        self._listed_at: dict[str, datetime] = {}
+
+    @property
+    def is_inconclusive(self) -> bool:
+        """Whether a leg was missing, so that another comparison is needed."""
+        return bool(self._missing)
+
+    def compare(self, switch: Switch, silent_since: datetime | None = None) -> Differences:
+        """Compare. The legs are read before the channels, so that every leg is old enough to be listed.
+
+        `silent_since` is the last contact with the switch before the present stream of events.
+        """
+        now = call_clock.now()
+        rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
+        channels = {channel.id: channel for channel in switch.channels()}
+        repairs: list[Repair] = []
+        lost: dict[int, list[str]] = defaultdict(list)
+        missing: dict[str, datetime] = {}
+        for channel_id, leg in rows.items():
+            channel = channels.get(channel_id)
+            if leg.state == Leg.State.REFUSED:
+                continue
+            if channel is None:
+                if leg.state == Leg.State.ASKED and leg.asked_at > now - timedelta(seconds=GRACE_SECONDS):
+                    continue
+                missing[channel_id] = self._missing.get(channel_id) or self._gone_at(leg, now, silent_since)
+                if channel_id in self._missing:
+                    lost[leg.connection_id].append(channel_id)
+            elif leg.hangup_asked_at:
+                repairs.append(Repair(leg.connection_id, partial(switch_requests.hang_up_channel, channel_id)))
+            elif channel.is_up and leg.state != Leg.State.UP:
+                repairs.append(Repair(leg.connection_id, partial(switch_events.up, channel_id, now)))
+            elif channel.is_ringing and leg.state == Leg.State.ASKED:
+                repairs.append(Repair(leg.connection_id, partial(switch_events.ringing, channel_id, now)))
+        for pk, channel_ids in lost.items():
+            gone_at = min(missing[channel_id] for channel_id in channel_ids)
+            repairs.append(Repair(pk, partial(end_lost_legs, pk, channel_ids, gone_at, now)))
+        strangers = [channel for channel in channels.values() if channel.id not in rows]
+        callers, left_over = _sorted(strangers, now)
+        repairs += [Repair(0, partial(switch_requests.hang_up_channel, channel_id)) for channel_id in left_over]
+        repairs += [
+            Repair(pk, partial(bridges.destroy, bridge_id)) for pk, bridge_id in _bridges_left_over(switch.bridges())
+        ]
+        self._missing, self._listed_at = missing, dict.fromkeys(channels, now)
+        return Differences([*callers, *_missed(switch)], repairs)
+
+    def _gone_at(self, leg: Leg, now: datetime, silent_since: datetime | None) -> datetime:
+        """Return when a missing leg ended at the latest: now, unless it was last seen before the contact was lost."""
+        signs = (leg.asked_at, leg.ringing_at, leg.up_at, self._listed_at.get(leg.channel_id))
+        if silent_since is None or any(sign and sign > silent_since for sign in signs):
+            return now
+        return silent_since
+
+
+def _sorted(strangers: list[Channel], now: datetime) -> tuple[list[Arrived], list[str]]:
+    """Return the callers among channels without an open leg, and the channels whose leg is over."""
+    ours = [channel for channel in strangers if connection_of(channel.id) is not None or channel.caller is not None]
+    if not ours:
+        return [], []
+    legs_of_ours = Leg.objects.filter(channel_id__in=[channel.id for channel in ours])
+    is_over = dict(legs_of_ours.values_list("channel_id", "ended_at"))
+    callers = [
+        Arrived(channel.id, now, channel.caller, channel.dialled)
+        for channel in ours
+        if channel.caller is not None and channel.id not in is_over
+    ]
+    left_over = [channel.id for channel in ours if is_over.get(channel.id, channel.caller is None)]
+    return callers, left_over
+
+
+def _bridges_left_over(bridge_ids: list[str]) -> list[tuple[int, str]]:
+    """Return connection and bridge of each of our bridges whose connection is over."""
+    ours = {pk: bridge_id for bridge_id in bridge_ids if (pk := connection_of_bridge(bridge_id)) is not None}
+    if not ours:
+        return []
+    going_on = set(Connection.objects.open().filter(pk__in=ours).values_list("pk", flat=True))
+    return [(pk, bridge_id) for pk, bridge_id in ours.items() if pk not in going_on]
+
+
+def _missed(switch: Switch) -> list[Missed]:
+    """Return the callers who gave up while no listener was connected, as far as the switch knows them."""
+    try:
+        return switch.missed()
+    except SwitchError as error:
+        logger.warning("the switch does not say who was missed", extra={"error": str(error)})
+        return []
+
+
+@transaction.atomic
+def end_lost_legs(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | None = None) -> None:
+    """End legs that are gone, with an unknown cause, at `at`. If a leg is left, the party that is gone has hung up.
+
+    The recording of the call may correct this end. A target that has not picked up ends when it is found missing,
+    because the customer waits for it until then.
+    """
+    found_at = found_at or at
+    connection = legs.lock(pk)
+    if connection is None:
+        return
+    was_recorded = connection.state == State.TALKING and not connection.is_on_hold
+    going_on = [leg for leg in connection.open_legs if not leg.hangup_asked_at]
+    if connection.state != State.ENDED and all(leg.channel_id in channel_ids for leg in going_on):
+        end_lost_call(connection, legs.instant(connection, at))
+    is_waiting = connection.state == State.DIALLING
+    targets = {leg.channel_id for leg in connection.open_legs if leg.role == Role.TARGET and not leg.up_at}
+    for channel_id in channel_ids:
+        switch_events.ended(channel_id, found_at if is_waiting and channel_id in targets else at, None)
+    if was_recorded:
+        presumed_ends.presume(pk, found_at)
+
+
+def end_lost_call(connection: Connection, at: datetime) -> None:
+    """End a call that was lost with the switch, or with the process that was about to request it."""
+    has_rung = any(leg.role == Role.CUSTOMER and leg.ringing_at for leg in connection.all_legs)
+    failure = (
+        Connection.Disposition.NO_ANSWER
+        if has_rung or connection.direction == Connection.Direction.INBOUND
+        else Connection.Disposition.FAILED
+    )
+    # A leg has a text if the switch did not answer the request for it.
+    reason = next((leg.cause_text for leg in connection.open_legs if leg.cause_text), "")
+    legs.end(connection, at, failure, cause=None, cause_text=reason, hung_up_by=Connection.Party.SYSTEM)
+
+
+_OVERDUE = """
+SELECT EXISTS (SELECT FROM telephony_leg WHERE ended_at IS NULL AND asked_at < %(then)s
+  AND (state = 'asked' OR hangup_asked_at < %(then)s))
+"""
+
+
+def is_overdue(now: datetime) -> bool:
+    """Return whether the switch should have reported the start or the end of a leg by now."""
+    with database.cursor() as cursor:
+        cursor.execute(_OVERDUE, {"then": now - timedelta(seconds=GRACE_SECONDS)})
+        return bool(cursor.fetchone()[0])
+
+
+def without_legs(now: datetime) -> list[int]:
+    """Return the open connections without a leg. No event can end them."""
+    open_ones = Connection.objects.open().exclude(state=State.QUEUED)
+    old = open_ones.filter(created_at__lt=now - timedelta(seconds=GRACE_SECONDS))
+    has_leg = Exists(Leg.objects.filter(connection=OuterRef("pk"), ended_at=None))
+    return list(old.filter(~has_leg).values_list("pk", flat=True))
+
+
+@transaction.atomic
+def end_without_legs(pk: int) -> None:
+    connection = legs.lock(pk)
+    if connection and connection.state not in (State.QUEUED, State.ENDED) and not connection.open_legs:
+        over_at = max((leg.ended_at for leg in connection.all_legs if leg.ended_at), default=call_clock.now())
+        end_lost_call(connection, legs.instant(connection, over_at))
+
+
+def established() -> list[int]:
+    """Return the open connections whose requests to the switch may have to be repeated."""
+    beginning = [State.QUEUED, State.ORIGINATING]
+    return list(Connection.objects.open().exclude(state__in=beginning).values_list("pk", flat=True))
+
+
+@transaction.atomic
+def restore(pk: int) -> None:
+    """Repeat the requests for the present state of a call, in case that a process died before it sent them."""
+    connection = legs.lock(pk)
+    if connection is None or connection.state in (State.QUEUED, State.ORIGINATING, State.ENDED):
+        return
+    here = [leg for leg in connection.open_legs if leg.state == Leg.State.UP and not leg.hangup_asked_at]
+    customer = connection.leg_of(Role.CUSTOMER)
+    if connection.state == State.TALKING and not connection.is_on_hold:
+        if len(here) > 1:
+            bridges.join(connection, *here)
+    elif customer in here:
+        if connection.join_count:
+            bridges.destroy(connection.bridge_id)
+        if connection.direction == Connection.Direction.INBOUND:
+            switch_requests.answer(customer)
+        switch_requests.play_music(customer, connection.music_class)

@@ -1,0 +1,141 @@
+"""Requests to the switch, sent after the commit, in the thread that committed, in their order.
+
+The rows are committed before the switch is asked. A refusal is written to the leg's row. A request that got no answer,
+or was never sent because of a crash, is found by the comparison of legs and channels (telephony.calls.reconciliation).
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import transaction
+
+from callcentre.core.pubsub import publish
+from telephony import causes
+from telephony.models import Leg
+from telephony.switch import current_switch
+from telephony.switch.base import SwitchError, SwitchUnreachable
+
+logger = logging.getLogger(__name__)
+
+# Set when the switch did not answer a request. The listener then repeats the requests of all open calls.
+unsent = threading.Event()
+_of_thread = threading.local()
+
+
+def is_reachable() -> bool:
+    """Return whether the switch answers now."""
+    try:
+        current_switch().ping()
+    except SwitchError:
+        return False
+    return True
+
+
+@contextmanager
+def collect_unanswered() -> Iterator[list[str]]:
+    """Collect the errors of requests of this thread that the switch does not answer."""
+    reasons: list[str] = []
+    _of_thread.reasons = reasons
+    try:
+        yield reasons
+    finally:
+        del _of_thread.reasons
+
+
+def call_agent(leg: Leg, presented: str, ring_seconds: int) -> None:
+    """Ring the phone of an agent. A refused leg ends."""
+    _send_call("call_agent", leg, presented, ring_seconds)
+
+
+def call_number(leg: Leg, presented: str, ring_seconds: int) -> None:
+    """Ring an outside number. A refused leg ends."""
+    _send_call("call_number", leg, presented, ring_seconds)
+
+
+def follow(leg: Leg) -> None:
+    """Request the end event of a caller's channel. The switch refuses if the caller has hung up already."""
+    send("follow", leg.channel_id, refused=lambda error: _store_refusal(leg.channel_id, 0, ""))
+
+
+def answer(leg: Leg) -> None:
+    send("answer", leg.channel_id)
+
+
+def forget_missed(key: str) -> None:
+    send("forget_missed", key)
+
+
+def play_music(leg: Leg, music_class: str = "default") -> None:
+    send("play_music", leg.channel_id, music_class)
+
+
+def stop_music(leg: Leg) -> None:
+    send("stop_music", leg.channel_id)
+
+
+def hang_up(leg: Leg, cause: int = 16) -> None:
+    """Hang up a leg. Only `legs.hang_up` calls this, after it has stored `hangup_asked_at`."""
+    send("hang_up", leg.channel_id, cause)
+
+
+def hang_up_channel(channel_id: str, cause: int = 16) -> None:
+    """Hang up a channel without an open leg, as after a crash."""
+    send("hang_up", channel_id, cause)
+
+
+def send(
+    command: str,
+    *args: Any,
+    refused: Callable[[SwitchError], None] | None = None,
+    unanswered: Callable[[SwitchUnreachable], None] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Send a request after the commit. Call `refused` if the switch refuses it, for example as the channel is gone."""
+
+    def request() -> None:
+        try:
+            getattr(current_switch(), command)(*args, **kwargs)
+        except SwitchUnreachable as error:
+            logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
+            unsent.set()
+            getattr(_of_thread, "reasons", []).append(f"{causes.NO_CONNECTION}.")
+            if unanswered:
+                unanswered(error)
+        except SwitchError as error:
+            logger.info("switch refused", extra={"command": command, "error": str(error)})
+            if refused:
+                refused(error)
+
+    transaction.on_commit(request, robust=True)
+
+
+def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:
+    channel_id = leg.channel_id
+
+    def refused(error: SwitchError) -> None:
+        logger.warning("call refused", extra={"command": command, "channel": channel_id, "error": str(error)})
+        _store_refusal(channel_id, error.cause, str(error))
+
+    def unanswered(error: SwitchUnreachable) -> None:
+        """Store the reason, in case that the leg turns out to be lost."""
+        Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=causes.NO_CONNECTION)
+
+    send(
+        command,
+        channel_id,
+        leg.number,
+        presented=presented,
+        ring_seconds=ring_seconds,
+        refused=refused,
+        unanswered=unanswered,
+    )
+
+
+def _store_refusal(channel_id: str, cause: int | None, reason: str) -> None:
+    """Store that the switch refused a leg. The listener ends the leg: telephony.calls.switch_events."""
+    refusal = {"state": Leg.State.REFUSED, "cause": cause, "cause_text": reason[: causes.LONGEST]}
+    Leg.objects.filter(channel_id=channel_id, ended_at=None).update(**refusal)
+    publish("calls")

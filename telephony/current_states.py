@@ -1,0 +1,44 @@
+"""The current states of agents, read from the ledger."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+LOGGED_OUT = "logged_out"
+
+# The order of a board: agents in calls first.
+ORDER = ("talking", "ringing", "wrap_up", "free", "paused", LOGGED_OUT)
+# The index finds the last state of each agent, however long the history is.
+_LAST_STATES = """
+SELECT agent.id, last.kind, last.started_at, last.ended_at, last.pause_id, pause.name, last.connection_id
+FROM unnest(%s::bigint[]) AS agent(id)
+LEFT JOIN LATERAL (
+  SELECT * FROM telephony_agentstate WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
+) AS last ON true
+LEFT JOIN telephony_pause AS pause ON pause.id = last.pause_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """The current state of an agent: a kind, or LOGGED_OUT. `since` is None for an agent who never logged in."""
+
+    status: str
+    since: datetime | None = None
+    pause_id: int | None = None
+    pause_name: str = ""
+    connection_id: int | None = None
+
+
+def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
+    """Return the current states by the ids of the agents, in one statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST_STATES, [list(agent_ids)])
+        return {
+            agent_id: Current(kind, since, pause_id, pause_name or "", connection_id)
+            if kind and ended_at is None
+            else Current(LOGGED_OUT, ended_at)
+            for agent_id, kind, since, ended_at, pause_id, pause_name, connection_id in cursor.fetchall()
+        }

@@ -1,0 +1,91 @@
+"""Election of the leading listener by an advisory lock, and a second lock while it is connected to the switch.
+
+The locks end with the connection of their holder. Any process can ask for them: placement, the board, the metrics.
+"""
+
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
+
+# The locks that are held in this database.
+_HELD = f"""
+SELECT objid::int AS key, pid FROM pg_locks
+WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""  # noqa: S608  (of our own constants)
+# SQL: a listener is connected to the switch.
+IS_CONNECTED = f"EXISTS (SELECT FROM ({_HELD}) AS held WHERE key = {CONNECTED})"
+# The held locks of LEADER and CONNECTED, and the seconds since the holder's last statement.
+HOLDERS = f"""
+SELECT key, EXTRACT(epoch FROM clock_timestamp() - state_change)::float8
+FROM ({_HELD}) AS held JOIN pg_stat_activity USING (pid)
+"""  # noqa: S608
+
+# The one row of telephony.models.SwitchContact.
+_KEEP_CONTACT = """
+INSERT INTO telephony_switchcontact (id, heard_at) VALUES (1, %s)
+ON CONFLICT (id) DO UPDATE SET heard_at = EXCLUDED.heard_at
+"""
+_LAST_CONTACT = "SELECT heard_at FROM telephony_switchcontact WHERE id = 1"
+# A machine that vanishes loses its locks after 10 + 3 * 5 s, instead of the system's two hours.
+_KEEPALIVES = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
+
+
+def is_connected() -> bool:
+    """Return whether a listener is connected to the switch. Otherwise no event of a call would be stored."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {IS_CONNECTED}")
+        return bool(cursor.fetchone()[0])
+
+
+class Leadership:
+    """The lock of the leading listener. It ends with its connection and needs no release."""
+
+    def __init__(self) -> None:
+        limits: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "autocommit": True}
+        parameters = {**connection.get_connection_params(), **limits, "application_name": "callcentre listener"}
+        self._own = psycopg.connect(**parameters)
+        self._own.execute(_KEEPALIVES)
+
+    def __enter__(self) -> "Leadership":
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        with suppress(psycopg.Error):
+            self._own.close()
+
+    def acquire(self) -> bool:
+        return self._take(LEADER)
+
+    def is_held(self) -> bool:
+        with suppress(psycopg.Error):
+            self._own.execute("SELECT 1")
+            return True
+        return False
+
+    def report(self, *, is_connected: bool) -> None:
+        """Acquire or release the lock that tells others whether this listener is connected to the switch."""
+        with suppress(psycopg.Error):
+            if is_connected:
+                self._take(CONNECTED)
+            else:
+                self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, CONNECTED])
+
+    def last_contact(self) -> datetime | None:
+        """Return the stored last contact of any listener with the switch, or None."""
+        row = self._own.execute(_LAST_CONTACT).fetchone()
+        return row[0] if row else None
+
+    def store_contact(self, heard_at: datetime) -> None:
+        """Store the last contact with the switch, so that it survives this process."""
+        with suppress(psycopg.Error):
+            self._own.execute(_KEEP_CONTACT, [heard_at])
+
+    def _take(self, key: int) -> bool:
+        row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_SPACE, key]).fetchone()
+        return bool(row and row[0])

@@ -1,0 +1,1 @@
+"""Transcription of recordings by a provider, and their analysis by a model."""
