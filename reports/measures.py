@@ -59,7 +59,7 @@ class ReportRow:
 
     @property
     def last_logout(self) -> datetime | None:
-        """None while the agent is logged in."""
+        """The last logout; None while the agent is logged in."""
         epoch = self.sums.last_logout_at
         return None if epoch is None or isinf(epoch) else datetime.fromtimestamp(epoch, zone())
 
@@ -85,7 +85,7 @@ class ReportRow:
 
     @property
     def handle_seconds(self) -> int | None:
-        """None where calls are of some queues only: a wrap-up belongs to no queue."""
+        """Handle time; None where calls are of some queues only, because a wrap-up belongs to no queue."""
         return None if self.is_narrowed else self.talk_seconds + self.sums.wrap_up_seconds
 
     @property
@@ -130,7 +130,7 @@ class Measure:
     value: Callable[[ReportRow], Value]
     example: Any = 0
     sentence: str = ""
-    # In tables for which nobody has chosen columns.
+    # Shown in tables without chosen columns.
     is_usual: bool = True
     in_api: bool = True
 

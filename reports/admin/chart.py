@@ -10,7 +10,7 @@ from reports import report
 from reports.measures import percent
 from reports.tables import Table
 
-# Of more rows than this, and of more periods, no chart is drawn: it would say nothing, and take long.
+# A chart of more rows or periods than this would say nothing, and take long.
 MOST_ROWS, MOST_PERIODS = 10_000, 800
 
 
@@ -28,7 +28,7 @@ class _Sum:
 
 
 def chart_of(table: Table) -> dict[str, Any]:
-    """What the page's script draws; `reason` where it does not."""
+    """Return the data of the chart, or under `reason` why none is drawn."""
     asked = table.question
     if asked.aggregation.periods_in(asked.begin, asked.end) > MOST_PERIODS:
         return {"reason": _("No chart of more than %s periods: choose longer ones.") % MOST_PERIODS}

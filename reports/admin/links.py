@@ -1,4 +1,4 @@
-"""From a figure of the report to the rows behind it: the list of the admin that holds exactly those."""
+"""Links from a figure of the report to the list of the admin that holds exactly the rows behind it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -75,12 +75,12 @@ _ROWS = {
     "pauses.free.count": _states("began", ("kind", "free")),
     "pauses.free.sum": _states("lasted", ("kind", "free")),
     "wrap_up": _states("lasted", ("kind", "wrap_up")),
-    # Of what others are made
+    # Parts of other figures
     "in_time": Rows("telephony", "offer", "in_time", argument="within"),
     "talked_outbound": _calls("above", "talked"),
 }
 _TALK = ("inbound.sum", "outbound_above_threshold.sum", "outbound_below_threshold.sum")
-# Figures that no one list holds: a sum over several of them, or one thing by another.
+# Figures that no single list holds: sums over several lists, and quotients.
 _PARTS = {
     "inbound.average": ("inbound.sum", "inbound.answered_count"),
     "inbound.wait_average": ("inbound.wait_sum", "inbound.count"),
@@ -91,12 +91,12 @@ _PARTS = {
     "occupancy": (*_TALK, "wrap_up", "pauses.free.sum"),
     "service_level": ("in_time", "inbound.answered_count", "inbound.not_answered_count"),
 }
-# What of the question is asked again of a line's parts; the agent is that of the line.
+# The parameters of the question that the page of a figure's parts repeats; the agent is the row's.
 _ASKED = ("date_from", "date_to", "aggregate_by", "outbound_threshold", "answered_within")
 
 
 def parts_of(name: str) -> Sequence[str]:
-    """Names of what a figure is made of; none of one that has its own list."""
+    """Return the names of the parts of a figure; none for a figure that has a list of its own."""
     stem, _dot, last = name.rpartition(".")
     return _PARTS.get(name) or ((f"{stem}.sum", f"{stem}.count") if last == "average" else ())
 
@@ -112,7 +112,7 @@ def _rows_of(name: str) -> Rows | None:
 
 
 class Links:
-    """Of the lines of one page, for somebody who may see some of the lists."""
+    """The links of the rows of one page, to those lists that the user may see."""
 
     def __init__(self, request: HttpRequest, table: Table, lines: Sequence[ReportRow]) -> None:
         self._user, self._table = request.user, table
@@ -135,7 +135,7 @@ class Links:
         return None
 
     def of(self, column: Measure, line: ReportRow) -> str:
-        """ "" where there is nothing to be seen, or nothing that he may see."""
+        """Return the address, or an empty string if there are no rows or the user may not see them."""
         stretches = self._stretches[line.period]
         if not self._is_of_something(column, line) or len(stretches) > MOST_STRETCHES:
             return ""
@@ -147,7 +147,7 @@ class Links:
         return f"{reverse(f'admin:{rows.app}_{rows.model}_changelist')}?{urlencode(self._query(rows, line, stretches))}"
 
     def _is_of_something(self, column: Measure, line: ReportRow) -> bool:
-        """A share or an average of 0 is, if it is one."""
+        """Tell whether there are rows behind a figure; an average or a share of 0 may have some."""
         if (value := column.value(line)) is None:
             return False
         return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)

@@ -1,4 +1,4 @@
-"""The page behind a figure that no one list holds: what it is made of, and the rows of each part."""
+"""The page of a figure that no single list holds: its parts, and links to the rows of each part."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,22 +8,23 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
+from callcentre.admin import ReadOnlyAdmin
 from callcentre.core.errors import Invalid
 from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
 from reports.measures import NAMES, PARTS, Measure, ReportRow, Unit, columns_of
 from reports.parameters import read_table
 from reports.tables import Table
 
-# Of an agent, from the first stretch of a period to its last: hours of a day, or minutes of an hour that comes twice.
-_MOST_LINES = 200
+# The most rows of an agent from the first stretch of a period to its last: hours of a day, minutes of a double hour.
+_MOST_ROWS = 200
 
 
-class PartsPage:
+class PartsPage(ReadOnlyAdmin):
     """A view of ExportAdmin."""
 
     def parts_view(self, request: HttpRequest) -> HttpResponse:
-        """Asked the page's question, of one agent; `period` and `figure` say of which cell."""
-        if not self.has_view_permission(request):  # type: ignore[attr-defined]
+        """Show the parts of one cell: the parameters are the page's with one agent, `period` and `figure`."""
+        if not self.has_view_permission(request):
             raise PermissionDenied
         by_name = {column.name: column for column in [*columns_of(NAMES), *PARTS]}
         figure = by_name.get(request.GET.get("figure", ""))
@@ -32,8 +33,8 @@ class PartsPage:
         try:
             table, _terms = read_table(request.GET)
         except Invalid:
-            # The agent has another login by now: the report's page says so.
-            return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")  # type: ignore[attr-defined]
+            # The agent may have another login by now: the report's page explains it.
+            return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")
         table = replace(table, columns=[figure])
         if (line := _line_of(table, request.GET.get("period", ""))) is None:
             raise Http404
@@ -43,26 +44,26 @@ class PartsPage:
             request,
             "admin/reports/parts.html",
             {
-                **self.admin_site.each_context(request),  # type: ignore[attr-defined]
+                **self.admin_site.each_context(request),
                 "title": figure.title,
                 "subtitle": f"{line.agent['login']}, {line.period}",
-                "media": self.media,  # type: ignore[attr-defined]
+                "media": self.media,
                 "figure": _shown(figure, line),
                 "line": line,
                 "parts": [(column.title, _shown(column, line), links.of(column, line)) for column in parts],
-                "list_url": self.url_of("changelist"),  # type: ignore[attr-defined]
-                "report_url": self.url_of("report"),  # type: ignore[attr-defined]
+                "list_url": self.url_of("changelist"),
+                "report_url": self.url_of("report"),
             },
         )
 
 
 def _line_of(table: Table, period: str) -> ReportRow | None:
-    """The line of the only agent in this period of the question, if it has one that leads anywhere."""
+    """Return the row of the only agent in this period, if it is short enough for links."""
     stretches = stretches_of(table.question, {period}).get(period)
     if not stretches or len(stretches) > MOST_STRETCHES or len(table.question.agents) != 1:
         return None
     asked = replace(table.question, begin=stretches[0][0], end=stretches[-1][1])
-    lines = replace(table, question=asked).page(_MOST_LINES, 0)
+    lines = replace(table, question=asked).page(_MOST_ROWS, 0)
     return next((line for line in lines if line.period == period), None)
 
 

@@ -1,7 +1,7 @@
-"""The files: CSV for programs, XLSX for people. Lines go in as they come; none of them is kept in memory.
+"""The files: CSV for programs, XLSX for people. Rows are written as they come; none is kept in memory.
 
 CSV has the API's names and spellings, so that a program reads it as it does the API. XLSX has titles in the language of
-who asked, durations that can be added up, and instants that can be sorted.
+the user, durations that can be added up, and instants that can be sorted.
 """
 
 import io
@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from callcentre.core.spreadsheets import CsvWriter, workbook
 from reports.measures import Measure, ReportRow, Unit
 
-# So that spreadsheets know that it is UTF-8.
+# It tells spreadsheets that the text is UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
-# Of a sheet, its heading among them: the format has no more.
+# The limit of the format for a sheet, with its heading.
 MOST_ROWS = 1_048_576
 
 
@@ -33,7 +33,7 @@ def writer_of(format_: str, output: IO[bytes], columns: Sequence[Measure]) -> Wr
 class _Csv:
     def __init__(self, output: IO[bytes], columns: Sequence[Measure]) -> None:
         self._columns = columns
-        # Closed with the file itself, which is not ours.
+        # Not closed here: the caller owns the file.
         self._text = io.TextIOWrapper(output, "utf-8", newline="", write_through=False)
         self._text.write(_BYTE_ORDER_MARK)
         self._rows = CsvWriter(self._text)

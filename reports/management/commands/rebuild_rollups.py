@@ -59,18 +59,18 @@ class Command(BaseCommand):
         self._work("longer periods", lambda: marks_left(now), lambda: rollups.settle(now))
 
     def _work(self, what: str, left: Callable[[], int], act: Callable[[], int]) -> None:
-        """Act until nothing is left; whoever else does so meanwhile helps."""
+        """Act until nothing is left. Another worker that does the same meanwhile helps."""
         total = left()
         with tqdm(total=total, desc=what, unit="", file=sys.stderr) as bar:
             while True:
                 with rollups.alone() as is_alone:
                     is_done = is_alone and not act()
-                # Others may have added to it.
+                # Others may have added work.
                 total = bar.total = max(total, remaining := left())
                 bar.n = total - remaining
                 bar.refresh()
                 if is_done:
-                    # What changed just now is the worker's.
+                    # The worker sums what changed just now.
                     bar.total = bar.n
                     return
                 if not is_alone:
