@@ -61,7 +61,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
     columns = forms.MultipleChoiceField(label=_("Columns"), widget=UnfoldAdminSelect2MultipleWidget())
     recipients = _Lines(
-        label=_("Recipients"), help_text=_("E-mail addresses, one a line. Each gets a mail of his own.")
+        label=_("Recipients"), help_text=_("E-mail addresses, one a line. Each recipient gets a separate mail.")
     )
 
     class Meta:
