@@ -14,7 +14,7 @@ CITIES = ["Warszawa", "Kraków", "Łódź", "Wrocław", "Poznań", "Gdańsk", "S
 
 @transaction.atomic
 def seed() -> None:
-    """DEMO1 (CSV, progressive, two fields, 200 records, agents 1 to 3), DEMO2 (CRM, preview); once."""
+    """Create DEMO1 (CSV, progressive, two fields, 200 records, agents 1 to 3) and DEMO2 (CRM, preview), once."""
     group = CampaignGroup.objects.filter(name="Demonstration").order_by("pk").first() or create_group(
         SYSTEM, "Demonstration"
     )
@@ -33,7 +33,7 @@ def seed() -> None:
         add_agents(campaign, SYSTEM, ["agent1", "agent2", "agent3"])
         facts = CampaignFacts.read("DEMO1")
         assert facts is not None
-        # The last two digits decide what the simulated switch does with a call: all its outcomes are here.
+        # The last two digits select an outcome of the simulated switch: the numbers cover all outcomes.
         records = [
             NewRecord(
                 {

@@ -17,6 +17,7 @@ from callcentre.models import ApiUser, User
 from callcentre.web import menu
 from campaigns.models import Campaign
 from knowledgebase.models.catalog import Language
+from knowledgebase.verbs import articles, catalogs
 from tests.admin_pages import addresses, row_of_each_model
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, superuser
 from tests.callcentre.factories import ApiUserFactory
@@ -102,12 +103,12 @@ def edit_api_user() -> tuple[Any, Callable[[], Any]]:
 
 def edit_article() -> tuple[Any, Callable[[], Any]]:
     article = ArticleFactory()
-    return article, lambda: article.edit(ACTOR, title="changed")
+    return article, lambda: articles.edit_article(article, ACTOR, title="changed")
 
 
 def edit_catalog() -> tuple[Any, Callable[[], Any]]:
     catalog = ArticleFactory().category.catalog
-    return catalog, lambda: catalog.edit(ACTOR, language=Language.SIMPLE)
+    return catalog, lambda: catalogs.edit_catalog(catalog, ACTOR, language=Language.SIMPLE)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -90,7 +90,7 @@ class RecordViewSet(ApiViewSet):
         (is_searching,) = _flags(request, faults, "search_in_additional_numbers")
         try:
             values, wrong = self.read(RecordPutInput, is_partial=True)
-        except Invalid as error:  # said once it is known that there is such a record
+        except Invalid as error:  # an unknown record is 404, so its faults come first
             values, wrong = {}, list(error.faults)
         edit = Edit(phone_number, values, is_searching, [*faults, *wrong])
         edit_records(facts, self.actor, [edit])
@@ -105,7 +105,7 @@ class RecordViewSet(ApiViewSet):
 
 
 class RecordBatchViewSet(ApiViewSet):
-    """Many records at once: each item stands alone, the answer has one entry a number."""
+    """Many records at once: items are independent, and the answer has one entry for each number."""
 
     area = "campaigns"
 
@@ -122,7 +122,7 @@ class RecordBatchViewSet(ApiViewSet):
                 entry = {"status": "ALREADY_EXISTS", "record_id": str(record.existing_id)}
             else:
                 entry = {"status": "FAILED", "message": _message(record.faults, RecordInput.wire_names())}
-            # Of items spelled alike, the one that was added is the answer, otherwise the first.
+            # Of several items with the same spelling, the answer is of the added one, else of the first.
             if record.id is not None or item["phone_number"] not in answer:
                 answer[item["phone_number"]] = entry
         return Response(answer, status=201)
@@ -162,7 +162,7 @@ def facts_or_404(code: str) -> CampaignFacts:
 
 
 def _flags(request: Request, faults: list[Fault], *names: str) -> list[bool]:
-    """Boolean parameters of the query, false where absent or wrong; what is wrong is added to the faults."""
+    """Return boolean parameters of the query, false if absent or wrong; append the faults of wrong ones."""
     values = []
     for name in names:
         try:
@@ -186,9 +186,9 @@ def _record_response(row: dict[str, Any] | None, faults: list[Fault]) -> Respons
 
 
 def _items(body: Any, faults: list[Fault]) -> list[dict[str, Any]]:
-    """The items of a batch, each with a phone number as text; a body that is no such array is refused whole.
+    """Return the items of a batch, each with a phone number as text.
 
-    Raises Invalid with the faults given and those of the body.
+    Raises Invalid, with the given faults and its own, if the body is no array of such items.
     """
     if not isinstance(body, Mapping):
         raise Invalid([*faults, Fault(ErrorCode.BODY_NOT_OBJECT)])

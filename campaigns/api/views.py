@@ -27,7 +27,7 @@ from telephony.api.serializers import agent_data
 
 
 class CampaignViewSet(ApiViewSet):
-    """Outbound campaigns: create, clone, read, edit, and who works in them."""
+    """Outbound campaigns and their agents."""
 
     area = "campaigns"
 

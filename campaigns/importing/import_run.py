@@ -1,4 +1,4 @@
-"""One import from its claim to its end: lease, progress, transaction, error file."""
+"""The run of one import: lease, progress, transaction, error file."""
 
 import logging
 import tempfile
@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.spreadsheets import CsvWriter, as_entered
-from campaigns.importing.columns import RowReader, check_choices
+from campaigns.importing.columns import check_choices
 from campaigns.importing.formats import Format, showable
 from campaigns.importing.merge import Merge, Progress, Refusal, Totals
+from campaigns.importing.row_reader import RowReader
 from campaigns.importing.rows import Rows, Torn
 from campaigns.models import RecordImport
 from campaigns.models.imports import LEASE
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_BEAT_SECONDS = 1.0
-# Any number will do that no other advisory lock of ours uses.
+_RENEWAL_SECONDS = 1.0
+# The key of our advisory lock; no other lock uses the number.
 _IMPORT_LOCK = 7_302
 
 
 class Interrupted(Exception):
-    """The import could not go on and nothing was imported; the sweep starts it again."""
+    """The import was interrupted and added nothing; the sweep starts it again."""
 
 
 def load(campaign: CampaignFacts, given: RecordImport, file: BinaryIO, progress: Progress) -> tuple[Totals, Merge]:
@@ -61,9 +62,9 @@ def columns_of(given: RecordImport) -> dict[int, str]:
 
 
 def write_errors(given: RecordImport, file: BinaryIO, merge: Merge, output: "SupportsWrite[str]") -> None:
-    """The rows that were not imported as they were, behind their line and the reason: to be mended and imported again.
+    """Write the refused rows as they were, after their line and the reason, so that people can correct and import them.
 
-    The file is read a second time, so that nothing of it needs to be kept until it is known which rows are refused.
+    The file is read a second time; so the first pass need not store any row.
     """
     writer = CsvWriter(output, delimiter=given.delimiter, line_end="\r\n")
     with merge.refusals() as refusals, Rows(file, format_of(given)) as rows:
@@ -75,7 +76,7 @@ def write_errors(given: RecordImport, file: BinaryIO, merge: Merge, output: "Sup
                 break
             if line == refusal.line:
                 original = cells.cells if isinstance(cells, Torn) else cells
-                # An apostrophe that an export has put there is not put there twice.
+                # Without the apostrophe of an export: the writer adds it again.
                 writer.write([[line, refusal.message, *(as_entered(showable(cell)) for cell in original)]])
                 refusal = next(refusals, None)
 
@@ -86,15 +87,15 @@ def run(
     errors: Path | None = None,
     progress: Progress | None = None,
 ) -> RecordImport | None:
-    """Import the file, unless someone else is at it or it is not waiting; what became of the import, or None.
+    """Run the import and return it; return None if it is not queued or another worker runs it.
 
-    `source` replaces the stored file, and `errors` the place of the rows that were refused. Raises Interrupted when
-    the database went away or another transaction had to go first.
+    `source` replaces the stored file, `errors` the stored file of refused rows. Raises Interrupted if the connection
+    to the database was lost or another transaction had to go first.
     """
     progress = progress or Progress()
     with _Lease(pk, progress) as lease:
         try:
-            # Autocommit until here: the claim is visible while the records are not.
+            # The claim has a connection of its own, so it is visible before the records are.
             with transaction.atomic():
                 if not _is_alone(pk) or not lease.claim():
                     return None
@@ -102,7 +103,7 @@ def run(
                 _import(given, lease, source, errors, progress)
         except (OperationalError, InterfaceError) as error:
             logger.warning("import interrupted", extra={"record_import": pk, "error": repr(error)})
-            lease.give_back()
+            lease.expire()
             raise Interrupted from error
         except Invalid as error:
             _failed(pk, lease, " ".join(error.messages))
@@ -123,7 +124,7 @@ def _import(
     campaign = CampaignFacts.read(given.campaign.code)
     if campaign is None:
         raise Conflict(ErrorCode.CONFLICT)
-    lease.keep()
+    lease.renew()
     with _opened(given, source) as file:
         totals, merge = load(campaign, given, file, progress)
         stored = ""
@@ -159,7 +160,7 @@ def _opened(given: RecordImport, source: BinaryIO | None) -> Iterator[BinaryIO]:
 
 
 def _keep_errors(given: RecordImport, file: BinaryIO, merge: Merge, path: Path | None) -> str:
-    """Where the rows that were not imported are stored; "" where a path outside the storage was asked for."""
+    """Store the refused rows. Return their name in the storage, or "" if a path outside it is given."""
     if path is not None:
         with path.open("w", encoding="utf-8-sig", newline="") as output:
             write_errors(given, file, merge, output)
@@ -168,7 +169,7 @@ def _keep_errors(given: RecordImport, file: BinaryIO, merge: Merge, path: Path |
         write_errors(given, file, merge, output)
         output.flush()
         storage = given.error_file.storage
-        # By its import's number: an attempt that dies before its commit leaves a file that the next one replaces.
+        # The name has the import's id: the next attempt replaces the file of an attempt that died before its commit.
         name = given.error_file.field.generate_filename(given, f"{given.pk}-not-imported.csv")
         storage.delete(name)
         with Path(output.name).open("rb") as written:
@@ -176,7 +177,7 @@ def _keep_errors(given: RecordImport, file: BinaryIO, merge: Merge, path: Path |
 
 
 def _is_alone(pk: int) -> bool:
-    """Nobody else has a transaction open for this import. PostgreSQL knows, also of workers that are dying."""
+    """Tell whether no other transaction runs this import. The lock also shows a worker that is just dying."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_IMPORT_LOCK, pk % 2**31])
         return bool(cursor.fetchone()[0])
@@ -189,9 +190,9 @@ def _failed(pk: int, lease: "_Lease", message: Any) -> None:
 
 
 class _Lease:
-    """Says through a connection of its own that a worker is alive and how far it is.
+    """The lease of a worker on an import. It is renewed, with the progress, through a connection of its own.
 
-    People see the progress although the records are in a transaction that nobody can look into yet.
+    So the progress is visible although the transaction with the records is still open.
     """
 
     def __init__(self, pk: int, progress: Progress) -> None:
@@ -213,7 +214,7 @@ class _Lease:
         self._connection.close()
 
     def claim(self) -> bool:
-        """Make the import ours: one that is queued, or running without a sign of life."""
+        """Acquire the lease of an import that is queued, or running with an expired lease."""
         claimed = self._execute(
             "UPDATE campaigns_recordimport SET state = 'running', attempts = attempts + 1, leased_until = now() + %s,"
             " started_at = now(), progress_percent = 0, read_count = 0 WHERE id = %s"
@@ -223,8 +224,8 @@ class _Lease:
         self.attempt = claimed[0] if claimed else 0
         return bool(self.attempt)
 
-    def keep(self) -> None:
-        self._thread = threading.Thread(target=self._beat, name=f"import-{self._pk}", daemon=True)
+    def renew(self) -> None:
+        self._thread = threading.Thread(target=self._renew_regularly, name=f"import-{self._pk}", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -233,8 +234,8 @@ class _Lease:
             self._thread.join()
             self._thread = None
 
-    def give_back(self) -> None:
-        """Let the sweep find the import at once."""
+    def expire(self) -> None:
+        """Expire the lease, so that the sweep finds the import at once."""
         self.stop()
         try:
             self._execute(
@@ -243,10 +244,10 @@ class _Lease:
                 [self._pk, self.attempt],
             )
         except OperationalError:
-            logger.warning("import not given back, left to its lease", extra={"record_import": self._pk})
+            logger.warning("import not released, its lease expires later", extra={"record_import": self._pk})
 
-    def _beat(self) -> None:
-        while not self._stopped.wait(_BEAT_SECONDS):
+    def _renew_regularly(self) -> None:
+        while not self._stopped.wait(_RENEWAL_SECONDS):
             try:
                 self._execute(
                     "UPDATE campaigns_recordimport SET leased_until = now() + %s, progress_percent = %s,"
@@ -254,7 +255,7 @@ class _Lease:
                     [LEASE, self._progress.percent, self._progress.rows, self._pk, self.attempt],
                 )
             except OperationalError as error:
-                # The transaction has lost its connection too, or will tell: nothing to decide here.
+                # The transaction has its own connection and notices a lost database itself.
                 logger.warning("import's lease not renewed", extra={"record_import": self._pk, "error": repr(error)})
                 self._connection.close()
 

@@ -1,8 +1,8 @@
 """From rows to records: COPY into a temporary table, then one merge, all in the caller's transaction.
 
-The merge inserts in the order of the file and lets the unique indexes decide: a row whose number or identifier is
-taken, by a record or by an earlier row, is left over, also when a request adds it at the same moment. It goes in
-slices of the temporary table, so that progress shows and no statement grows with the file.
+The merge inserts in the order of the file. The unique indexes refuse a row whose number or identifier is taken by a
+record or an earlier row, also if a request adds it at the same moment. The merge takes slices of the temporary table,
+so that its progress shows and no statement grows with the file.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +20,8 @@ from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.field_tables import Kind, columns, typed_columns
 from campaigns import events
-from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import showable
+from campaigns.importing.row_reader import ImportedRow, RowReader
 from campaigns.importing.rows import Rows
 from campaigns.models.record_fields import STORED, values_to_store
 from campaigns.models.rules import CampaignFacts
@@ -32,7 +32,7 @@ _BLOCK_ROWS = 500
 
 @dataclass(slots=True)
 class Progress:
-    """How far an import is; other threads read it."""
+    """The progress of an import. Other threads read it."""
 
     size: int = 0
     bytes_read: int = 0
@@ -42,7 +42,7 @@ class Progress:
 
     @property
     def percent(self) -> int:
-        """0 to 99: an import is at 100 when it is committed."""
+        """0 to 99; the commit sets 100."""
         reading = min(self.bytes_read / self.size, 1) if self.size else 1
         merging = self.slices_merged / self.slices if self.slices else 0
         return int(45 * reading + 54 * merging)
@@ -62,13 +62,13 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that became no record: the number of its first line, and why."""
+    """A row that was not imported: the number of its first line, and the reason."""
 
     line: int
     message: str
 
 
-# The id is drawn when a row is staged: it says afterwards which rows became records.
+# A staged row gets the id of its record; so the merge can tell which rows became records.
 _CREATE = """
 DROP TABLE IF EXISTS pg_temp.import_row, pg_temp.import_refusal;
 CREATE TEMPORARY TABLE import_row (
@@ -82,10 +82,10 @@ CREATE TEMPORARY TABLE import_refusal (
 STAGE = f"""
 COPY import_row (line, phone_number, number, {columns(STORED)}, additional_raw, additional, message) FROM STDIN
 """
-# Nobody takes a status away while rows wait for it.
+# No status is deleted while rows refer to it.
 _LOCK_STATUSES = "SELECT FROM campaigns_recordstatus WHERE campaign_id = %s FOR KEY SHARE"
 
-# {rows}: those of the slice that are still to be added.
+# {rows}: the rows of the slice that are to be added.
 _MERGE = """
 WITH given AS MATERIALIZED ({rows}), added AS (
   INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, created_at, {columns})
@@ -107,7 +107,7 @@ WITH given AS MATERIALIZED ({rows}), added AS (
 SELECT (SELECT count(*) FROM given), (SELECT count(*) FROM added)
 """
 _FAULTLESS = "SELECT r.* FROM import_row r WHERE {slice} AND r.message IS NULL"
-# Of two rows with one identifier the first is meant, even if it is the second record of its number.
+# The first of several rows with one identifier is added, even if it is the second record of its number.
 _FIRST_OF_IDENTIFIER = """
 SELECT * FROM (
   SELECT r.*, row_number() OVER (PARTITION BY r.identifier ORDER BY r.line) AS nth_of_identifier
@@ -118,14 +118,14 @@ _LEFT_OVER = """
 {first_of_identifier} AND {not_added} AND EXISTS (
   SELECT FROM campaigns_record p WHERE p.campaign_id = {campaign} AND p.is_primary AND p.number = r.number)
 """
-# The primary records beside which others are to be added must not go in the meantime.
+# Lock the primary records of duplicates that are to be added, so that they are not deleted meanwhile.
 _LOCK_PRIMARY = """
 SELECT FROM campaigns_record p WHERE p.campaign_id = {campaign} AND p.is_primary AND p.number IN (
   SELECT r.number FROM import_row r WHERE {slice} AND r.message IS NULL AND {not_added})
 ORDER BY p.id FOR KEY SHARE
 """
-# What was there before has a lower id, and so has an earlier row of the file; a request that was faster than we has a
-# higher one. A later row of the file, which has our transaction's time, took nothing from this one.
+# Older records and earlier rows of the file have lower ids. A record of a faster request has a higher id. A later row
+# of the file, recognised by the time of our transaction, takes nothing from this row.
 _REFUSE = """
 INSERT INTO import_refusal (line, message, number_taken_by, identifier_taken_by)
 SELECT r.line, r.message,
@@ -142,14 +142,14 @@ SELECT count(*) FILTER (WHERE message IS NULL AND number_taken_by IS NOT NULL), 
 """
 
 
-# Those rows of a slice that became records, as they stand in the file.
+# The rows of a slice that became records, in the order of the file.
 _BECAME_RECORDS = """
 SELECT r.id, r.line FROM import_row r JOIN campaigns_record x ON x.id = r.id WHERE {slice}
 """
 
 
 class Merge:
-    """One file into one campaign. `stage`, `merge`, `refusals`, `record_events`, inside one transaction."""
+    """The merge of one file into one campaign: `stage`, `merge`, `refusals`, `record_events`, in one transaction."""
 
     def __init__(self, campaign: CampaignFacts, actor: Actor, *, is_skipping: bool, progress: Progress) -> None:
         self._campaign = campaign
@@ -169,7 +169,7 @@ class Merge:
     def stage(self, rows: Rows, reader: RowReader) -> None:
         """Read the whole file into the temporary table, faulty rows too."""
         with connection.cursor() as cursor:
-            # Each statement checks its own foreign keys, so that nothing is left to the commit.
+            # Each statement checks its foreign keys, so that the commit has nothing left to check.
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             cursor.execute(_LOCK_STATUSES, [self._campaign.id])
             cursor.execute("SELECT pg_get_serial_sequence('campaigns_record', 'id')")
@@ -188,7 +188,7 @@ class Merge:
             cursor.execute("ANALYZE import_row")
 
     def merge(self) -> Totals:
-        """Make records of the staged rows, and refusals of those that cannot become one."""
+        """Insert the staged rows as records, and store a refusal for each of the others."""
         added = 0
         with connection.cursor() as cursor:
             self._merged = [*self._slices(cursor)]
@@ -201,7 +201,7 @@ class Merge:
         return Totals(self._staged, added, duplicates, refused - duplicates)
 
     def record_events(self) -> None:
-        """One event for each record that was added. The last thing before the commit: see outbox.record_from_query."""
+        """Record an event for each added record. Call it last before the commit: see outbox.record_from_query."""
         for first, last in self._merged:
             parts = _slice(first, last)
             with connection.cursor() as cursor:
@@ -210,7 +210,7 @@ class Merge:
 
     @contextmanager
     def refusals(self) -> Iterator[Iterator[Refusal]]:
-        """Those rows that became no record, in the order of the file, streamed."""
+        """Stream the refused rows in the order of the file."""
         with (
             connection.cursor() as cursor,
             cursor.copy("COPY (SELECT * FROM import_refusal ORDER BY line) TO STDOUT") as copy,
@@ -219,7 +219,7 @@ class Merge:
             yield (Refusal(line, _reason(*why)) for line, *why in copy.rows())
 
     def _slices(self, cursor: Any) -> Iterator[tuple[str, str]]:
-        """Ranges of the temporary table's pages, in the order in which rows were staged."""
+        """Return ranges of pages of the temporary table, in the order of staging."""
         cursor.execute("SELECT pg_relation_size('import_row') / current_setting('block_size')::int")
         (pages,) = cursor.fetchone()
         step = max(1, pages * _SLICE_ROWS // max(self._staged, 1))
@@ -257,7 +257,7 @@ class Merge:
 
 
 def _slice(first: str, last: str) -> dict[str, sql.Composable]:
-    """A range of pages of the temporary table."""
+    """Return the SQL of a range of pages of the temporary table."""
     ends: dict[str, sql.Composable] = {
         "first": sql.SQL("{}::tid").format(first),
         "last": sql.SQL("{}::tid").format(last),
@@ -275,7 +275,7 @@ def _reason(message: str | None, number_taken_by: str | None, identifier_taken_b
         reasons.append(Fault(_NUMBER_TAKEN_BY[number_taken_by]).message)
     if identifier_taken_by:
         reasons.append(Fault(_IDENTIFIER_TAKEN_BY[identifier_taken_by]).message)
-    # No reason: the record with the number or the identifier has gone since.
+    # No reason: the record with the number or the identifier was deleted meanwhile.
     return " ".join(reasons) or Fault(ErrorCode.CONFLICT).message
 
 
@@ -306,21 +306,21 @@ _WRITERS: Mapping[Kind, Callable[[Any], str]] = {
 _STORED_WRITERS = tuple((field.name, _WRITERS[field.kind]) for field in STORED)
 
 
-def _staged(line: int, reading: Reading) -> str:
+def _staged(line: int, row: ImportedRow) -> str:
     """Return the row in COPY's text format. It is written by hand: the driver looks at the type of each value."""
-    draft = reading.draft
-    if reading.faults:
+    draft = row.draft
+    if row.faults:
         cells = [_escaped(draft.identifier) if name == "identifier" else _NULL for name, _ in _STORED_WRITERS]
-        message = showable(" ".join(fault.message for fault in reading.faults)).translate(_ESCAPES)
-        return "\t".join((str(line), _NULL, reading.number, *cells, _NULL, _NULL, message)) + "\n"
+        message = showable(" ".join(fault.message for fault in row.faults)).translate(_ESCAPES)
+        return "\t".join((str(line), _NULL, row.number, *cells, _NULL, _NULL, message)) + "\n"
     values = values_to_store(draft)
     cells = [_NULL if (value := values[name]) is None else write(value) for name, write in _STORED_WRITERS]
-    raws, numbers = _arrays(reading) if reading.additional else (_NULL, _NULL)
-    return "\t".join((str(line), _escaped(reading.phone_number), reading.number, *cells, raws, numbers, _NULL)) + "\n"
+    raws, numbers = _arrays(row) if row.additional else (_NULL, _NULL)
+    return "\t".join((str(line), _escaped(row.phone_number), row.number, *cells, raws, numbers, _NULL)) + "\n"
 
 
-def _arrays(reading: Reading) -> tuple[str, str]:
-    """Two arrays of PostgreSQL: the further numbers as sent, and their normal forms."""
-    raws = (raw.replace("\\", "\\\\").replace('"', '\\"') for raw, _ in reading.additional)
+def _arrays(row: ImportedRow) -> tuple[str, str]:
+    """Return two PostgreSQL arrays: the additional numbers as sent, and their normal forms."""
+    raws = (raw.replace("\\", "\\\\").replace('"', '\\"') for raw, _ in row.additional)
     quoted = ",".join(f'"{raw}"' for raw in raws).translate(_ESCAPES)
-    return f"{{{quoted}}}", f"{{{','.join(number for _, number in reading.additional)}}}"
+    return f"{{{quoted}}}", f"{{{','.join(number for _, number in row.additional)}}}"

@@ -11,18 +11,18 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.spreadsheets import as_entered
 from campaigns.importing.formats import DIRECTIVE, ENCODINGS, MOST_COLUMNS, Format, open_text
 
-# Characters of a line: more than a row with the most columns, each as long as a field may be.
+# Characters of a line: more than a row of the most columns with the longest values.
 LONGEST_LINE = 4_000_000
 # Lines that one row may span.
 MOST_LINES = 1_000
-# Lines that are read a second time because a row above them left a quotation mark open. Without this bound the time
-# grows with the square of the file: a row could take in all lines below it, and so could each row after it.
+# Lines that may be read again after an open quotation mark. Without this limit the time would grow with the square of
+# the file, because each row could read all lines below it.
 MOST_READ_AGAIN = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Torn:
-    """A row that opens a quotation mark and does not close it, as far as its first line goes."""
+    """The first line of a row that opens a quotation mark and does not close it."""
 
     cells: list[str]
 
@@ -31,12 +31,11 @@ Row = tuple[int, list[str] | Torn]
 
 
 class Rows:
-    """Iterates over (line, cells) of what is below the header; blank rows are left out.
+    """The rows below the header as (line, cells), without blank rows.
 
-    A quotation mark that is never closed would swallow the rows after it, silently up to the next quotation mark. So
-    a row that goes over several lines counts only if it has as many cells as the first row, and nothing between its
-    quotation marks and delimiters; otherwise its first line alone is bad, and the lines after it are read again as
-    rows of their own.
+    An open quotation mark would swallow the rows up to the next quotation mark. So a row of several lines is valid only
+    if it has as many cells as the first row, and nothing between its quotation marks and delimiters. Otherwise only its
+    first line is faulty, and the lines after it are read again as rows.
     """
 
     def __init__(self, file: BinaryIO, form: Format) -> None:
@@ -51,7 +50,7 @@ class Rows:
             self._first: Row | None = next(self._read(), None)
             self.width = _checked_width(self.first_cells)
         except UnicodeDecodeError as error:
-            self._text.detach()  # which would close the file when it is forgotten
+            self._text.detach()  # otherwise the file would be closed by the garbage collector
             raise self._unreadable() from error
         except Invalid:
             self._text.detach()
@@ -62,7 +61,7 @@ class Rows:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._text.detach()  # the file is the caller's to close
+        self._text.detach()  # the caller closes the file
 
     def __iter__(self) -> Iterator[Row]:
         if self._first is not None and not self.form.has_header:
@@ -99,7 +98,7 @@ class Rows:
                 yield line, cells
 
     def _is_torn(self, cells: list[str]) -> bool:
-        """Whether a row of several lines was put together from several rows."""
+        """Tell whether a row of several lines consists of several rows."""
         if self.width and len(cells) != self.width:
             return True
         try:
@@ -117,16 +116,16 @@ class Rows:
 
 
 def _checked_width(first_cells: list[str]) -> int:
-    """Return the number of columns. Raises Invalid where there are too many: each costs time on every page and row."""
+    """Return the number of columns. Raises Invalid for too many: each costs time on every page and row."""
     count = len(first_cells)
-    # The error file of an import has the line and the error before the columns of the file.
+    # An error file has two more columns: the line and the error.
     if count > MOST_COLUMNS + 2:
         raise Invalid([Fault(ErrorCode.TOO_MANY_COLUMNS, "", {"count": count, "limit": MOST_COLUMNS})])
     return count
 
 
 class _Lines:
-    """The lines of a text, for csv.reader; those of the current row can be given back."""
+    """The lines of a text for csv.reader. Lines of the current row can be returned and read again."""
 
     def __init__(self, text: TextIO) -> None:
         self._text = iter(partial(text.readline, LONGEST_LINE + 1), "")
@@ -134,14 +133,14 @@ class _Lines:
         self._given_back: deque[str] = deque()
         self.number = 0
         self.taken: list[str] = []
-        # The reader asks for more lines only inside quotation marks.
+        # Whether the row ended inside quotation marks. The reader asks for more lines only there.
         self.ended_inside_row = False
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> str:
-        """Return the next line. Raises StopIteration, which ends the row, where the row has as many as it may have."""
+        """Return the next line. Raises StopIteration, which ends the row, if the row already has the most lines."""
         if len(self.taken) >= (MOST_LINES if self._may_be_read_again > 0 else 1):
             self.ended_inside_row = True
             raise StopIteration
@@ -160,7 +159,7 @@ class _Lines:
         return line
 
     def skip_preamble(self) -> None:
-        """A byte order mark that the codec has left, and a spreadsheet's line `sep=;`."""
+        """Skip a byte order mark that the codec has left, and a spreadsheet's line `sep=;`."""
         first = next(self._text, "").removeprefix("\ufeff")
         if DIRECTIVE.match(first):
             self.number = 1

@@ -16,13 +16,13 @@ from telephony.models import Agent
 
 CODE = re.compile(r"[0-9A-Za-z]{5}\Z")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_max_calls", "predictive_min_calls")
-# Fields that a rule compares.
+# Fields that one rule compares with each other.
 _DATES = frozenset(("start_date", "end_date"))
 _RATIOS = frozenset(("parameters.predictive_max_calls", "parameters.predictive_min_calls"))
 
 
 class CampaignGroup(TimestampedModel):
-    """Campaigns that belong together. Groups may share a name: programs create them without looking first."""
+    """A group of campaigns. Groups may share a name, because programs create them without a look-up."""
 
     name = models.CharField(_("name"), max_length=100)
 
@@ -37,15 +37,15 @@ class CampaignGroup(TimestampedModel):
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def diallable_on(self, day: date) -> "CampaignQuerySet":
-        """Active, and within its dates: outside them a campaign is never dialled."""
+        """Return the active campaigns whose dates include the day; no other campaign is dialled."""
         return self.filter(Q(end_date=None) | Q(end_date__gte=day), is_active=True, start_date__lte=day)
 
 
 class Campaign(TimestampedModel):
-    """An outbound campaign: who is to be called (records), by whom (agents), how (dialler and its parameters).
+    """An outbound campaign: records to call, agents who call, a dialler and its parameters.
 
-    The wire calls it an outbound and knows it by `code`, five letters or digits that never change. A CRM campaign
-    feeds on customers and has no fields of its own; a CSV campaign has fields, which its records fill.
+    The wire calls it an outbound and names it by `code`: five letters or digits that never change. A CRM campaign
+    gets its records from customers and has no fields; the records of a CSV campaign have values in its fields.
     """
 
     class Dialer(models.TextChoices):
@@ -91,7 +91,7 @@ class Campaign(TimestampedModel):
     )
     agents = models.ManyToManyField(Agent, related_name="campaigns", blank=True, verbose_name=_("agents"))
 
-    # Parameters; NULL or "" where the campaign leaves one to the dialler.
+    # Parameters. NULL or "": the dialler decides.
     caller_id = models.CharField(
         _("caller id"), max_length=40, blank=True, help_text=_("Number presented by the campaign.")
     )
@@ -152,12 +152,12 @@ class Campaign(TimestampedModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that are set, by the names the wire gives them."""
+        """The parameters that are set, by their names on the wire."""
         values = {name: getattr(self, name) for name in PARAMETERS}
         return {name: value for name, value in values.items() if value not in (None, "")}
 
     def faults(self, unread: Iterable[Fault] = ()) -> list[Fault]:
-        """The rules that no single field can check; what could not be read breaks none."""
+        """Return the faults of rules about several fields. Fields in `unread` have no value and break no rule."""
         faults, wrong = [], {fault.field for fault in unread}
         if self.code and not CODE.match(self.code):
             faults.append(Fault(ErrorCode.CAMPAIGN_ID_MALFORMED, "code"))
@@ -172,7 +172,7 @@ class Campaign(TimestampedModel):
 
 
 class CampaignField(models.Model):
-    """A field that records of a CSV campaign fill. They keep values under its primary key: a rename costs nothing."""
+    """A field of a CSV campaign. Records store their values under its primary key, so a rename changes no record."""
 
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="fields", verbose_name=_("campaign"))
     name = models.CharField(_("name"), max_length=100)

@@ -14,7 +14,7 @@ from telephony.models import Agent
 
 class RecordQuerySet(models.QuerySet["Record"]):
     def with_number(self, number: str) -> "RecordQuerySet":
-        """Records called at this number (in its normal form), oldest first."""
+        """Return the records with this number (in its normal form), oldest first."""
         return self.filter(number=number).order_by("id")
 
     def primary(self) -> "RecordQuerySet":
@@ -27,9 +27,9 @@ class RecordQuerySet(models.QuerySet["Record"]):
 class Record(models.Model):
     """A phone number to be called in one campaign.
 
-    `phone_number` is what was sent, `number` its normal form, by which it is found and compared. The first record of
-    a number is the primary one; the API adds no second, an import may. Only the verbs change `system_status`;
-    MY_RECORD always has an agent and a next call time. A record leased by a call cannot be edited.
+    `phone_number` is the number as it was sent, `number` its normal form for searches and comparisons. The first
+    record of a number is the primary one; the API adds no second, an import may. Only the verbs change
+    `system_status`; MY_RECORD always has an agent and a next call time. A record leased by a call cannot be edited.
     """
 
     campaign = models.ForeignKey(
@@ -71,7 +71,7 @@ class Record(models.Model):
     last_note = models.TextField(_("last note"), blank=True)
     # Primary key of the CampaignField, as a string -> text. Fields without a value are absent.
     fields = models.JSONField(_("fields"), default=dict, blank=True)
-    # The call that works on the record, and until when it may: an instant, so that a lost call frees it.
+    # The call that works on the record, and the end of its lease: a lost call frees the record.
     leased_by = models.CharField(max_length=50, blank=True, editable=False)
     leased_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
@@ -102,7 +102,7 @@ class Record(models.Model):
             ),
         ]
         indexes = [
-            # Number in a campaign, records beside the primary one: few or none.
+            # The few records beside the primary one of their number.
             models.Index(fields=["campaign", "number"], condition=Q(is_primary=False), name="record_duplicates"),
             models.Index(fields=["campaign", "id"], name="record_in_campaign"),
             models.Index(fields=["campaign", "system_status", "id"], name="record_system_status"),
@@ -118,12 +118,12 @@ class Record(models.Model):
 
 
 class AdditionalNumber(models.Model):
-    """Another number of a record's person: found only by those who ask for additional numbers, never a duplicate."""
+    """Another number of a record's person. Only a search in additional numbers finds it; it may repeat any number."""
 
     record = models.ForeignKey(
         Record, models.CASCADE, related_name="additional_numbers", db_index=False, verbose_name=_("record")
     )
-    # The record's campaign again, so that one index finds a number in a campaign.
+    # A copy of the record's campaign, so that one index finds a number in a campaign.
     campaign = models.ForeignKey(Campaign, models.CASCADE, db_index=False, editable=False)
     phone_number = models.CharField(_("phone number"), max_length=100)
     number = models.CharField(_("normal form"), max_length=64, editable=False)
@@ -142,13 +142,13 @@ class AdditionalNumber(models.Model):
 
 
 class RecordChange(Change):
-    """An entry of a record's history: from which status to which, and what else changed.
+    """A change of a record: the old and the new status, and the other fields that changed.
 
-    Statuses are kept by name, so that the history reads the same after a status was renamed or removed.
+    Statuses are stored by name, so that the history stays the same after a status was renamed or removed.
     """
 
-    # No constraint in the database: it would cost an import of a million rows a look-up each, and an entry whose
-    # record is gone harms nobody.
+    # No constraint in the database: it would cost an import one look-up for each row, and a change whose record was
+    # deleted does no harm.
     record = models.ForeignKey(
         Record,
         models.CASCADE,

@@ -1,7 +1,7 @@
-"""Whom a record of a CRM campaign means: the oldest customer with its number, whose other numbers are additional ones.
+"""The customers of records of CRM campaigns: the oldest customer with the number of the record.
 
-Looked up whenever it is asked for, never stored: so a customer who comes later, one who is merged and a number that
-goes to somebody else leave nothing behind that would have to follow. No record makes a customer.
+The customer's other numbers are additional numbers of the record. The customer is looked up for each answer and never
+stored, so that new customers, merges and moved numbers change no record. No record creates a customer.
 """
 
 from collections.abc import Collection
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-# Records that are found by another number of their customer, for a WHERE of numbers and a campaign `c`.
+# Records found by another number of their customer. Callers add conditions on `x.number` and on the campaign `c`.
 FOUND_BY_CUSTOMER = """
 SELECT x.number, r.id AS record_id
 FROM tickets_customernumber x
@@ -34,12 +34,12 @@ WHERE r.id = ANY(%s)
 class RecordCustomer:
     id: int
     label: str
-    # As they were given to him, without that of the record.
+    # In the customer's spelling, without the number of the record.
     other_numbers: list[str]
 
 
 def customers_of_records(record_ids: Collection[int]) -> dict[int, RecordCustomer]:
-    """Record -> its customer, of those that have one. The records are those of a CRM campaign. One statement."""
+    """Return record -> customer for the records of a CRM campaign that have one, in one statement."""
     if not record_ids:
         return {}
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Adding records: any number of them in a constant number of statements."""
+"""New records: any number of them in a constant number of statements."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,14 @@ from callcentre.core.phone import PhoneError, normalise
 from callcentre.models import actor_columns
 from campaigns import events
 from campaigns.models.record_fields import STORED, values_to_store
+from campaigns.models.record_rows import ids_by_number, taken_identifiers
 from campaigns.models.rules import CampaignFacts, Draft, check
 from telephony.models import Agent
 
 
 @dataclass(slots=True)
 class NewRecord:
-    """A record to be added: what was sent, by the model's names, then what came of it."""
+    """A record to add: its values by the model's names, then its id or its faults."""
 
     values: dict[str, Any]
     faults: list[Fault] = field(default_factory=list)
@@ -28,14 +29,13 @@ class NewRecord:
     draft: Draft = field(default_factory=Draft)
     additional: list[tuple[str, str]] = field(default_factory=list)
     id: int | None = None
-    # The record that has the number already.
+    # The record that already has the number.
     existing_id: int | None = None
 
 
-# One statement for record, further numbers and history: nothing is half-written, and a number that another request
-# adds at the same moment is waited for on the unique index, without a lock on anything else.
-# Ids are given in the order of the records, rows are written in the order of numbers: two batches that share numbers
-# wait for each other and never for ever.
+# One statement adds records, additional numbers and history. If another request adds the same number meanwhile, the
+# unique index makes the statement wait; it locks nothing else. Ids are in the order of the records. Rows are written in
+# the order of numbers, so that two batches with common numbers cannot deadlock.
 INSERT = f"""
 WITH given AS MATERIALIZED (
   SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%(records)s::json)
@@ -65,8 +65,8 @@ SELECT number, id FROM added
 def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewRecord]) -> None:
     """Add the records without faults; each record has its `id` or its `faults` afterwards.
 
-    A record that is refused reserves neither its number nor its identifier. Every fault of a record is found at once,
-    taken numbers and identifiers included.
+    A refused record reserves neither its number nor its identifier. A record gets all its faults at once, also those
+    of taken numbers and identifiers.
     """
     agents = Agent.objects.ids_by_login(
         record.values["agent_login"] for record in records if record.values.get("agent_login")
@@ -79,7 +79,7 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
     faulty = [record for record in records if record.faults]
     faultless = [record for record in records if not record.faults]
     if _has_repeats(faultless):
-        # Before the repeats: a record whose number or identifier is taken stands in no other's way.
+        # Before the repeats, because a record with a taken number or identifier blocks no other record.
         _find_taken(campaign, faultless)
     twins = _refuse_repeats(record for record in faultless if not record.faults)
     chosen = [record for record in faultless if not record.faults]
@@ -96,11 +96,11 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
     if unjudged := [*faulty, *late]:
         _find_taken(campaign, unjudged)
     for record in late:
-        if not record.faults:  # the record that was in the way has gone since
+        if not record.faults:  # the conflicting record was removed meanwhile
             record.faults.append(Fault(ErrorCode.CONFLICT))
     for repeat, first in twins:
         repeat.existing_id = first.id or first.existing_id
-        if repeat.existing_id is None:  # the first was not added after all: the number is free
+        if repeat.existing_id is None:  # the first record was not added, so the number is free
             others = [fault for fault in repeat.faults if fault.code != ErrorCode.NUMBER_DUPLICATED]
             repeat.faults = [Fault(ErrorCode.CONFLICT), *others]
 
@@ -117,7 +117,7 @@ def _read_numbers(record: NewRecord) -> None:
 def read_additional(
     values: Mapping[str, Any], number: str, faults: list[Fault], region: str | None = None
 ) -> list[tuple[str, str]]:
-    """(as sent, normal form) of the additional numbers, without repetitions and the record's own number."""
+    """Return (as sent, normal form) of the additional numbers, without repetitions and the record's own number."""
     seen = {number}
     additional = []
     for position, raw in numbered(values.get("additional_numbers") or ()):
@@ -139,9 +139,9 @@ def _has_repeats(records: Sequence[NewRecord]) -> bool:
 
 
 def _refuse_repeats(records: Iterable[NewRecord]) -> list[tuple[NewRecord, NewRecord]]:
-    """Refuse each record with a number or an identifier of an earlier one that is added.
+    """Refuse each record with the number or the identifier of an earlier one that is added.
 
-    Return the pairs with one number: the repeat, and the earlier record.
+    Return the pairs with the same number: the repeat and the earlier record.
     """
     by_number: dict[str, NewRecord] = {}
     identifiers: set[str] = set()
@@ -187,18 +187,10 @@ def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord])
 
 def _find_taken(campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
     """Add to each record the faults of a taken number and identifier, and the id of the record that has the number."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT number, id FROM campaigns_record WHERE campaign_id = %s AND is_primary AND number = ANY(%s)",
-            [campaign.id, [record.number for record in records if record.number]],
-        )
-        numbers = dict(cursor.fetchall())
-        cursor.execute(
-            "SELECT identifier FROM campaigns_record"
-            " WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)",
-            [campaign.id, [record.draft.identifier for record in records if record.draft.identifier]],
-        )
-        identifiers = {identifier for (identifier,) in cursor.fetchall()}
+    numbers = ids_by_number(campaign.id, [record.number for record in records if record.number])
+    identifiers = taken_identifiers(
+        campaign.id, [record.draft.identifier for record in records if record.draft.identifier]
+    )
     for record in records:
         codes = {fault.code for fault in record.faults}
         record.existing_id = numbers.get(record.number)

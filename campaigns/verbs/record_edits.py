@@ -1,4 +1,4 @@
-"""Editing records found by their numbers: any number of them in a constant number of statements."""
+"""Edits of records found by their numbers: any number of them in a constant number of statements."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from callcentre.core.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
+from campaigns.models.record_rows import taken_identifiers
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
 from campaigns.verbs.new_records import read_additional
 from telephony.models import Agent
@@ -22,9 +23,9 @@ from telephony.models import Agent
 
 @dataclass(slots=True)
 class Edit:
-    """A change of the record that a number finds: what was sent, by the model's names, then what is wrong with it.
+    """An edit of the record with a number: its values by the model's names, then its faults.
 
-    With `record_id` given, the record is that one, whatever its number: so the admin edits duplicates too.
+    A given `record_id` names the record instead of the number; so the admin edits duplicates too.
     """
 
     phone_number: str
@@ -34,11 +35,11 @@ class Edit:
     number: str = ""
     additional: list[tuple[str, str]] = field(default_factory=list)
     record_id: int | None = None
-    # As the record has it, which may be spelled otherwise.
+    # The record's own spelling of the number.
     stored_number: str = ""
     before: Draft = field(default_factory=Draft)
     after: Draft = field(default_factory=Draft)
-    # [old, new] where the additional numbers are others than before.
+    # [old, new] if the additional numbers change.
     additional_change: list[list[str]] | None = None
 
 
@@ -50,7 +51,7 @@ SELECT number, record_id FROM campaigns_additionalnumber WHERE campaign_id = %(c
 UNION ALL
 {FOUND_BY_CUSTOMER} AND x.number = ANY(%(numbers)s) AND c.id = %(campaign)s
 """  # noqa: S608  (a text of ours)
-# In the order of ids, so that two batches that meet wait for each other and never for ever.
+# In the order of ids, so that two batches with common records cannot deadlock.
 LOCK = f"""
 SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
        COALESCE(r.leased_until > now(), false) AS is_leased, {columns(STORED, "r")}
@@ -60,8 +61,8 @@ WHERE r.campaign_id = %(campaign)s AND {{condition}} ORDER BY r.id FOR NO KEY UP
 _LOCK_BY_NUMBER = LOCK.format(condition="r.is_primary AND r.number = ANY(%(numbers)s)")
 _LOCK_BY_NUMBER_OR_ID = LOCK.format(condition="((r.is_primary AND r.number = ANY(%(numbers)s)) OR r.id = ANY(%(ids)s))")
 _LOCK_BY_ID = LOCK.format(condition="r.id = ANY(%(ids)s)")
-# Rows travel as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays. Fields that stay
-# as they are do not travel.
+# Rows are sent as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays. Unchanged fields
+# are not sent.
 UPDATE = f"""
 UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
        {assignments((field for field in STORED if field.name != "fields"), "v")}
@@ -87,9 +88,9 @@ FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS v(record_id, phone_number, 
 
 
 def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -> None:
-    """Make those edits that nothing is wrong with, all in one transaction; the others have `faults` afterwards.
+    """Apply the edits without faults in one transaction; the others have `faults` afterwards.
 
-    Each stands alone. Of two that mean the same record the later one is refused, whatever became of the first.
+    Each edit is independent of the others. A second edit of the same record is refused, even if the first was refused.
     """
     agents = Agent.objects.ids_by_login(edit.values["agent_login"] for edit in edits if edit.values.get("agent_login"))
     for edit in edits:
@@ -112,7 +113,7 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -
             taken.add(edit.record_id)
             edit.after, faults = check(edit.values, campaign, agents, edit.before)
             edit.faults += besides(edit.faults, faults)
-        _find_taken_identifiers(cursor, campaign, edits)
+        _refuse_taken_identifiers(campaign, edits)
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
         _replace_additional(cursor, campaign, made)
         if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
@@ -125,7 +126,7 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -
 
 
 def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
-    """Lock and read the records that are meant by their ids. An additional number equal to their own goes."""
+    """Lock and read the records of edits with an id. Drop additional numbers that are the record's own."""
     if not edits:
         return
     cursor.execute(_LOCK_BY_ID, {"campaign": campaign.id, "ids": [edit.record_id for edit in edits]})
@@ -141,7 +142,7 @@ def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> 
 
 
 def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
-    """Lock the record that each edit means and read it; an edit that means none, or a busy one, has a fault."""
+    """Lock and read the record of each edit with a number. An edit without a record, or of a busy one, gets a fault."""
     numbers = list({edit.number for edit in edits if edit.number})
     if not numbers:
         return
@@ -168,7 +169,7 @@ def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
 
 
 def _find_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> dict[str, set[int]]:
-    """Number -> the records that have it as an additional one, for those edits that want to know."""
+    """Return number -> records with this additional number, for edits that search in additional numbers."""
     searched = [edit.number for edit in edits if edit.is_search_in_additional and edit.number]
     found: dict[str, set[int]] = defaultdict(set)
     if searched:
@@ -193,19 +194,13 @@ def _draft(row: Mapping[str, Any], campaign: CampaignFacts) -> Draft:
     return Draft(status, row["agent_id"], row["agent_login"], orjson.loads(row["fields"]), **plain)
 
 
-def _find_taken_identifiers(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+def _refuse_taken_identifiers(campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
     changed = [edit for edit in edits if edit.after.identifier and edit.after.identifier != edit.before.identifier]
-    if not changed:
-        return
-    cursor.execute(
-        "SELECT identifier FROM campaigns_record WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)",
-        [campaign.id, [edit.after.identifier for edit in changed]],
-    )
-    taken = {identifier for (identifier,) in cursor.fetchall()}
+    taken = taken_identifiers(campaign.id, [edit.after.identifier for edit in changed])
     for edit in changed:
         if edit.after.identifier in taken:
             edit.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
-        # An edit that is refused takes the identifier from no later one.
+        # A refused edit does not take the identifier.
         if not edit.faults:
             taken.add(edit.after.identifier)
 

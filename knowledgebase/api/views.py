@@ -10,9 +10,10 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import get_or_404, pk_or_404
 from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import FeedbackInput, article_data, catalog_data, feedback_data, hit_data
-from knowledgebase.models import Article, ArticleVote, Catalog, SearchMiss
+from knowledgebase.models import Article, Catalog, SearchMiss
 from knowledgebase.search import find
 from knowledgebase.search.query import parse
+from knowledgebase.verbs.votes import cast_vote
 
 MAX_QUERY = 200
 # What PostgreSQL has no text for parts words, as a blank does.
@@ -65,7 +66,7 @@ class ArticleViewSet(ApiViewSet):
         if faults:
             raise Invalid(faults)
         key: str = values.get("user_key", "")
-        counted = ArticleVote.cast(article, self.principal.id, key, is_positive=values["is_positive"])
+        counted = cast_vote(article, self.principal.id, key, is_positive=values["is_positive"])
         return Response(feedback_data(counted), status=201)
 
 

@@ -261,7 +261,8 @@ def test_concurrent_customers_with_one_identifier() -> None:
         try:
             return create_customer(ACTOR, surname="S", identifier="C-1")
         except IntegrityError as error:
-            return str(error.__cause__.diag.constraint_name)  # type: ignore[union-attr]
+            cause: Any = error.__cause__
+            return str(cause.diag.constraint_name)
 
     results = at_once(*[enter] * 5)
 

@@ -63,8 +63,11 @@ def turn(ticket: Ticket, kind: str) -> None:
 def dues(ticket: Ticket) -> tuple[float | None, float | None]:
     """Return when the response and the resolution are due, in hours since the start."""
     ticket = Ticket.objects.get(pk=ticket.pk)
-    both = (ticket.response_due_at, ticket.resolution_due_at)
-    return tuple(None if at is None else (at - START) / timedelta(hours=1) for at in both)  # type: ignore[return-value]
+    response, resolution = (
+        None if at is None else (at - START) / timedelta(hours=1)
+        for at in (ticket.response_due_at, ticket.resolution_due_at)
+    )
+    return response, resolution
 
 
 def test_both_targets_start_with_the_ticket(clock: Clock) -> None:

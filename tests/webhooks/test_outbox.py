@@ -22,6 +22,7 @@ from tests.webhooks.factories import WebhookFactory
 from webhooks import outbox
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models import Delivery, Event, Webhook
+from webhooks.verbs.webhooks import disable_webhook, remove_webhook
 
 FREE = EventType.AGENT_FREE
 
@@ -98,8 +99,8 @@ def test_one_transaction_holds_one_lock_however_much_it_records() -> None:
 def test_those_are_told_who_want_this_action_and_no_others(enqueued: list[Any]) -> None:
     wanting = WebhookFactory(actions=[EventType.TICKET_CREATED, FREE])
     WebhookFactory(actions=[EventType.AGENT_PAUSED])
-    WebhookFactory(actions=[FREE]).disable(ACTOR)
-    WebhookFactory(actions=[FREE]).remove(ACTOR)
+    disable_webhook(WebhookFactory(actions=[FREE]), ACTOR)
+    remove_webhook(WebhookFactory(actions=[FREE]), ACTOR)
     enqueued.clear()
 
     record()

@@ -55,13 +55,13 @@ class PhoneFilter(TextFilter):
 
 
 class EmailFilter(TextFilter):
-    def filter(self, queryset: Any, value: str) -> QuerySet[Any]:
-        return queryset.found_by_email(value)  # type: ignore[no-any-return]
+    def filter(self, queryset: Any, value: str) -> Any:
+        return queryset.found_by_email(value)
 
 
 class IdentifierFilter(TextFilter):
-    def filter(self, queryset: Any, value: str) -> QuerySet[Any]:
-        return queryset.found_by_identifier(value)  # type: ignore[no-any-return]
+    def filter(self, queryset: Any, value: str) -> Any:
+        return queryset.found_by_identifier(value)
 
 
 class CustomerFilterSet(FilterSet):

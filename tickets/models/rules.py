@@ -11,10 +11,15 @@ from tickets.addresses import is_address, read_sender
 from tickets.models.customer import Customer
 from tickets.models.message import Message
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
-from tickets.models.ticket import Source
+from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 
 LONGEST_SUBJECT = 500
+
+
+def check_not_merged(ticket: Ticket) -> list[Fault]:
+    is_merged = ticket.merged_into_id is not None
+    return [Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})] if is_merged else []
 
 
 def check_subject(subject: str | None) -> Iterable[Fault]:

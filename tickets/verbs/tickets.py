@@ -16,7 +16,16 @@ from tickets.models import custom_values
 from tickets.models.custom_field import CustomField
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
-from tickets.models.rules import Choice, check_body, check_sender, check_subject, choose, cleaned, customer_of
+from tickets.models.rules import (
+    Choice,
+    check_body,
+    check_not_merged,
+    check_sender,
+    check_subject,
+    choose,
+    cleaned,
+    customer_of,
+)
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
@@ -143,8 +152,7 @@ def edit_ticket(
         faults += check_subject(subject)
         origin = _read_origin(ticket, sender, faults)
         before = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
-        if ticket.merged_into_id is not None:
-            faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
+        faults += check_not_merged(ticket)
         choice = choose(chosen, before, faults)
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
         if faults := faults + wrong:
@@ -161,13 +169,13 @@ def edit_ticket(
             log_replies(ticket)
             log_end(ticket)
         columns = set_columns(ticket, {name: after[name] for name in history})
-        moved, note = change_status(ticket, choice.status, choice.substatus, now)
+        moved, comment = change_status(ticket, choice.status, choice.substatus, now)
         moved = set_columns(ticket, moved)
-        if not history and not note:
+        if not history and not comment:
             return
         save_ticket(ticket, columns | moved, now)
-        if note:
-            add_system_comment(ticket, note, now)
+        if comment:
+            add_system_comment(ticket, comment, now)
             history["status"] = [before.full_status_name, choice.full_status_name]
         log_ticket(ticket, actor, "edit", history)
         events.ticket_updated(ticket)
