@@ -1,4 +1,4 @@
-"""Every page that the admin has, by its own addresses, and rows for them to show."""
+"""The addresses of all pages of the admin, and rows for the pages to show."""
 
 import importlib
 import re
@@ -30,7 +30,7 @@ from webhooks.models import Attempt, Resend, Webhook
 
 Rows = dict[type[Model], Any]
 
-# Traits and values with which a row has most to show.
+# Traits and values of rows with much to show.
 RICH: dict[type[Model], dict[str, Any]] = {
     User: {"staff": True},
     ApiUser: {"rights": ["*"]},
@@ -61,7 +61,7 @@ def _factories() -> dict[type[Model], Any]:
 
 
 def row_of_each_model() -> Rows:
-    """Write a row of each model that has an admin, with what its page shows beside it."""
+    """Write a row of each model that has an admin, with the related rows that its page shows."""
     rows: Rows = {Group: Group.objects.create(name="Supervisors")}
     for model in admin.site._registry:
         if model not in rows:
@@ -103,7 +103,7 @@ def path_of(model: type[Model]) -> str:
 
 
 def with_values(route: str, values: dict[str, Any]) -> str:
-    """Return the address that a route has with these values of its parameters; "" is the value of all others."""
+    """Return the address of a route with these values of its parameters; "" is the value of all others."""
     path = _PARAMETER.sub(lambda found: str(values.get(found["name"], values[""])), route)
     return f"{reverse('admin:index')}{path}"
 

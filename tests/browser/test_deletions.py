@@ -1,4 +1,4 @@
-"""Pages that follow work of a worker: a deletion and the test of a mailbox, in Chromium."""
+"""Pages that follow the task of a worker in Chromium: a deletion and the test of a mailbox."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit: Visit) -> 
     assert visit.trouble == []
 
 
-def test_the_page_of_a_mailbox_shows_what_came_of_the_test(visit: Visit, settings: Any) -> None:
+def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settings: Any) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     with serving(Mailbox()) as box:
         box.add(b"From: a@b.example\n\nx")
