@@ -302,19 +302,19 @@ _WRITERS: Mapping[Kind, Callable[[Any], str]] = {
     Kind.MINUTE: datetime.isoformat,
     Kind.TEXT_MAP: _json,
 }
-# The columns of the row, in the order of STAGE, with the function that writes a value.
-_STORED_WRITERS = tuple((field.name, _WRITERS[field.kind]) for field in STORED)
+# The functions that write the values of the columns, in the order of STAGE.
+_STORED_WRITERS = tuple(_WRITERS[field.kind] for field in STORED)
 
 
 def _staged(line: int, row: ImportedRow) -> str:
     """Return the row in COPY's text format. It is written by hand: the driver looks at the type of each value."""
     draft = row.draft
     if row.faults:
-        cells = [_escaped(draft.identifier) if name == "identifier" else _NULL for name, _ in _STORED_WRITERS]
+        cells = [_escaped(draft.identifier) if field.name == "identifier" else _NULL for field in STORED]
         message = showable(" ".join(fault.message for fault in row.faults)).translate(_ESCAPES)
         return "\t".join((str(line), _NULL, row.number, *cells, _NULL, _NULL, message)) + "\n"
-    values = values_to_store(draft)
-    cells = [_NULL if (value := values[name]) is None else write(value) for name, write in _STORED_WRITERS]
+    values = values_to_store(draft).values()
+    cells = [_NULL if value is None else write(value) for write, value in zip(_STORED_WRITERS, values, strict=True)]
     raws, numbers = _arrays(row) if row.additional else (_NULL, _NULL)
     return "\t".join((str(line), _escaped(row.phone_number), row.number, *cells, raws, numbers, _NULL)) + "\n"
 
