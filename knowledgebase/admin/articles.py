@@ -7,7 +7,6 @@ from django.db.models import F, QuerySet
 from django.forms.models import construct_instance
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse, reverse_lazy
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -63,7 +62,7 @@ class ArticleForm(ModelForm):
             author.required = False
 
     def _post_clean(self) -> None:
-        """The verb has the rules; what the database has of the article stays as it is until then."""
+        """Set the fields without validation: the verb validates, and nothing is saved before."""
         self.instance = construct_instance(self, self.instance, self._meta.fields)
 
 
@@ -91,10 +90,10 @@ class StateFilter(DropdownFilter):
 
 @admin.register(Article)
 class ArticleAdmin(HistoryMixin, Admin):
-    """What do readers find, what is being written, and what did not help?"""
+    """Articles: published ones, drafts, and those that did not help readers."""
 
     form = ArticleForm
-    # The page sends the number of the version along that it showed.
+    # The page sends the number of the version that it showed.
     sends_shown_values = False
     list_display = ("title", "category", "catalog", "state", "written_by", "helpful", "updated_at")
     list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
@@ -211,7 +210,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     # What can be done with an article
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Publishing what is published already is no choice, nor is withdrawing a draft, nor comparing one version."""
+        """Leave out actions that would change nothing: a draft cannot be withdrawn, one version not compared."""
         actions = super().get_actions_detail(request, object_id)
         article = self.get_object(request, object_id)
         if article is None:
@@ -223,18 +222,9 @@ class ArticleAdmin(HistoryMixin, Admin):
         }
         return [action for action in actions if not useless.get(action.action_name)]
 
-    def _article(self, request: HttpRequest, object_id: str, *, to_change: bool = True) -> Article:
-        article = self.get_object(request, object_id)
-        if article is None:
-            raise Http404
-        may = self.has_change_permission if to_change else self.has_view_permission
-        if not may(request, article):
-            raise PermissionDenied
-        return article  # type: ignore[no-any-return]
-
     @page_action(description=_("Preview"), url_path="preview", icon="visibility")
     def preview(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id, to_change=False)
+        article = self.row_or_404(request, object_id, "view")
         newest = article.newest
         note = _now("As readers see it now.")
         if not article.is_published:
@@ -243,21 +233,20 @@ class ArticleAdmin(HistoryMixin, Admin):
             note = _now("The newest draft: readers still see version %(number)s.") % {
                 "number": article.published_number
             }
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _now("Preview"),
-            "subtitle": newest.title,
-            "opts": self.opts,
-            "original": article,
-            "note": note,
-            "document": str(reader_page(newest.title, newest.content)),
-            "back_url": self.url_of("change", article.pk),
-        }
-        return TemplateResponse(request, "admin/knowledgebase/preview.html", context)
+        return self.page(
+            request,
+            "admin/knowledgebase/preview.html",
+            article,
+            title=_now("Preview"),
+            subtitle=newest.title,
+            note=note,
+            document=str(reader_page(newest.title, newest.content)),
+            back_url=self.url_of("change", article.pk),
+        )
 
     @page_action(description=_("Publish"), url_path="publish", icon="publish", permissions=["change"])
     def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id)
+        article = self.row_or_404(request, object_id)
         if request.method == "POST":
             publish_article(article, actor_of(request))
             self.message_user(request, _("The article is published."), messages.SUCCESS)
@@ -267,7 +256,7 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Withdraw"), url_path="withdraw", icon="unpublished", permissions=["change"])
     def unpublish(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id)
+        article = self.row_or_404(request, object_id)
         if request.method == "POST":
             withdraw_article(article, actor_of(request))
             self.message_user(request, _("The article is withdrawn."), messages.SUCCESS)
@@ -277,13 +266,13 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Versions"), url_path="versions", icon="history")
     def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id, to_change=False)
+        article = self.row_or_404(request, object_id, "view")
         return redirect(f"{reverse('admin:knowledgebase_articleversion_changelist')}?q={article.pk}")
 
     @page_action(description=_("Changes"), url_path="changes", icon="difference")
     def changes(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What readers would see differently if the draft were published."""
-        article = self._article(request, object_id, to_change=False)
+        """Show what readers would see differently if the draft were published."""
+        article = self.row_or_404(request, object_id, "view")
         if (newest := article.newest)._state.adding:
             raise Http404
         return redirect(reverse("admin:knowledgebase_articleversion_compare", args=[newest.pk]))
@@ -295,7 +284,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         return [upload, *super().get_urls()]
 
     def images(self, request: HttpRequest) -> JsonResponse:
-        """Where the editor sends pictures; they belong to the article once it is saved."""
+        """Store images that the editor sends. They belong to the article once it is saved."""
         if not (self.has_change_permission(request) or self.has_add_permission(request)):
             raise PermissionDenied
         # The editor names them image, image[0], …

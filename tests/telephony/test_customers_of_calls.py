@@ -11,7 +11,7 @@ from tests.backoffice import superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.tickets.factories import CustomerFactory
-from tickets.lookup import customers_of
+from tickets.customer_lookups import customers_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 

@@ -3,10 +3,9 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, display
+from callcentre.admin import ReadOnlyAdmin, display, link
 from webhooks.models import Resend
 
 COLOURS = {Resend.State.QUEUED: "info", Resend.State.RUNNING: "warning", Resend.State.FINISHED: "success"}
@@ -14,13 +13,13 @@ COLOURS = {Resend.State.QUEUED: "info", Resend.State.RUNNING: "warning", Resend.
 
 @admin.register(Resend)
 class ResendAdmin(ReadOnlyAdmin):
-    """How far is the sending again of what failed?"""
+    """Resends and their progress."""
 
     list_display = ("created_at", "webhook", "since", "progress", "done_count", "actor_name")
     list_display_links = ("created_at",)
     list_select_related = ("webhook",)
     sortable_by = ()
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # read-only: Django's history would be empty
     fields = (
         "webhook_link",
         "since",
@@ -45,8 +44,7 @@ class ResendAdmin(ReadOnlyAdmin):
 
     @display(description=_("webhook"))
     def webhook_link(self, resend: Resend) -> str:
-        url = reverse("admin:webhooks_webhook_change", args=[resend.webhook_id])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, resend.webhook)
+        return link(reverse("admin:webhooks_webhook_change", args=[resend.webhook_id]), resend.webhook)
 
     def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
         return {"deliveries_url": reverse("admin:webhooks_delivery_changelist")}
