@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.models import Change
 from telephony.models import Agent
 from tickets.models.customer import Customer
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
 from tickets.models.ticket_queue import TicketQueue
 
 
@@ -32,14 +32,6 @@ REPLY_SOURCES = (Source.EMAIL, *MARKETPLACES)
 
 # No agent has responded yet, or the customer has written since. Meant for tickets with `response_due_at`.
 RESPONSE_IS_OWED = Q(first_agent_responded_at=None) | Q(awaiting_since__isnull=False)
-
-
-class TicketQuerySet(models.QuerySet["Ticket"]):
-    def unassigned(self) -> "TicketQuerySet":
-        return self.filter(agent=None)
-
-    def unfinished(self) -> "TicketQuerySet":
-        return self.filter(closed_at=None)
 
 
 class Ticket(models.Model):
@@ -116,8 +108,6 @@ class Ticket(models.Model):
     response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
 
-    objects = TicketQuerySet.as_manager()
-
     class Meta:
         verbose_name = _("ticket")
         verbose_name_plural = _("tickets")
@@ -163,6 +153,10 @@ class Ticket(models.Model):
     def agent_login(self) -> str:
         """The login of the assignee; "" if there is none."""
         return self.agent.login if self.agent else ""
+
+    @property
+    def full_status_name(self) -> str:
+        return full_name(self.status, self.substatus)
 
     @property
     def owes_response(self) -> bool:
