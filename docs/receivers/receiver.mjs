@@ -10,7 +10,7 @@ const SECRETS = process.env.WEBHOOK_SECRETS.split(" ");
 const TOLERANCE_SECONDS = 5 * 60;
 const LARGEST_BODY = 1_000_000;
 
-// Whether one of our secrets signed exactly these bytes, not long ago.
+// Return whether one of our secrets signed exactly these bytes in the last minutes.
 function isGenuine(headers, body, now = Date.now() / 1000) {
   const id = headers["webhook-id"] ?? "";
   const timestamp = headers["webhook-timestamp"] ?? "";

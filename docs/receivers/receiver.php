@@ -9,7 +9,7 @@ declare(strict_types=1);
 const TOLERANCE_SECONDS = 5 * 60;
 const LARGEST_BODY = 1_000_000;
 
-// Whether one of our secrets signed exactly these bytes, not long ago.
+// Return whether one of our secrets signed exactly these bytes in the last minutes.
 function is_genuine(array $secrets, string $id, string $timestamp, string $signatures, string $body): bool
 {
     if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) {
