@@ -19,6 +19,7 @@ test: .venv/developing
 check: .venv/developing
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
+	$(PYTHON) .ci/plain_english.py
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
 	$(STORES) -- sh .ci/check-service
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from callcentre.api.fields import minute, zone
+from callcentre.core.times import minute, zone
 from webhooks import outbox
 from webhooks.event_types import EventType
 

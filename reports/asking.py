@@ -4,9 +4,8 @@ from typing import Any
 
 from django.http import QueryDict
 
-from callcentre.api.fields import Reject, parse_integer
-from callcentre.api.filters import query_list
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.parsing import Reject, parse_integer, query_list
 from reports.columns import NAMES, USUAL, columns_of
 from reports.limits import MOST_SECONDS
 from reports.lines import Table

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.api.fields import second
+from callcentre.core.times import second
 from reports.figures import Line, clock, mean, per_hour
 from telephony.models import Pause
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from reports.measures import Grain
 from reports.periods import HOUR_OF
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from reports import builder
 from reports.builder import Question, Row
 from reports.columns import AVERAGE_HANDLE_TIME, SERVICE_LEVEL, Column

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from django.db import models
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 # Of instants as the database keeps them.

@@ -9,9 +9,8 @@ from django.db import connection
 from django.http import QueryDict
 from django.utils import timezone
 
-from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer, parse_text
-from callcentre.api.filters import parse_id, query_list
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.parsing import INT32, Reject, parse_id, parse_instant, parse_integer, parse_text, query_list
 from reports.builder import Question
 from reports.limits import MOST_PERIODS
 from reports.periods import FIRST, LAST, Aggregation

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection
 from psycopg import sql
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from reports import ledgers
 from reports.builder import snapshot
 from reports.covering import Span, union

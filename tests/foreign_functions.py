@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from callcentre.api.fields import Reject, parse_date, parse_instant, parse_integer, parse_text
 from callcentre.core.html_cleaning import Uncleanable, is_harmless, unescape
 from callcentre.core.normal_forms import normalised
+from callcentre.core.parsing import Reject, parse_date, parse_instant, parse_integer, parse_text
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import as_entered, harmless
 from callcentre.monitoring.logging import censor

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from callcentre.api.filters import list_key, map_key
+from callcentre.core.parsing import list_key, map_key
 from callcentre.core.phone import _region_plan
 from knowledgebase.search.highlight import Highlighter
 from knowledgebase.search.query import parse

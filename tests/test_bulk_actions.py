@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
-from callcentre.admin import asking
+from callcentre.admin import confirmations
 from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import messages_of, superuser
@@ -86,7 +86,7 @@ def test_an_action_says_at_once_that_it_would_change_nothing() -> None:
 def test_an_action_that_asks_takes_no_more_rows_than_a_person_can_look_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(asking, "MAX_SELECTED", 2)
+    monkeypatch.setattr(confirmations, "MAX_SELECTED", 2)
     agents = AgentFactory.create_batch(3)
 
     response = superuser().act(LIST, "deactivate", *agents)

@@ -33,11 +33,11 @@ DELETING = {
     "campaigns/models/campaign.py": 1,
     "campaigns/models/record.py": 1,
     "knowledgebase/models/catalog.py": 1,
-    "tickets/deletions/of_chats.py": 1,
-    "tickets/deletions/of_customers.py": 1,
-    "tickets/deletions/of_mail.py": 1,
-    "tickets/deletions/of_tickets.py": 1,
-    "tickets/models/merging.py": 1,
+    "tickets/deletions/chats.py": 1,
+    "tickets/deletions/customers.py": 1,
+    "tickets/deletions/mail_and_files.py": 1,
+    "tickets/deletions/tickets.py": 1,
+    "tickets/verbs/customer_merges.py": 1,
 }
 
 

@@ -32,9 +32,11 @@ from tickets.models import (
     TicketQueueHours,
     TicketSubstatus,
 )
-from tickets.models.conversing import REPLYING
-from tickets.models.moving import Kind, changed, full_name, status_of_kind
-from tickets.models.owing import settle
+from tickets.models.status import full_name
+from tickets.models.ticket import REPLY_SOURCES
+from tickets.verbs.customers import create_customer
+from tickets.verbs.due_times import set_columns
+from tickets.verbs.status_changes import Kind, status_comment, status_of_kind
 
 TICKETS, DAYS = 60, 30
 # How often each way is taken, of a dozen.
@@ -106,7 +108,7 @@ def _customers() -> list[Customer]:
     found = []
     for number, (name, surname) in enumerate(CUSTOMERS, start=1):
         identifier = f"DEMO-C{number:02}"
-        customer = Customer.objects.filter(identifier=identifier).first() or Customer.create(
+        customer = Customer.objects.filter(identifier=identifier).first() or create_customer(
             SYSTEM,
             name=name,
             surname=surname,
@@ -187,7 +189,7 @@ class _Month:
             self._work(ticket, number, matter, agent, is_old=is_old)
         if len(ticket.waits) % 2 and ticket.status.kind != Kind.WAITING_FOR_CUSTOMER:
             ticket.waits = [*ticket.waits, ticket.updated_at]
-        settle(ticket, {"waits": ticket.waits})
+        set_columns(ticket, {"waits": ticket.waits})
         ticket.save()
         TicketChange.objects.create(ticket=ticket, action="create", **actor_columns(SYSTEM))
         return ticket
@@ -203,7 +205,7 @@ class _Month:
         at = ticket.created_at + timedelta(minutes=self.chance.randrange(10, 230))
         if number % 3 == 0:
             self._say(ticket, at - timedelta(minutes=5), "COMMENT", agent=agent, comment=matter.comment)
-        if ticket.source in REPLYING:
+        if ticket.source in REPLY_SOURCES:
             self._reply(ticket, at, agent, matter, number)
         else:
             note = f"Told {ticket.customer} on the phone: {matter.answer}"
@@ -261,7 +263,7 @@ class _Month:
         before = full_name(ticket.status, ticket.substatus)
         ticket.status, ticket.substatus = self.statuses[kind], self.substatuses.get(substatus)
         after = full_name(ticket.status, ticket.substatus)
-        return "" if after == before else changed(before, after)
+        return "" if after == before else status_comment(before, after)
 
     def _note(self, ticket: Ticket, at: datetime, note: str) -> None:
         self._say(ticket, at, "COMMENT", system_comment=note)

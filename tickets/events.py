@@ -1,99 +1,90 @@
-"""What others may hear of tickets, customers and chats: the payload and the recording of each event."""
+"""The events of tickets, customers and chats: each function records one with its payload."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webhooks import outbox
 from webhooks.event_types import EventType
 
-
-def _ticket(event: EventType, ticket_id: int, customer_id: int | None, agent_login: str, **fields: Any) -> None:
-    payload = {"ticket_id": str(ticket_id), "customer_id": customer_id, "agent_login": agent_login or None, **fields}
-    outbox.record(event, f"ticket:{ticket_id}", payload)
+if TYPE_CHECKING:
+    from tickets.models import Chat, Customer, CustomerNote, Ticket
 
 
-def ticket_created(ticket_id: int, customer_id: int | None, agent_login: str, direction: str) -> None:
-    """`direction`: in, out, or in_behalf_of (an agent entered what a customer said)."""
-    _ticket(EventType.TICKET_CREATED, ticket_id, customer_id, agent_login, direction=direction)
+def _ticket(event: EventType, ticket: "Ticket", agent_login: str, **fields: Any) -> None:
+    ids = {"ticket_id": str(ticket.pk), "customer_id": ticket.customer_id}
+    outbox.record(event, f"ticket:{ticket.pk}", {**ids, "agent_login": agent_login or None, **fields})
 
 
-def ticket_updated(
-    ticket_id: int, customer_id: int | None, agent_login: str, status_id: int, substatus_id: int | None
-) -> None:
-    _ticket(
-        EventType.TICKET_UPDATED,
-        ticket_id,
-        customer_id,
-        agent_login,
-        status_id=str(status_id),
-        substatus_id=None if substatus_id is None else str(substatus_id),
-    )
+def ticket_created(ticket: "Ticket") -> None:
+    """Record a new ticket. A ticket with an agent was entered on the customer's behalf."""
+    login = ticket.agent_login
+    _ticket(EventType.TICKET_CREATED, ticket, login, direction="in_behalf_of" if login else "in")
 
 
-def message_received(ticket_id: int, customer_id: int | None, agent_login: str, message_id: int) -> None:
-    _ticket(EventType.TICKET_MESSAGE_RECEIVED, ticket_id, customer_id, agent_login, message_id=message_id)
+def ticket_updated(ticket: "Ticket") -> None:
+    status = {"status_id": str(ticket.status_id), "substatus_id": ticket.substatus_id and str(ticket.substatus_id)}
+    _ticket(EventType.TICKET_UPDATED, ticket, ticket.agent_login, **status)
 
 
-def agent_responded(ticket_id: int, customer_id: int | None, agent_login: str, message_id: int) -> None:
-    _ticket(EventType.TICKET_AGENT_RESPONDED, ticket_id, customer_id, agent_login, message_id=message_id)
+def message_received(ticket: "Ticket", message_id: int) -> None:
+    _ticket(EventType.TICKET_MESSAGE_RECEIVED, ticket, ticket.agent_login, message_id=message_id)
 
 
-def ticket_commented(ticket_id: int, customer_id: int | None, agent_login: str, message_id: int) -> None:
-    _ticket(EventType.TICKET_COMMENTED, ticket_id, customer_id, agent_login, message_id=message_id)
+def agent_responded(ticket: "Ticket", agent_login: str, message_id: int) -> None:
+    _ticket(EventType.TICKET_AGENT_RESPONDED, ticket, agent_login, message_id=message_id)
 
 
-def ticket_deleted(ticket_id: int, customer_id: int | None, agent_login: str) -> None:
-    _ticket(EventType.TICKET_DELETED, ticket_id, customer_id, agent_login)
+def ticket_commented(ticket: "Ticket", agent_login: str, message_id: int) -> None:
+    _ticket(EventType.TICKET_COMMENTED, ticket, agent_login, message_id=message_id)
 
 
-def customer_created(customer_id: int, company_id: int | None) -> None:
-    payload = {"customer_id": customer_id, "company_id": company_id}
-    outbox.record(EventType.CUSTOMER_CREATED, f"customer:{customer_id}", payload)
+def ticket_deleted(ticket: "Ticket") -> None:
+    _ticket(EventType.TICKET_DELETED, ticket, ticket.agent_login)
 
 
-def customer_updated(customer_id: int, company_id: int | None) -> None:
-    payload = {"customer_id": customer_id, "company_id": company_id}
-    outbox.record(EventType.CUSTOMER_UPDATED, f"customer:{customer_id}", payload)
+def _customer(event: EventType, customer: "Customer") -> None:
+    outbox.record(event, f"customer:{customer.pk}", {"customer_id": customer.pk, "company_id": customer.company_id})
 
 
-def customer_deleted(customer_id: int, company_id: int | None) -> None:
-    payload = {"customer_id": customer_id, "company_id": company_id}
-    outbox.record(EventType.CUSTOMER_DELETED, f"customer:{customer_id}", payload)
+def customer_created(customer: "Customer") -> None:
+    _customer(EventType.CUSTOMER_CREATED, customer)
 
 
-def note_added(customer_id: int, note_id: int, agent_login: str) -> None:
-    payload = {"customer_id": customer_id, "note_id": note_id, "agent_login": agent_login or None}
-    outbox.record(EventType.CUSTOMER_NOTE_ADDED, f"customer:{customer_id}", payload)
+def customer_updated(customer: "Customer") -> None:
+    _customer(EventType.CUSTOMER_UPDATED, customer)
 
 
-def chat_created(conversation_id: str, client_name: str, client_email: str, queue_id: int) -> None:
-    payload = {
-        "conversation_id": conversation_id,
-        "client_name": client_name,
-        "client_email": client_email or None,
-        "chat_queue_id": queue_id,
-    }
-    outbox.record(EventType.CHAT_CONVERSATION_CREATED, f"chat:{conversation_id}", payload)
+def customer_deleted(customer: "Customer") -> None:
+    _customer(EventType.CUSTOMER_DELETED, customer)
 
 
-def chat_assigned(conversation_id: str, agent_login: str, queue_id: int) -> None:
-    payload = {"conversation_id": conversation_id, "agent_login": agent_login, "chat_queue_id": queue_id}
-    outbox.record(EventType.CHAT_AGENT_ASSIGNED, f"chat:{conversation_id}", payload)
+def note_added(note: "CustomerNote", agent_login: str) -> None:
+    payload = {"customer_id": note.customer_id, "note_id": note.pk, "agent_login": agent_login or None}
+    outbox.record(EventType.CUSTOMER_NOTE_ADDED, f"customer:{note.customer_id}", payload)
 
 
-def chat_message_added(conversation_id: str, message_id: int, agent_login: str) -> None:
-    """`agent_login` is empty where the client wrote."""
-    payload = {"conversation_id": conversation_id, "message_id": message_id, "agent_login": agent_login or None}
-    outbox.record(EventType.CHAT_MESSAGE_ADDED, f"chat:{conversation_id}", payload)
+def _chat(event: EventType, chat: "Chat", **fields: Any) -> None:
+    outbox.record(event, f"chat:{chat.pk}", {"conversation_id": str(chat.pk), **fields})
 
 
-def chat_closed(conversation_id: str, queue_id: int) -> None:
-    payload = {"conversation_id": conversation_id, "chat_queue_id": queue_id}
-    outbox.record(EventType.CHAT_CONVERSATION_CLOSED, f"chat:{conversation_id}", payload)
+def chat_created(chat: "Chat") -> None:
+    client = {"client_name": chat.client_name, "client_email": chat.client_email or None}
+    _chat(EventType.CHAT_CONVERSATION_CREATED, chat, **client, chat_queue_id=chat.queue_id)
 
 
-def chat_deleted(conversation_id: str, queue_id: int) -> None:
-    """Record the deletion, and blank what earlier events of the chat say of the client."""
-    subject = f"chat:{conversation_id}"
-    outbox.redact([subject], {"client_name": "", "client_email": None})
-    payload = {"conversation_id": conversation_id, "chat_queue_id": queue_id}
-    outbox.record(EventType.CHAT_CONVERSATION_DELETED, subject, payload)
+def chat_assigned(chat: "Chat", agent_login: str) -> None:
+    _chat(EventType.CHAT_AGENT_ASSIGNED, chat, agent_login=agent_login, chat_queue_id=chat.queue_id)
+
+
+def chat_message_added(chat: "Chat", message_id: int, agent_login: str) -> None:
+    """Record a message; `agent_login` is empty if the client wrote it."""
+    _chat(EventType.CHAT_MESSAGE_ADDED, chat, message_id=message_id, agent_login=agent_login or None)
+
+
+def chat_closed(chat: "Chat") -> None:
+    _chat(EventType.CHAT_CONVERSATION_CLOSED, chat, chat_queue_id=chat.queue_id)
+
+
+def chat_deleted(chat: "Chat") -> None:
+    """Record the deletion, and blank the client's name and address in earlier events of the chat."""
+    outbox.redact([f"chat:{chat.pk}"], {"client_name": "", "client_email": None})
+    _chat(EventType.CHAT_CONVERSATION_DELETED, chat, chat_queue_id=chat.queue_id)

@@ -6,7 +6,8 @@ from django.urls import reverse
 
 from callcentre.core.actor import SYSTEM
 from telephony.customers import Customer as KnownCustomer
-from tickets.models import Customer, CustomerNumber, unknown
+from tickets.models import Customer, CustomerNumber
+from tickets.verbs import unknown_customers
 
 CUSTOMER_OF = "SELECT customer_id FROM tickets_customernumber WHERE number = {} ORDER BY customer_id LIMIT 1"
 
@@ -24,7 +25,7 @@ def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
 
 def customer_of_caller(caller: str, number: str) -> KnownCustomer | None:
     """Return the customer of a call that comes in; a new one where the settings say so."""
-    customer = unknown.customer_of_caller(SYSTEM, caller, number)
+    customer = unknown_customers.customer_of_caller(SYSTEM, caller, number)
     return KnownCustomer(customer.pk, str(customer)) if customer else None
 
 

@@ -13,8 +13,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from tickets.models import Message, Rating
-from tickets.models.rating import VALUES, TooLate, may_be_rated, rate
+from tickets.models.rating import VALUES, may_be_rated
 from tickets.rating_links import message_of
+from tickets.verbs.ratings import TooLate, rate
 
 # The page shows nothing but itself, and nobody is told that it was looked at.
 _HEADERS = {

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.db.models.functions import Now
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from webhooks.models import Webhook
 
 logger = logging.getLogger(__name__)

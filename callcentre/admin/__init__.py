@@ -1,6 +1,5 @@
 """The admin: what every app's admin shares, and the people and programs that may come in."""
 
-from callcentre.admin.asking import asks_first
 from callcentre.admin.base import (
     Admin,
     Inline,
@@ -11,23 +10,24 @@ from callcentre.admin.base import (
     page_action,
     without_buttons,
 )
+from callcentre.admin.confirmations import confirm_first
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.deletions import DeletableMixin
+from callcentre.admin.edit_conflicts import EditConflictForm
 from callcentre.admin.history import ChangeMixin, HistoryMixin
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
-from callcentre.admin.remembering import AskingAgain
 
 # Registers what is our own.
 from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
 
 __all__ = [
     "Admin",
-    "AskingAgain",
     "ChangeList",
     "ChangeMixin",
     "DatesFilter",
     "DeletableMixin",
+    "EditConflictForm",
     "HistoryMixin",
     "Inline",
     "PeriodFilter",
@@ -35,7 +35,7 @@ __all__ = [
     "UncountedChangeList",
     "UncountedMixin",
     "actor_of",
-    "asks_first",
+    "confirm_first",
     "cut",
     "display",
     "page_action",

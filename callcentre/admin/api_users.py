@@ -16,19 +16,19 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
 
-from callcentre.admin.asking import asks_first
+from callcentre.admin.api_user_fields import NetworksField, RightsField
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
-from callcentre.admin.granting import givable_rights, is_stronger
+from callcentre.admin.confirmations import confirm_first
+from callcentre.admin.grant_limits import givable_rights, is_stronger
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
-from callcentre.admin.rights import NetworksField, RightsField
-from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs, secret_page
 from callcentre.core.errors import Outdated
 from callcentre.models import ApiUser, ApiUserChange, User
 
 EDITABLE = ("description", "is_active", "rights", "allowed_networks", "expires_at", "rate_limit")
 
 
-class ApiUserForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
+class ApiUserForm(OwnPasswordForm, forms.ModelForm):  # type: ignore[type-arg]
     rights = RightsField(label=_("Rights"), required=False)
     allowed_networks = NetworksField(
         label=_("Allowed networks"),
@@ -56,7 +56,7 @@ class ApiUserForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
         return login
 
 
-class RotateForm(PasswordAgain):
+class RotateForm(OwnPasswordForm):
     overlap_hours = forms.IntegerField(
         label=_("Hours for which the old secret goes on working"),
         min_value=0,
@@ -69,7 +69,7 @@ class RotateForm(PasswordAgain):
     version = forms.CharField(widget=forms.HiddenInput)
 
 
-class PasswordForm(PasswordAgain):
+class PasswordForm(OwnPasswordForm):
     password = forms.CharField(
         label=_("Password"),
         strip=False,
@@ -164,7 +164,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
         self._switch(request, users, True)
 
     @admin.action(description=_("Disable"), permissions=["change"])
-    @asks_first(_("Their programs are refused from the next request on."), is_active=True)
+    @confirm_first(_("Their programs are refused from the next request on."), is_active=True)
     def disable(self, request: HttpRequest, users: QuerySet[ApiUser]) -> None:
         self._switch(request, users, False)
 

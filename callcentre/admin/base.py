@@ -26,9 +26,9 @@ from django.utils.translation import gettext as _
 from unfold import decorators as theme
 from unfold.admin import ModelAdmin, TabularInline
 
+from callcentre.admin.edit_conflicts import ShownValueField
 from callcentre.admin.lists import ChangeList
-from callcentre.admin.remembering import RememberingField
-from callcentre.admin.secrets import PasswordAgain
+from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 
@@ -107,7 +107,7 @@ class Admin(ModelAdmin):
     warn_unsaved_form = True
     # The page says what it showed, so that what counts as changed is what the person changed, and not what somebody
     # else did meanwhile.
-    remembers_initial = True
+    sends_shown_values = True
     # The history of the object itself is shown where it has one; then Django's own is one too many.
     has_own_history = False
     # The model's name for a value -> the form's, where they differ.
@@ -167,10 +167,10 @@ class Admin(ModelAdmin):
         form = super().get_form(request, obj, change=change, **kwargs)
         if refusals := getattr(request, "refusals", None):
             form = type(form.__name__, (_RefusedForm, form), {"refusals": refusals})
-        if issubclass(form, PasswordAgain):
+        if issubclass(form, OwnPasswordForm):
             form = form.of(request)
-        if self.remembers_initial:
-            form.bound_field_class = RememberingField
+        if self.sends_shown_values:
+            form.bound_field_class = ShownValueField
             for field in form.base_fields.values():
                 field.show_hidden_initial = True
         return form

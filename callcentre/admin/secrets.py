@@ -18,7 +18,7 @@ from callcentre import passwords
 OWN_PASSWORD = "own_password"  # noqa: S105  (the name of an input)
 
 
-class PasswordAgain(forms.Form):
+class OwnPasswordForm(forms.Form):
     """A form that asks the person for their own password, unless they gave it in the last ten minutes.
 
     A session that was stolen or left open is not enough for what it does.

@@ -19,8 +19,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from callcentre.admin.base import Admin, ReadOnlyAdmin
-from callcentre.admin.granting import givable_groups, givable_permissions, stronger_groups, stronger_users
-from callcentre.admin.secrets import PasswordAgain, password_inputs
+from callcentre.admin.grant_limits import givable_groups, givable_permissions, stronger_groups, stronger_users
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.api.rate_limits import forget_failures
 from callcentre.models import Lockout, User
 
@@ -42,11 +42,11 @@ class GivingMixin:
         return field
 
 
-class NewUserForm(PasswordAgain, UserCreationForm):
+class NewUserForm(OwnPasswordForm, UserCreationForm):
     """The form of a new back-office user, whose password is set with it."""
 
 
-class NewPasswordForm(PasswordAgain, AdminPasswordChangeForm):
+class NewPasswordForm(OwnPasswordForm, AdminPasswordChangeForm):
     """The form in which an administrator sets the password of a back-office user."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -60,7 +60,7 @@ class UserAdmin(GivingMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     """Who works in the back office, and with which permissions?"""
 
     form = UserChangeForm
-    remembers_initial = False  # the hash of the password is a field of this form
+    sends_shown_values = False  # the hash of the password is a field of this form
     add_form = NewUserForm
     list_display = ("username", "full_name", "email", "is_active", "is_staff", "is_superuser", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "groups")

@@ -1,6 +1,5 @@
 """Query parameters: read strictly, all faults at once, and applied as filters."""
 
-import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -9,31 +8,10 @@ from django.http import QueryDict
 from django_filters import rest_framework as filters
 from rest_framework.request import Request
 
-from callcentre.api.fields import INT64, Reject, parse_boolean, parse_instant, parse_integer, parse_text
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.parsing import Reject, map_key, parse_boolean, parse_id, parse_instant, parse_text, query_list
 
 M = TypeVar("M", bound=Model)
-
-
-def query_list(params: QueryDict, name: str) -> list[str]:
-    """Values of a list in any of its spellings: `name[]=1&name[]=2`, `name=1&name=2`, `name[0]=1&name[1]=2`."""
-    numbered = list_key(name)
-    return [value for key, values in params.lists() if numbered.match(key) for value in values if value != ""]
-
-
-def list_key(name: str) -> re.Pattern[str]:
-    """Return the pattern of the keys of a list."""
-    return re.compile(rf"\A{re.escape(name)}(\[\d*\])?\Z")
-
-
-def map_key(name: str) -> re.Pattern[str]:
-    """Return the pattern of the keys of a map; its group `name` is the entry's."""
-    return re.compile(rf"\A{re.escape(name)}\[(?P<name>.+?)\](\[\d*\])?\Z", re.DOTALL)
-
-
-def parse_id(text: str) -> int:
-    """Of an id that is beyond all there can be the last one, which nothing has."""
-    return max(min(parse_integer(text, -(10**30), 10**30), INT64), -INT64)
 
 
 class _Wire:

@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from callcentre.api.fields import Reject, RejectEntries
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.parsing import Reject, RejectEntries
 
 
 class Input(serializers.Serializer[Any]):

@@ -1,80 +1,82 @@
 """Probes and metrics for operators: /health/live, /health/ready, /health/mail, /metrics.
 
-Nothing here waits longer than TIMEOUT_SECONDS, whatever the stores do: each question to a store is asked in a thread,
-on a connection of its own, and answered for without it when the time is up.
+The stores are asked in threads, each on a new connection. An answer never waits longer than TIMEOUT_SECONDS for them.
 """
 
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import orjson
-import psycopg
 import redis
 from django.conf import settings
-from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.module_loading import autodiscover_modules
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
 from callcentre.core.network import client_address, is_in_networks
-from telephony.leading import HEARS, HOLDERS, LEADS
-from telephony.models import AgentState
 
 logger = logging.getLogger(__name__)
+autodiscover_modules("monitoring")
 
+Answer = TypeVar("Answer")
 TIMEOUT_SECONDS = 2.0
-# A mail that has waited longer is one that somebody should know of.
-MAIL_LATE_SECONDS = 900
-# A store that hangs may hold some of these threads until the system gives up; then probes fail without asking.
+# A store that hangs can occupy these threads until the system closes the connections. Probes then fail at once.
 _threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="health")
 
 
-class NotReadyError(Exception):
-    """Something is wrong that operators may be told in these words."""
-
-
 def live(request: HttpRequest) -> HttpResponse:
-    """This process answers; the stores are not asked."""
+    """Answer without asking the stores: this process is alive."""
     return JsonResponse({"status": "ok"})
 
 
 def ready(request: HttpRequest) -> HttpResponse:
-    """Database, broker and migrations allow work: 200; else 503. One entry a check."""
-    checks = {name: _outcome(name, wait) for name, wait in _ask(CHECKS).items()}
+    """Answer 200 if database, broker and migrations allow work, else 503, with one entry per check."""
+    checks = _outcomes(CHECKS)
     is_ready = all(check["status"] == "ok" for check in checks.values())
-    body = {"status": "ok" if is_ready else "failed", "checks": checks}
-    return JsonResponse(body, status=200 if is_ready else 503, headers={"Cache-Control": "no-store"})
+    return _no_store({"status": "ok" if is_ready else "failed", "checks": checks})
 
 
 def mail(request: HttpRequest) -> HttpResponse:
-    """Nothing that is to be sent has waited for long, and every mailbox is read: 200; else 503.
-
-    Nobody is to be restarted because of it.
-    """
-    (outcome,) = [_outcome(name, wait) for name, wait in _ask({"mail": _check_mail}).items()]
-    status = 200 if outcome["status"] == "ok" else 503
-    return JsonResponse(outcome, status=status, headers={"Cache-Control": "no-store"})
+    """Answer 200 if mail leaves and mailboxes are read, else 503. No process needs a restart because of a 503."""
+    return _no_store(_outcomes({"mail": probes["mail"]})["mail"])
 
 
-def _ask(questions: dict[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
-    """Ask all at once; each value waits for its answer, until the time is up for all of them."""
+def _no_store(body: dict[str, Any]) -> HttpResponse:
+    return JsonResponse(body, status=200 if body["status"] == "ok" else 503, headers={"Cache-Control": "no-store"})
+
+
+def _ask(questions: Mapping[str, Callable[[], Answer]]) -> dict[str, Callable[[], Answer]]:
+    """Ask all questions at once. Return a function per question that waits for its answer; all share one deadline."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    futures = {name: _threads.submit(question) for name, question in questions.items()}
 
-    def wait(future: Future[Any]) -> Any:
+    def wait(future: Future[Answer]) -> Answer:
         return future.result(timeout=max(deadline - time.monotonic(), 0))
 
-    return {name: lambda future=future: wait(future) for name, future in futures.items()}  # type: ignore[misc]
+    return {name: partial(wait, _threads.submit(question)) for name, question in questions.items()}
 
 
-def _outcome(name: str, wait: Callable[[], Any]) -> dict[str, Any]:
+def _outcomes(checks: Mapping[str, Callable[[], None]]) -> dict[str, dict[str, Any]]:
+    waits = _ask({name: partial(_milliseconds, check) for name, check in checks.items()})
+    return {name: _outcome(name, wait) for name, wait in waits.items()}
+
+
+def _milliseconds(check: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    check()
+    return round((time.perf_counter() - started) * 1000, 1)
+
+
+def _outcome(name: str, wait: Callable[[], float]) -> dict[str, Any]:
     try:
         return {"status": "ok", "milliseconds": wait()}
     except NotReadyError as error:
@@ -87,16 +89,7 @@ def _outcome(name: str, wait: Callable[[], Any]) -> dict[str, Any]:
     return {"status": "failed", "error": reason}
 
 
-# Stores
-
-
-def _query(sql: str) -> list[tuple[Any, ...]]:
-    """On a connection of its own: the one of the request may be the one that hangs."""
-    limits: dict[str, Any] = {"connect_timeout": 2, "tcp_user_timeout": 2000, "application_name": "callcentre health"}
-    with psycopg.connect(**{**connection.get_connection_params(), **limits}) as own, own.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 2000")
-        cursor.execute(sql.encode())
-        return list(cursor.fetchall())
+# Checks
 
 
 def _broker() -> redis.Redis:
@@ -108,67 +101,25 @@ def _broker() -> redis.Redis:
     )
 
 
-def _timed(check: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    check()
-    return round((time.perf_counter() - started) * 1000, 1)
+def _check_database() -> None:
+    query("SELECT 1")
 
 
-def _check_database() -> float:
-    return _timed(lambda: _query("SELECT 1"))
-
-
-def _check_broker() -> float:
+def _check_broker() -> None:
     with _broker() as broker:
-        return _timed(broker.ping)
-
-
-# Messages on their way out, by the way that they take, in the terms of tickets.Dispatch. Where one was taken for some
-# of its recipients, mail leaves, whoever else is waited for.
-_MAIL_FACTS = """
-SELECT CASE WHEN source = 'email' THEN 'mail' ELSE 'marketplace' END,
-       count(*) FILTER (WHERE state = 'queued'),
-       GREATEST(EXTRACT(epoch FROM now() - min(queued_at) FILTER (WHERE state = 'queued' AND accepted = '{}')), 0)
-         ::float8,
-       count(*) FILTER (WHERE state = 'failed')
-FROM tickets_dispatch WHERE state IN ('queued', 'failed') GROUP BY 1
-"""
-
-
-# Mailboxes that are read: their queue, and for how long they were not, in the terms of tickets.TicketQueue.
-_MAILBOX_FACTS = """
-SELECT id, GREATEST(EXTRACT(epoch FROM now() - COALESCE(read_at, created_at)), 0)::float8
-FROM tickets_ticketqueue WHERE is_active AND imap_host <> ''
-"""
-_RECEIVED_FACTS = """
-SELECT count(*) FILTER (WHERE outcome = 'quarantined'), count(*) FILTER (WHERE outcome = 'received')
-FROM tickets_receivedmail WHERE outcome IN ('received', 'quarantined')
-"""
-
-
-def _check_mail() -> float:
-    started = time.perf_counter()
-    oldest = max((age for _way, _waiting, age, _failed in _query(_MAIL_FACTS)), default=0.0)
-    if oldest > MAIL_LATE_SECONDS:
-        raise NotReadyError(f"A message has waited for {oldest / 60:.0f} minutes to be sent.")
-    # Anybody may ask; which mailbox it is stands in /metrics and in the admin.
-    unread = max((age for _queue, age in _query(_MAILBOX_FACTS)), default=0.0)
-    if unread > MAIL_LATE_SECONDS:
-        raise NotReadyError(f"A mailbox was not read for {unread / 60:.0f} minutes.")
-    return round((time.perf_counter() - started) * 1000, 1)
+        broker.ping()
 
 
 class _Migrations:
-    """Whether the database has all migrations of this code. Once it has, it is not asked again."""
+    """The check that the database has all migrations of this code. After a success it asks no more."""
 
     are_applied = False
 
-    def check(self) -> float:
-        return 0.0 if self.are_applied else _timed(self._compare)
-
-    def _compare(self) -> None:
+    def check(self) -> None:
+        if self.are_applied:
+            return
         known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations or {}
-        applied = set(_query("SELECT app, name FROM django_migrations"))
+        applied = set(query("SELECT app, name FROM django_migrations"))
         missing = [
             f"{app}.{name}"
             for (app, name), migration in sorted(known.items())
@@ -180,7 +131,7 @@ class _Migrations:
 
 
 migrations = _Migrations()
-CHECKS: dict[str, Callable[[], Any]] = {
+CHECKS: dict[str, Callable[[], None]] = {
     "database": _check_database,
     "broker": _check_broker,
     "migrations": migrations.check,
@@ -191,7 +142,7 @@ CHECKS: dict[str, Callable[[], Any]] = {
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """What all processes counted, and what the stores say, in Prometheus' text form. For operators' networks only."""
+    """Answer with the counts of all processes and the figures of the stores, for operators' networks only."""
     if not _is_operator(request):
         return HttpResponse("Not Found\n", status=404, content_type="text/plain; charset=utf-8")
     counted = REGISTRY
@@ -204,7 +155,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _is_operator(request: HttpRequest) -> bool:
-    """The client is in an allowed network. Behind a proxy that is not trusted nobody knows where a client is."""
+    """Return whether the client is in an allowed network. A proxy that is not trusted hides the client's address."""
     is_forwarded = "HTTP_X_FORWARDED_FOR" in request.META or "HTTP_FORWARDED" in request.META
     if is_forwarded and not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):
         return False
@@ -212,7 +163,7 @@ def _is_operator(request: HttpRequest) -> bool:
 
 
 class StoresCollector(Collector):
-    """Asks the stores when it is scraped. What does not answer is down, and its numbers are absent."""
+    """Figures that the stores give at each scrape. Those of a store that does not answer are absent."""
 
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("callcentre_up", "Whether the store answers", labels=["store"])
@@ -220,14 +171,14 @@ class StoresCollector(Collector):
             try:
                 yield from wait()
                 up.add_metric([store], 1)
-            except Exception as error:  # noqa: BLE001  (whatever it is, the other numbers are worth having)
+            except Exception as error:  # noqa: BLE001  (an error of one store must not hide the other's figures)
                 logger.warning("store does not answer", extra={"store": store, "error": type(error).__name__})
                 up.add_metric([store], 0)
         yield up
 
 
-def _broker_metrics() -> Iterable[Metric]:
-    """Queues as kombu keeps them: a list a queue, new messages on the left; unacknowledged ones by time of delivery."""
+def _broker_metrics() -> list[Metric]:
+    """Read the queues as kombu keeps them: a list per queue, new messages on the left; unacknowledged ones by time."""
     prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS.get("global_keyprefix", "")
     queues = settings.CELERY_TASK_QUEUE_NAMES
     with _broker() as broker, broker.pipeline(transaction=False) as pipeline:
@@ -236,24 +187,27 @@ def _broker_metrics() -> Iterable[Metric]:
         pipeline.hlen(f"{prefix}unacked").zrange(f"{prefix}unacked_index", 0, 0, withscores=True).info("memory")
         *answers, unacknowledged, earliest, memory = pipeline.execute()
     now = time.time()
-    waiting = GaugeMetricFamily("callcentre_queue_tasks", "Tasks that wait in the queue", labels=["queue"])
-    age = GaugeMetricFamily(
-        "callcentre_queue_oldest_seconds", "Age of the task that has waited longest; 0 for none", labels=["queue"]
-    )
-    for queue, length, oldest in zip(queues, answers[::2], answers[1::2], strict=True):
-        waiting.add_metric([queue], length)
-        age.add_metric([queue], _age(oldest, now))
     delivered_at = earliest[0][1] if earliest else now
     return [
-        waiting,
-        age,
-        _gauge("callcentre_unacknowledged_tasks", "Tasks that workers have and have not finished", unacknowledged),
-        _gauge(
+        gauges(
+            "callcentre_queue_tasks",
+            "Tasks that wait in the queue",
+            "queue",
+            dict(zip(queues, answers[::2], strict=True)),
+        ),
+        gauges(
+            "callcentre_queue_oldest_seconds",
+            "Age of the task that has waited longest; 0 for none",
+            "queue",
+            {queue: _age(oldest, now) for queue, oldest in zip(queues, answers[1::2], strict=True)},
+        ),
+        gauge("callcentre_unacknowledged_tasks", "Tasks that workers have and have not finished", unacknowledged),
+        gauge(
             "callcentre_unacknowledged_oldest_seconds",
             "Since when the longest of them is with a worker",
             max(now - delivered_at, 0),
         ),
-        _gauge("callcentre_broker_memory_bytes", "Memory that the broker uses", memory["used_memory"]),
+        gauge("callcentre_broker_memory_bytes", "Memory that the broker uses", memory["used_memory"]),
     ]
 
 
@@ -262,105 +216,25 @@ def _age(message: bytes | None, now: float) -> float:
         return 0.0
     try:
         return max(now - float(orjson.loads(message)["headers"]["published_at"]), 0)
-    except (ValueError, KeyError, TypeError):  # not published by us
+    except (ValueError, KeyError, TypeError):  # a message that another program published
         return 0.0
 
 
-_DATABASE_FACTS = """
+_DATABASE = """
 SELECT pg_database_size(current_database()),
        count(*) FILTER (WHERE state = 'active'),
        count(*),
        GREATEST(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
-_CALL_FACTS = """
-SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at) FILTER (
-  -- A call that waits for its agent's phone is not late.
-  WHERE state <> 'queued' OR NOT EXISTS (
-    SELECT FROM telephony_leg l WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL
-  )
-)), 0)::float8
-FROM telephony_connection WHERE state <> 'ended' GROUP BY state
-"""
-_WAITING_FACTS = """
-SELECT q.name, count(c.id), GREATEST(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
-FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'
-WHERE q.is_active OR c.id IS NOT NULL GROUP BY q.id
-"""
-_AGENT_FACTS = "SELECT kind, count(*) FROM telephony_agentstate WHERE ended_at IS NULL GROUP BY kind"
 
 
-def _call_metrics() -> Iterable[Metric]:
-    held = dict(_query(HOLDERS))
-    calls = {state: (count, age) for state, count, age in _query(_CALL_FACTS)}
-    going_on = GaugeMetricFamily("callcentre_open_calls", "Calls that are not over", labels=["state"])
-    for state in ("queued", "originating", "dialling", "waiting", "talking"):
-        going_on.add_metric([state], calls.get(state, (0, 0))[0])
-    waiting = GaugeMetricFamily("callcentre_waiting_callers", "Callers who wait in the queue", labels=["queue"])
-    longest = GaugeMetricFamily(
-        "callcentre_longest_wait_seconds", "Since when the first of them waits; 0 for none", labels=["queue"]
-    )
-    for queue, count, seconds in _query(_WAITING_FACTS):
-        waiting.add_metric([queue], count)
-        longest.add_metric([queue], seconds)
-    agents = GaugeMetricFamily("callcentre_agents", "Agents who are logged in or paused", labels=["state"])
-    doing = dict(_query(_AGENT_FACTS))
-    for state in AgentState.Kind.values:
-        agents.add_metric([state], doing.get(state, 0))
+def _database_metrics() -> list[Metric]:
+    ((size, active, connections, oldest),) = query(_DATABASE)
     return [
-        _gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in held),
-        _gauge("callcentre_switch_heard", "Whether it is connected to the PBX", HEARS in held),
-        *(
-            [_gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", max(held[LEADS], 0))]
-            if LEADS in held
-            else []
-        ),
-        going_on,
-        waiting,
-        longest,
-        agents,
-        _gauge(
-            "callcentre_queued_call_oldest_seconds",
-            "Age of the call that has waited longest to be placed; 0 for none",
-            calls.get("queued", (0, 0.0))[1],
-        ),
+        *(metric for figures in database_figures for metric in figures()),
+        gauge("callcentre_database_bytes", "Size of the database", size),
+        gauge("callcentre_database_connections", "Connections to the database", connections),
+        gauge("callcentre_database_active_connections", "Connections that run a statement", active),
+        gauge("callcentre_database_oldest_transaction_seconds", "Age of the oldest open transaction", oldest),
     ]
-
-
-def _mail_metrics() -> Iterable[Metric]:
-    facts = {way: rest for way, *rest in _query(_MAIL_FACTS)}
-    waiting = GaugeMetricFamily("callcentre_messages_waiting", "Messages that are to be sent", labels=["way"])
-    oldest = GaugeMetricFamily(
-        "callcentre_message_oldest_seconds", "Age of the one that has waited longest; 0 for none", labels=["way"]
-    )
-    failed = GaugeMetricFamily("callcentre_messages_failed", "Messages that a person has to look at", labels=["way"])
-    for way in ("mail", "marketplace"):
-        for family, value in zip((waiting, oldest, failed), facts.get(way, (0, 0.0, 0)), strict=True):
-            family.add_metric([way], value)
-    unread = GaugeMetricFamily(
-        "callcentre_mailbox_unread_seconds", "Since when the queue's mailbox was not read", labels=["queue"]
-    )
-    for queue, age in _query(_MAILBOX_FACTS):
-        unread.add_metric([str(queue)], age)
-    ((quarantined, undecided),) = _query(_RECEIVED_FACTS)
-    return [
-        *(waiting, oldest, failed, unread),
-        _gauge("callcentre_mails_quarantined", "Received mails that a person has to look at", quarantined),
-        _gauge("callcentre_mails_undecided", "Received mails that are still to become messages", undecided),
-    ]
-
-
-def _database_metrics() -> Iterable[Metric]:
-    size, active, connections, oldest = _query(_DATABASE_FACTS)[0]
-    return [
-        *_call_metrics(),
-        *_mail_metrics(),
-        _gauge("callcentre_database_bytes", "Size of the database", size),
-        _gauge("callcentre_database_connections", "Connections to the database", connections),
-        _gauge("callcentre_database_active_connections", "Connections that run a statement", active),
-        _gauge("callcentre_database_oldest_transaction_seconds", "Age of the oldest open transaction", oldest),
-    ]
-
-
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=value)

@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import Admin, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
@@ -187,7 +187,7 @@ class CampaignAdmin(Admin):
         self._switch(request, campaigns, True)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
-    @asks_first(_("No more records of the campaigns are called."), is_active=True)
+    @confirm_first(_("No more records of the campaigns are called."), is_active=True)
     def deactivate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
         self._switch(request, campaigns, False)
 

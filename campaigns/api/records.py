@@ -7,10 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.exceptions import renamed
-from callcentre.api.fields import Reject, parse_boolean, parse_text
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.parsing import Reject, parse_boolean, parse_text
 from callcentre.core.phone import PhoneError, normalise
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.serializers import (

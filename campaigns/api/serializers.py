@@ -2,7 +2,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callcentre.api.fields import (
-    INT32,
     BooleanField,
     ChoiceField,
     DateField,
@@ -13,11 +12,11 @@ from callcentre.api.fields import (
     NumberField,
     TextField,
     TextMapField,
-    day,
-    minute,
 )
 from callcentre.api.serializers import Input
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.parsing import INT32
+from callcentre.core.times import day, minute
 from campaigns.models import Campaign
 
 

@@ -1,7 +1,7 @@
 from typing import Any
 
 from django.db.models import Count
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -84,10 +84,7 @@ class CampaignViewSet(ApiViewSet):
 
 
 def campaign_or_404(code: str) -> Campaign:
-    campaign = Campaign.objects.prefetch_related("fields").filter(code=code).first()
-    if campaign is None:
-        raise Http404
-    return campaign
+    return get_object_or_404(Campaign.objects.prefetch_related("fields"), code=code)
 
 
 class CampaignGroupViewSet(ApiViewSet):

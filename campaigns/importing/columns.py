@@ -11,9 +11,9 @@ from typing import Any
 import phonenumbers
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.api.fields import INT32, Reject, parse_instant, parse_integer
 from callcentre.core.errors import ErrorCode, Fault, Invalid, besides
 from callcentre.core.normal_forms import normalised
+from callcentre.core.parsing import INT32, Reject, parse_instant, parse_integer
 from callcentre.core.phone import PhoneError, is_region, normalise
 from callcentre.core.spreadsheets import as_entered
 from campaigns.importing.formats import ENCODINGS

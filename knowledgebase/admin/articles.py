@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.core.errors import ErrorCode, Invalid
 from knowledgebase.admin.changes import ACTIONS, changes_of
@@ -92,7 +92,7 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     form = ArticleForm
     # The page sends the number of the version along that it showed.
-    remembers_initial = False
+    sends_shown_values = False
     list_display = ("title", "category", "catalog", "state", "written_by", "helpful", "updated_at")
     list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
     list_select_related = ("category", "catalog", "author")
@@ -159,7 +159,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Withdraw"), permissions=["change"])
-    @asks_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
+    @confirm_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
     def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
         count = 0
         for article in articles.filter(is_published=True):

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, asks_first, display
+from callcentre.admin import ReadOnlyAdmin, confirm_first, display
 from knowledgebase.models import SearchMiss
 
 
@@ -27,7 +27,7 @@ class SearchMissAdmin(ReadOnlyAdmin):
         return miss.query if len(miss.query) <= 60 else f"{miss.query[:57]}…"
 
     @admin.action(description=_("Dismiss"), permissions=["dismiss"])
-    @asks_first(_("The searches are deleted from this list. A search that finds nothing again comes back."))
+    @confirm_first(_("The searches are deleted from this list. A search that finds nothing again comes back."))
     def dismiss(self, request: HttpRequest, misses: QuerySet[SearchMiss]) -> None:
         count, _counts = misses.delete()
         sentence = ngettext("%(count)s search dismissed.", "%(count)s searches dismissed.", count)

@@ -1,5 +1,4 @@
 import re
-from uuid import UUID
 
 from django.http import Http404, QueryDict
 from rest_framework.request import Request
@@ -8,6 +7,7 @@ from rest_framework.response import Response
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.lookups import get_or_404, pk_or_404
 from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import FeedbackInput, article_data, catalog_data, feedback_data, hit_data
 from knowledgebase.models import Article, ArticleVote, Catalog, SearchMiss
@@ -15,7 +15,6 @@ from knowledgebase.search import find
 from knowledgebase.search.query import parse
 
 MAX_QUERY = 200
-_UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}", re.IGNORECASE)
 # What PostgreSQL has no text for parts words, as a blank does.
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
@@ -29,9 +28,7 @@ class CatalogViewSet(ApiViewSet):
         return Response([catalog_data(catalog) for catalog in Catalog.objects.prefetch_related("categories")])
 
     def articles(self, request: Request, catalog_id: str) -> Response:
-        catalog = Catalog.objects.filter(pk=uuid_or_404(catalog_id)).only("pk").first()
-        if catalog is None:
-            raise Http404
+        catalog = get_or_404(Catalog.objects.only("pk"), catalog_id)
         published = Article.objects.published().filter(catalog=catalog)
         articles = ArticleFilterSet.filtered(request, published, LimitOffset.faults(request))
         pages = LimitOffset()
@@ -41,7 +38,7 @@ class CatalogViewSet(ApiViewSet):
         return pages.get_paginated_response([article_data(found[pk], base) for pk in keys if pk in found])
 
     def search(self, request: Request, catalog_id: str) -> Response:
-        pk = uuid_or_404(catalog_id)
+        pk = pk_or_404(Catalog, catalog_id)
         text, faults = query_of(request.query_params)
         hits = find(pk, "" if faults else text)
         if hits is None:
@@ -59,28 +56,17 @@ class ArticleViewSet(ApiViewSet):
     area = "knowledge_base"
 
     def retrieve(self, request: Request, article_id: str) -> Response:
-        articles = Article.objects.published().select_related("category", "author")
-        article = articles.filter(pk=uuid_or_404(article_id)).first()
-        if article is None:
-            raise Http404
+        article = get_or_404(Article.objects.published().select_related("category", "author"), article_id)
         return Response(article_data(article, address_of(request)))
 
     def feedback(self, request: Request, article_id: str) -> Response:
-        article = Article.objects.published().filter(pk=uuid_or_404(article_id)).only("pk").first()
-        if article is None:
-            raise Http404
+        article = get_or_404(Article.objects.published().only("pk"), article_id)
         values, faults = self.read(FeedbackInput)
         if faults:
             raise Invalid(faults)
         key: str = values.get("user_key", "")
         counted = ArticleVote.cast(article, self.principal.id, key, is_positive=values["is_positive"])
         return Response(feedback_data(counted), status=201)
-
-
-def uuid_or_404(text: str) -> UUID:
-    if not _UUID.fullmatch(text):
-        raise Http404
-    return UUID(text)
 
 
 def query_of(params: QueryDict) -> tuple[str, list[Fault]]:

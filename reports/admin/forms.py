@@ -16,9 +16,9 @@ from unfold.widgets import (
     UnfoldAdminSelectWidget,
 )
 
-from callcentre.api.filters import query_list
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
+from callcentre.core.parsing import query_list
 from reports.admin.naming import GROUPS, QUEUES
 from reports.asking import USUAL_AGGREGATION, USUAL_WITHIN
 from reports.columns import COLUMNS, REASONS, USUAL

@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, AskingAgain, HistoryMixin, actor_of, display
+from callcentre.admin import Admin, EditConflictForm, HistoryMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.core.errors import ErrorCode
 from reports.admin.exports import COLOURS
@@ -54,7 +54,7 @@ SENTENCES = {
 }
 
 
-class ScheduleForm(AskingAgain, forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+class ScheduleForm(EditConflictForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     agent_ids = _Ids(label=_("Agents"), help_text=_("None and no group: all of them."))
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))

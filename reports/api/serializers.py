@@ -3,7 +3,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from callcentre.api.fields import second, zone
+from callcentre.core.times import second, zone
 from reports.figures import clock, mean, per_hour
 from reports.measures import COUNTS, Measures
 

@@ -9,9 +9,9 @@ from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.api.fields import zone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.core.times import zone
 from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
 from reports.limits import MOST_PERIODS
 from reports.models.export import Asked, Export

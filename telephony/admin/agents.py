@@ -15,7 +15,7 @@ from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, ChangeList, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from telephony.admin.board import board_now
 from telephony.admin.states import COLOURS, LABELS, label_of, length, moment
@@ -193,7 +193,7 @@ class AgentAdmin(Admin):
     # What can be done with many
 
     @admin.action(description=_("Log out"), permissions=["change"])
-    @asks_first(_("The sessions end. Calls go on, and the agents get no others."))
+    @confirm_first(_("The sessions end. Calls go on, and the agents get no others."))
     def log_out_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         actor = actor_of(request)
         count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.log_out(actor), _now("logged out"))
@@ -231,7 +231,7 @@ class AgentAdmin(Admin):
         self._say(request, ngettext("%(count)s agent activated.", "%(count)s agents activated.", count), count)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
-    @asks_first(
+    @confirm_first(
         _("The agents are logged out and cannot log in again until they are activated. Calls go on."), is_active=True
     )
     def deactivate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:

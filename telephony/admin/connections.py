@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteS
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.lists import rows_up_to
-from callcentre.api.fields import second
+from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
 from telephony.admin.counted_calls import Counted

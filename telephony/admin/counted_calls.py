@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import PeriodFilter
 from callcentre.admin.periods import Spans, near, touching, within
-from callcentre.api.fields import INT32
+from callcentre.core.parsing import INT32
 from telephony.models import Connection, Talk
 
 

@@ -18,7 +18,8 @@ from unfold.contrib.filters.admin import (
 
 from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.admin.periods import Spans, near, touching, within
-from callcentre.api.fields import INT32, second
+from callcentre.core.parsing import INT32
+from callcentre.core.times import second
 from telephony.models import Connection, Offer
 
 COLOURS: dict[str, str] = {

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from callcentre.admin import Admin, Inline, asks_first, display
+from callcentre.admin import Admin, Inline, confirm_first, display
 from callcentre.core.opening_hours import HoursFormSet
 from telephony import waiting
 from telephony.models import OpeningHours, Queue, QueueMember
@@ -102,7 +102,7 @@ class QueueAdmin(Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
-    @asks_first(
+    @confirm_first(
         _("The queues take no more callers: a new caller goes where the queue overflows, or is disconnected."),
         is_active=True,
     )

@@ -1,12 +1,13 @@
 from typing import Any
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, second
+from callcentre.api.fields import IdField
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.times import second
 from telephony.api.serializers import agent_data
 from telephony.board import Current, current_states
 from telephony.models import Agent, AgentGroup, Pause
@@ -52,10 +53,7 @@ class AgentViewSet(ApiViewSet):
 
 
 def agent_or_404(login: str) -> Agent:
-    agent = Agent.objects.filter(login=login).first()
-    if agent is None:
-        raise Http404
-    return agent
+    return get_object_or_404(Agent, login=login)
 
 
 def _status_data(current: Current) -> dict[str, Any]:

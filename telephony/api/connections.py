@@ -5,10 +5,10 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import second, zone
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault
+from callcentre.core.times import second, zone
 from telephony import reading
 from telephony.api.filters import ConnectionFilterSet
 from telephony.models import Connection

@@ -1,12 +1,9 @@
-"""What a path names, or 404."""
+"""Connections named by an address."""
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from telephony.models import Connection
 
 
 def connection_or_404(connection_id: str) -> Connection:
-    connection = Connection.objects.with_uid(connection_id).first()
-    if connection is None:
-        raise Http404
-    return connection
+    return get_object_or_404(Connection.objects.with_uid(connection_id))

@@ -1,10 +1,9 @@
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import second
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.integers import integer_of
+from callcentre.core.lookups import get_or_404
+from callcentre.core.times import second
 from telephony import waiting
 from telephony.models import Queue
 
@@ -36,8 +35,4 @@ class QueueViewSet(ApiViewSet):
 
 
 def queue_or_404(queue_id: str) -> Queue:
-    pk = integer_of(queue_id)
-    queue = None if pk is None else Queue.objects.filter(pk=pk).first()
-    if queue is None:
-        raise Http404
-    return queue
+    return get_or_404(Queue.objects.all(), queue_id)

@@ -10,6 +10,7 @@ from callcentre.api.exceptions import NotFound
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.parsing import Reject, RejectEntries
 from telephony.api.lookup import connection_or_404
 from telephony.api.queues import queue_or_404
 from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup
@@ -25,14 +26,14 @@ class FieldValuesField(fields.ListField):
 
     def to_internal_value(self, data: Any) -> list[GivenValue]:
         if not isinstance(data, list):
-            raise fields.Reject(ErrorCode.NOT_LIST)
+            raise Reject(ErrorCode.NOT_LIST)
         values, faults = [], []
         for position, item in enumerate(data):
             entry, wrong = _field_value(position, item)
             values += [entry] if entry else []
             faults += [fault.under(str(position)) for fault in wrong]
         if faults:
-            raise fields.RejectEntries(faults, values)
+            raise RejectEntries(faults, values)
         return values
 
 

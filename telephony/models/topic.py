@@ -10,9 +10,9 @@ from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.api.fields import Reject, parse_boolean, parse_date, parse_text
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.parsing import Reject, parse_boolean, parse_date, parse_text
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection

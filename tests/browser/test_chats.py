@@ -9,7 +9,8 @@ from tests.browser.conftest import Visit
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import ChatFactory
-from tickets.models import Chat, chatting
+from tickets.models import Chat
+from tickets.verbs.chats import close_chat, write_in_chat
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
@@ -29,7 +30,7 @@ def test_what_the_client_writes_comes_while_the_agent_types(chat: Chat, visit: V
     node = answer.element_handle()
 
     for text in ("Hello?", "Is anybody there?"):
-        chatting.write(ACTOR, chat, body=text)
+        write_in_chat(chat, ACTOR, body=text)
         expect(page.get_by_role("log").get_by_text(text, exact=True)).to_be_visible()
     page.keyboard.type("ning.")
 
@@ -62,7 +63,7 @@ def test_a_chat_that_is_closed_meanwhile_keeps_what_was_typed(chat: Chat, visit:
     page = visit.open(page_of(chat))
     page.get_by_label("Answer").fill("A long answer.")
 
-    chatting.close(ACTOR, chat)
+    close_chat(chat, ACTOR)
 
     expect(page.get_by_text("The chat is closed.")).to_be_visible()
     expect(page.get_by_role("button", name="Send")).to_be_disabled()

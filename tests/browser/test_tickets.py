@@ -17,7 +17,8 @@ from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.models import Message, StoredFile, conversing
+from tickets.models import Message, StoredFile
+from tickets.verbs.messages import receive_message
 
 pytestmark = pytest.mark.usefixtures("plain_static", "own_storage")
 
@@ -58,7 +59,7 @@ def write(page: Page, text: str) -> None:
 def test_a_mail_runs_nothing_and_loads_nothing(visit: Visit, is_cleaned: bool) -> None:
     """Neither as it is kept, nor as it came: the frame does not trust the sanitiser."""
     ticket = TicketFactory()
-    message = conversing.receive(ACTOR, ticket, body=ATTACK)
+    message = receive_message(ticket, ACTOR, body=ATTACK)
     if not is_cleaned:
         Message.objects.filter(pk=message.pk).update(body=ATTACK)
     loaded: list[str] = []
@@ -155,7 +156,7 @@ def test_whoever_wrote_while_somebody_else_did_is_asked(visit: Visit) -> None:
     ticket = TicketFactory()
     page = visit.open(page_of(ticket))
     write(page, "My answer")
-    conversing.receive(ACTOR, ticket, body="<p>I have found it</p>", from_name="Jan")
+    receive_message(ticket, ACTOR, body="<p>I have found it</p>", from_name="Jan")
 
     page.get_by_role("button", name="Send", exact=True).click()
 
@@ -177,7 +178,7 @@ def test_two_people_see_each_other_and_what_is_new(visit: Visit, live_server) ->
     page = visit.open(page_of(ticket))
 
     expect(page.locator(".tk-presence")).to_have_text("Maria Nowak is writing here.")
-    conversing.receive(ACTOR, ticket, body="<p>More</p>", at=timezone.now())
+    receive_message(ticket, ACTOR, body="<p>More</p>", at=timezone.now())
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(page.locator(".tk-news")).to_contain_text("1 new entry in the conversation.")
 

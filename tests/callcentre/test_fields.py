@@ -8,18 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callcentre.api import fields
-from callcentre.api.fields import (
+from callcentre.core.errors import ErrorCode, numbered
+from callcentre.core.parsing import (
     Reject,
     RejectEntries,
-    day,
-    minute,
     parse_boolean,
     parse_date,
     parse_instant,
     parse_integer,
     parse_text,
 )
-from callcentre.core.errors import ErrorCode, numbered
+from callcentre.core.times import day, minute
 
 
 def rejected(function: Any, *args: Any, **kwargs: Any) -> ErrorCode:

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
-from callcentre.admin.granting import givable_rights, needed_permissions
+from callcentre.admin.grant_limits import givable_rights, needed_permissions
 from callcentre.core.actor import SYSTEM
 from callcentre.models import AREAS, RIGHTS, ApiUser, User
 from tests.backoffice import BackOffice, errors_of, messages_of, page_of, staff

@@ -12,7 +12,7 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tickets.mail.dispatching import dispatch
-from tickets.models import conversing
+from tickets.verbs.messages import reply_to
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_other_mail_of_the_service_is_written_too(folder: Path) -> None:
 
 @pytest.mark.django_db
 def test_a_reply_is_written_and_nobody_says_that_it_was_sent(folder: Path) -> None:
-    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="<p>Hello</p>")
+    message = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="<p>Hello</p>")
 
     dispatch(message.dispatch.pk)
 

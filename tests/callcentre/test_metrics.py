@@ -119,7 +119,7 @@ def test_without_the_database_metrics_still_answer(client: Client, monkeypatch: 
     def fail(sql: str) -> None:
         raise ConnectionError(sql)
 
-    monkeypatch.setattr(health, "_query", fail)
+    monkeypatch.setattr(health, "query", fail)
 
     found = scraped(client)
 

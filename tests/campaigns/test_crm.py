@@ -10,7 +10,8 @@ from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, 
 from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory
 from tickets.models import Customer
-from tickets.models.merging import merge
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import create_customer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -48,7 +49,7 @@ def test_a_record_makes_no_customer(api, campaign):
 
 
 def test_a_customer_who_comes_later_is_meant_as_well(api, record):
-    customer = Customer.create(ACTOR, surname="Kowal", phone_numbers=[NUMBER])
+    customer = create_customer(ACTOR, surname="Kowal", phone_numbers=[NUMBER])
 
     assert listed(api)["customer_id"] == customer.pk
 
@@ -56,7 +57,7 @@ def test_a_customer_who_comes_later_is_meant_as_well(api, record):
 def test_after_a_merge_the_one_who_stayed_is_meant(api, record):
     source, target = CustomerFactory(phone_numbers=[NUMBER]), CustomerFactory(phone_numbers=[OTHER])
 
-    merge(ACTOR, source, target)
+    merge_customers(source, target, ACTOR)
 
     assert listed(api)["customer_id"] == target.pk
     assert listed(api)["additional_numbers"] == [OTHER]

@@ -11,7 +11,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from telephony.models import change_log
 from tests.reports.asking import ask, refresh, settle
 from tests.reports.scenes import BASES, Cast, Scene, cast

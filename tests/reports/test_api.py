@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from callcentre.models import ApiUser
 from telephony.models import Agent, change_log
 from tests.conftest import ACTOR, ApiClient

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, Phase, given, settings
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from telephony.models import LedgerChange, change_log
 from tests.reports.asking import AGGREGATIONS, ask, refresh, settle
 from tests.reports.reference import Reference

@@ -12,9 +12,9 @@ from django.db import DatabaseError, connection, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from callcentre.api.fields import zone
 from callcentre.core import deletions
 from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.times import zone
 from reports import builder, rollup, settling
 from reports.models import Rollup
 from telephony.calls import legs, offers, talks, unseen
@@ -25,7 +25,11 @@ from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
 from tests.telephony.factories import RecordingFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory
-from tickets.models import Chat, Ticket, chatting, conversing, editing
+from tickets.models import Chat, Ticket
+from tickets.verbs.chats import close_chat, start_chat, write_in_chat
+from tickets.verbs.merges import merge_tickets, split_ticket
+from tickets.verbs.messages import reply_to
+from tickets.verbs.tickets import edit_ticket
 
 EXAMPLES, STEPS = int(os.environ.get("REPORT_EXAMPLES", "5")), 50
 BEGIN = datetime(2026, 10, 24, 20, 40, tzinfo=UTC)
@@ -113,15 +117,15 @@ class Play:
         unseen.presume(call.pk, self.now + timedelta(days=1))
 
     def do_chat(self, agent: Any) -> None:
-        chatting.start(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)
+        start_chat(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)
 
     def do_write(self, agent: Any) -> None:
         for chat in Chat.objects.filter(closed_at=None).order_by("id")[:2]:
-            chatting.write(ACTOR, chat, body="?", agent_login=agent.login)
+            write_in_chat(chat, ACTOR, body="?", agent_login=agent.login)
 
     def do_close_chat(self, agent: Any) -> None:
         if chat := Chat.objects.filter(closed_at=None).order_by("id").first():
-            chatting.close(ACTOR, chat)
+            close_chat(chat, ACTOR)
 
     def _ticket(self) -> Ticket:
         ticket: Ticket = self.chance.choice(self.people.tickets)
@@ -129,22 +133,22 @@ class Play:
 
     def do_reply(self, agent: Any) -> None:
         body = {"body": "Yes.", "body_type": "PLAIN", "agent_login": agent.login}
-        conversing.reply(ACTOR, self._ticket(), **body)
+        reply_to(self._ticket(), ACTOR, **body)
 
     def do_move(self, agent: Any) -> None:
         queue = self.chance.choice(self.people.ticket_queues)
-        editing.edit(ACTOR, self._ticket(), queue_id=queue.pk, agent_login=agent.login)
+        edit_ticket(self._ticket(), ACTOR, queue_id=queue.pk, agent_login=agent.login)
 
     def do_close(self, agent: Any) -> None:
         status = self.chance.choice(list(type(self._ticket().status).objects.exclude(kind="merged")))
-        editing.edit(ACTOR, self._ticket(), agent_login=agent.login, status_id=status.pk)
+        edit_ticket(self._ticket(), ACTOR, agent_login=agent.login, status_id=status.pk)
 
     def do_merge(self, agent: Any) -> None:
-        editing.merge(ACTOR, self._ticket(), self._ticket())
+        merge_tickets(self._ticket(), self._ticket(), ACTOR)
 
     def do_split(self, agent: Any) -> None:
         ticket = self._ticket()
-        editing.split(ACTOR, ticket, [message.pk for message in ticket.messages.all()[:1]], "")
+        split_ticket(ticket, ACTOR, [message.pk for message in ticket.messages.all()[:1]], "")
 
     def do_delete_ticket(self, agent: Any) -> None:
         # Seldom, or nothing is left to be worked on.

@@ -8,7 +8,7 @@ import time_machine
 from billiard.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from reports.columns import COLUMNS, NAMES
 from reports.exporting import running
 from reports.models import Export

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import time_machine
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from reports.admin.links import parts_of
 from telephony.models import Agent, change_log
 from tests.backoffice import BackOffice, staff, superuser

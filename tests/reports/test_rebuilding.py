@@ -6,7 +6,7 @@ import pytest
 import time_machine
 from django.core.management import call_command
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from reports import rollup
 from reports.models import Rollup, StaleRollup
 from reports.periods import Level

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from reports.admin.links import _ROWS, parts_of
 from reports.admin.report import Cell
 from reports.columns import NAMES

@@ -10,8 +10,8 @@ from django.core import mail
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from callcentre.api.fields import zone
 from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.times import zone
 from reports import mailing
 from reports.columns import USUAL
 from reports.models import Export, ExportMail, Schedule

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from telephony import clocks
 from telephony.calls import orders
 from telephony.models import Agent, Queue

@@ -5,7 +5,7 @@ from datetime import time, timedelta
 import pytest
 from django.utils import timezone
 
-from callcentre.api.fields import parse_instant
+from callcentre.core.parsing import parse_instant
 from telephony import customers
 from telephony.calls import handling
 from telephony.customers import Customer, register_customer_lookup

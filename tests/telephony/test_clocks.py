@@ -8,7 +8,7 @@ import orjson
 import pytest
 from django.utils import timezone
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from telephony import clocks
 from telephony.calls import commands, distributing, handling, placing
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, change_log

@@ -8,7 +8,7 @@ from django.db import connection as database
 from django.db import transaction
 from django.db.migrations.loader import MigrationLoader
 
-from callcentre.api.fields import second
+from callcentre.core.times import second
 from telephony.calls import commands, handling, legs, placing
 from telephony.models import Agent, Connection, LedgerChange, Leg, Offer, Talk
 from telephony.switch.base import Arrived, Ended, Up

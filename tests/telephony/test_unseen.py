@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.api.fields import second
+from callcentre.core.times import second
 from telephony import recordings
 from telephony.calls import commands, handling, placing, resync
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording, Talk

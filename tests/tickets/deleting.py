@@ -109,7 +109,7 @@ def a_ticket(name: str, **values: Any) -> Ticket:
     RatingFactory(message=reply)
     DispatchFactory(message=reply, recipients=[EMAIL], refused={EMAIL: MARK}, error=MARK)
     TicketChangeFactory(ticket=ticket, changes={"subject": [MARK, MARK]})
-    events.ticket_updated(ticket.pk, None, agent.login, ticket.status_id, None)
+    events.ticket_updated(ticket)
     log_entry(ticket)
     return ticket
 
@@ -119,7 +119,7 @@ def a_chat(**values: Any) -> Chat:
     chat: Chat = ChatFactory(client_name=MARK, client_email=EMAIL, agent=agent, closed_at=timezone.now(), **values)
     ChatMessageFactory(chat=chat, body=f"I am {MARK}")
     ChatMessageFactory(chat=chat, body=f"Hello {MARK}", agent=agent)
-    events.chat_created(str(chat.pk), MARK, EMAIL, chat.queue_id)
+    events.chat_created(chat)
     _answered(f"chat:{chat.pk}")
     log_entry(chat)
     return chat
@@ -151,7 +151,7 @@ def a_person() -> Customer:
     CustomerNoteFactory(customer=customer, message=f"{MARK} is friendly")
     for each in (customer, merged):
         CustomerChangeFactory(customer=each, changes={"surname": ["", MARK], "phone_numbers": [[], [NUMBER]]})
-        events.customer_updated(each.pk, None)
+        events.customer_updated(each)
         log_entry(each)
     AcknowledgedAddressFactory(address=EMAIL)
     goes_on = a_ticket("a", customer=customer)

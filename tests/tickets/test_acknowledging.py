@@ -16,7 +16,8 @@ from tests.tickets.storage import use_folder
 from tickets.mail.acknowledging import SPAN
 from tickets.mail.dispatching import dispatch
 from tickets.mail.receiving import take_in
-from tickets.models import AcknowledgedAddress, Dispatch, Message, Ticket, TicketQueue, conversing
+from tickets.models import AcknowledgedAddress, Dispatch, Message, Ticket, TicketQueue
+from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db
 
@@ -121,7 +122,7 @@ def test_people_whose_names_look_alike_are_acknowledged(address: str) -> None:
 def test_an_answer_to_a_ticket_is_not_acknowledged() -> None:
     take()
     ticket = Ticket.objects.get()
-    reply = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Try</p>")
+    reply = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>Try</p>")
     AcknowledgedAddress.objects.all().delete()
 
     take("Works", In_Reply_To=f"<{reply.dispatch.header_id}>")

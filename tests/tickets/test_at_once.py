@@ -21,8 +21,12 @@ from tests.tickets.factories import (
     TicketFactory,
     TicketQueueFactory,
 )
-from tickets.models import Customer, Message, Ticket, TicketCount, TicketStatus, chatting, conversing, editing
-from tickets.models.opening import open_ticket
+from tickets.models import Customer, Message, Ticket, TicketCount, TicketStatus
+from tickets.verbs.chats import close_chat, write_in_chat
+from tickets.verbs.customers import create_customer
+from tickets.verbs.merges import merge_tickets
+from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.tickets import edit_ticket, open_ticket
 from webhooks.models import Event
 
 pytestmark = pytest.mark.usefixtures("committed_db")
@@ -56,7 +60,7 @@ def test_two_replies_lose_nothing_and_set_the_first_response_once() -> None:
     ticket = TicketFactory()
 
     results = at_once(
-        *(lambda agent=agent: conversing.reply(ACTOR, ticket, agent_login=agent.login, body="x") for agent in agents)
+        *(lambda agent=agent: reply_to(ticket, ACTOR, agent_login=agent.login, body="x") for agent in agents)
     )
 
     assert not refusals(results)
@@ -76,12 +80,12 @@ def test_replies_comments_mails_and_edits_all_stay() -> None:
     agent, ticket = AgentFactory(), TicketFactory()
 
     results = at_once(
-        *[lambda: conversing.comment(ACTOR, ticket, agent_login=agent.login, text="x")] * 3,
-        *[lambda: conversing.receive(ACTOR, ticket, body="x")] * 3,
-        lambda: conversing.reply(ACTOR, ticket, agent_login=agent.login, body="x"),
-        lambda: editing.edit(ACTOR, ticket, custom_fields={field.name: "1"}),
-        lambda: editing.edit(ACTOR, ticket, custom_fields={other.name: "2"}),
-        lambda: editing.edit(ACTOR, ticket, tags=["a"]),
+        *[lambda: comment_on(ticket, ACTOR, agent_login=agent.login, text="x")] * 3,
+        *[lambda: receive_message(ticket, ACTOR, body="x")] * 3,
+        lambda: reply_to(ticket, ACTOR, agent_login=agent.login, body="x"),
+        lambda: edit_ticket(ticket, ACTOR, custom_fields={field.name: "1"}),
+        lambda: edit_ticket(ticket, ACTOR, custom_fields={other.name: "2"}),
+        lambda: edit_ticket(ticket, ACTOR, tags=["a"]),
     )
 
     assert not refusals(results)
@@ -98,7 +102,7 @@ def test_a_token_is_used_by_one_of_many() -> None:
     tickets = TicketFactory.create_batch(6, queue=TicketQueueFactory())
 
     def use(ticket: Ticket) -> Message:
-        return conversing.reply(actor, ticket, agent_login=agent.login, body="x", attachments=[file.token])
+        return reply_to(ticket, actor, agent_login=agent.login, body="x", attachments=[file.token])
 
     results = at_once(*(lambda ticket=ticket: use(ticket) for ticket in tickets))
 
@@ -116,11 +120,11 @@ def test_merges_in_a_circle_leave_every_message_in_a_ticket_that_goes_on(turn: i
     one, other, third = TicketFactory.create_batch(3, queue=TicketQueueFactory())
 
     results = at_once(
-        lambda: editing.merge(ACTOR, one, other),
-        lambda: editing.merge(ACTOR, other, third),
-        lambda: editing.merge(ACTOR, third, one),
-        lambda: conversing.comment(ACTOR, one, agent_login=agent.login, text="x"),
-        lambda: conversing.receive(ACTOR, other, body="x"),
+        lambda: merge_tickets(one, other, ACTOR),
+        lambda: merge_tickets(other, third, ACTOR),
+        lambda: merge_tickets(third, one, ACTOR),
+        lambda: comment_on(one, ACTOR, agent_login=agent.login, text="x"),
+        lambda: receive_message(other, ACTOR, body="x"),
     )
 
     going_on = Ticket.objects.filter(merged_into=None)
@@ -136,13 +140,13 @@ def test_merges_in_a_circle_leave_every_message_in_a_ticket_that_goes_on(turn: i
 def test_mail_that_races_a_chain_of_merges_is_in_the_ticket_that_goes_on() -> None:
     """Who follows a merge holds nothing that the next merge wants."""
     tickets = TicketFactory.create_batch(4, queue=TicketQueueFactory())
-    editing.merge(ACTOR, tickets[0], tickets[1])
+    merge_tickets(tickets[0], tickets[1], ACTOR)
 
     results = at_once(
-        lambda: editing.merge(ACTOR, tickets[1], tickets[2]),
-        lambda: editing.merge(ACTOR, tickets[2], tickets[3]),
-        *[lambda: conversing.receive(ACTOR, tickets[0], body="x")] * 4,
-        *[lambda: conversing.receive(ACTOR, tickets[2], body="x")] * 2,
+        lambda: merge_tickets(tickets[1], tickets[2], ACTOR),
+        lambda: merge_tickets(tickets[2], tickets[3], ACTOR),
+        *[lambda: receive_message(tickets[0], ACTOR, body="x")] * 4,
+        *[lambda: receive_message(tickets[2], ACTOR, body="x")] * 2,
     )
 
     received = [result for result in results if isinstance(result, Message)]
@@ -153,8 +157,8 @@ def test_mail_that_races_a_chain_of_merges_is_in_the_ticket_that_goes_on() -> No
 def test_a_chat_of_nobody_is_taken_by_one_and_closed_once() -> None:
     chat, agents = ChatFactory(), AgentFactory.create_batch(4)
 
-    at_once(*(lambda agent=agent: chatting.write(ACTOR, chat, body="x", agent_login=agent.login) for agent in agents))
-    at_once(*[lambda: chatting.close(ACTOR, chat)] * 4)
+    at_once(*(lambda agent=agent: write_in_chat(chat, ACTOR, body="x", agent_login=agent.login) for agent in agents))
+    at_once(*[lambda: close_chat(chat, ACTOR)] * 4)
 
     chat.refresh_from_db()
     assert (chat.agent, chat.answered_at) == (chat.messages.first().agent, chat.messages.first().created_at)
@@ -255,7 +259,7 @@ def test_writers_on_connections_of_their_own_seldom_share_a_part_of_the_number()
 def test_of_two_customers_with_one_identifier_the_second_is_refused() -> None:
     def enter() -> Customer | str:
         try:
-            return Customer.create(ACTOR, surname="S", identifier="C-1")
+            return create_customer(ACTOR, surname="S", identifier="C-1")
         except IntegrityError as error:
             return str(error.__cause__.diag.constraint_name)  # type: ignore[union-attr]
 

@@ -9,7 +9,7 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, ChatMessageFactory
 from tickets.models import Chat
-from tickets.models.chatting import close, write
+from tickets.verbs.chats import close_chat, write_in_chat
 from webhooks.models import Event
 
 LIST = reverse("admin:tickets_chat_changelist")
@@ -26,8 +26,8 @@ def agent_of(client):
 def test_a_chat_is_read_as_a_conversation():
     chat = ChatFactory(client_name="Jan Kowal")
     agent = AgentFactory(name="Anna", surname="Nowak")
-    write(ACTOR, chat, body="Is <b>anybody</b> there?")
-    write(ACTOR, chat, body="Good morning.", agent_login=agent.login)
+    write_in_chat(chat, ACTOR, body="Is <b>anybody</b> there?")
+    write_in_chat(chat, ACTOR, body="Good morning.", agent_login=agent.login)
 
     page = superuser().page(page_of(chat))
 
@@ -176,9 +176,9 @@ def test_who_may_change_chats_and_is_no_agent_is_told_why_there_is_no_form():
 
 def test_what_was_written_since_is_read_alone():
     chat, client = ChatFactory(), superuser()
-    first = write(ACTOR, chat, body="Is <b>anybody</b> there?")
+    first = write_in_chat(chat, ACTOR, body="Is <b>anybody</b> there?")
     agent = AgentFactory(name="Anna", surname="Nowak")
-    write(ACTOR, chat, body="Good morning.", agent_login=agent.login)
+    write_in_chat(chat, ACTOR, body="Good morning.", agent_login=agent.login)
 
     whole, since, none = (lines_of(client, chat, after).content.decode() for after in (0, first.pk, first.pk + 1000))
 
@@ -230,7 +230,7 @@ def test_a_script_that_sends_an_answer_hears_what_became_of_it():
 
     assert send("Good morning.") == (200, [])
     assert send(" ") == (400, ["This field is required."])
-    close(ACTOR, chat)
+    close_chat(chat, ACTOR)
     assert send("Too late.") == (400, ["The chat is closed."])
     assert [line.body for line in chat.messages.all()] == ["Good morning."]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.api.fields import minute, zone
+from callcentre.core.times import minute, zone
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, ChatMessageFactory

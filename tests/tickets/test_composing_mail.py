@@ -16,8 +16,10 @@ from tests.tickets.mail_servers import mail_server
 from tests.tickets.storage import use_folder
 from tickets.mail.composing import compose
 from tickets.mail.dispatching import dispatch
-from tickets.models import CannedReply, Dispatch, Message, ReceivedMail, StoredFile, Ticket, answering, conversing
+from tickets.models import CannedReply, Dispatch, Message, ReceivedMail, StoredFile, Ticket
+from tickets.models.participants import participants_of
 from tickets.storing import store, type_of
+from tickets.verbs.messages import receive_message, reply_to
 
 pytestmark = pytest.mark.django_db
 
@@ -30,11 +32,11 @@ def _own_storage(settings: Any, tmp_path: Path) -> None:
 
 def reply(ticket: Ticket, body: str = "<p>Try again</p>", **values: Any) -> Message:
     agent = values.pop("agent", None) or AgentFactory()
-    return conversing.reply(ACTOR, ticket, agent_login=agent.login, body=body, **values)
+    return reply_to(ticket, ACTOR, agent_login=agent.login, body=body, **values)
 
 
 def received(ticket: Ticket, header_id: str, **values: Any) -> Message:
-    message = conversing.receive(ACTOR, ticket, body="Help!", from_address="jan@client.example")
+    message = receive_message(ticket, ACTOR, body="Help!", from_address="jan@client.example")
     ReceivedMail.objects.create(
         sha256=header_id[:64], header_id=header_id, message=message, size=1, sender="jan@client.example", **values
     )
@@ -314,7 +316,7 @@ def test_a_reply_to_all_goes_to_everybody_but_ourselves() -> None:
         ticket, "second@client.example", recipients=["help@us.example", "ewa@client.example", "jan@client.example", "x"]
     )
 
-    assert answering.everybody(ticket) == (["jan@client.example"], ["ewa@client.example"])
+    assert participants_of(ticket) == (["jan@client.example"], ["ewa@client.example"])
 
 
 def test_a_copy_is_sent(settings: Any) -> None:
@@ -334,8 +336,8 @@ def test_a_canned_reply_fills_its_places() -> None:
     ticket = TicketFactory(customer=CustomerFactory(name="Jan", surname="<Kowal>"))
     agent = AgentFactory(name="Anna", surname="Nowak")
 
-    markup = answering.text_of(canned, ticket, agent)
-    text = answering.text_of(canned, ticket, agent, "PLAIN")
+    markup = canned.text_for(ticket, agent)
+    text = canned.text_for(ticket, agent, "PLAIN")
 
     assert markup == (f"<p>Dear Jan &lt;Kowal&gt;,</p><p>{ticket.pk} {{{{ unknown }}}}</p><p>Anna Nowak</p>")
     assert text == f"Dear Jan <Kowal>,\n{ticket.pk} {{{{ unknown }}}}\nAnna Nowak"

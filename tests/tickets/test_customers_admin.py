@@ -16,7 +16,8 @@ from tests.tickets.factories import (
     TicketFactory,
 )
 from tickets.models import Customer
-from tickets.models.merging import merge
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import edit_customer
 from webhooks.models import Event
 
 LIST = reverse("admin:tickets_customer_changelist")
@@ -51,7 +52,7 @@ def test_whatever_is_typed_is_looked_for_as_it_is(term):
 
 def test_who_was_merged_is_not_in_the_list():
     source, target = CustomerFactory(), CustomerFactory()
-    merge(ACTOR, source, target)
+    merge_customers(source, target, ACTOR)
 
     assert shown(superuser().page(LIST), source, target) == [target]
 
@@ -114,7 +115,7 @@ def test_a_page_takes_the_same_queries_however_much_there_was(count, django_asse
         ChatFactory(client_email="jan@client.example", assigned=True)
         CustomerFactory(of_company=True, phone_numbers=["+48225550101"])
         CustomFieldFactory(of_customers=True)
-        customer.edit(ACTOR, surname=f"Kowal {number}")
+        edit_customer(customer, ACTOR, surname=f"Kowal {number}")
     client = superuser()
 
     with django_assert_num_queries(18):
@@ -222,7 +223,7 @@ def test_two_who_edit_at_once_keep_each_others_changes():
     customer = CustomerFactory(name="Jan", surname="Kowal")
     client = superuser()
     data = inputs_of(client.page(page_of(customer)))
-    Customer.objects.get(pk=customer.pk).edit(ACTOR, name="Adam")
+    edit_customer(Customer.objects.get(pk=customer.pk), ACTOR, name="Adam")
 
     client.post(page_of(customer), {**data, "surname": "Nowak"})
 
@@ -292,7 +293,7 @@ def test_a_merge_with_somebody_who_is_gone_by_now_is_refused_at_its_field():
     source, target = CustomerFactory(), CustomerFactory()
     client = superuser()
     data = inputs_of(client.submit(page_of(source, "merge"), expected=200, target=str(target.pk)).content.decode())
-    merge(ACTOR, target, CustomerFactory())
+    merge_customers(target, CustomerFactory(), ACTOR)
 
     response = client.post(page_of(source, "merge"), data)
 
@@ -305,7 +306,7 @@ def test_a_merge_that_the_verb_refuses_is_a_sentence(monkeypatch):
     def refuse(*args):
         raise Conflict(ErrorCode.CUSTOMER_BUSY)
 
-    monkeypatch.setattr("tickets.admin.customers.merge", refuse)
+    monkeypatch.setattr("tickets.admin.customers.merge_customers", refuse)
     source, target = CustomerFactory(), CustomerFactory()
 
     response = superuser().post(page_of(source, "merge"), {"target": target.pk, "shown": target.pk})
@@ -323,7 +324,7 @@ def test_a_customer_is_not_merged_into_himself():
 
 def test_who_was_merged_is_shown_as_he_was_and_not_edited():
     source, target = CustomerFactory(surname="Kowal"), CustomerFactory()
-    merge(ACTOR, source, target)
+    merge_customers(source, target, ACTOR)
     client = superuser()
 
     page = client.page(page_of(source))
@@ -340,7 +341,7 @@ def test_the_list_of_changes_takes_the_same_queries_however_many_there_are(count
         field = CustomFieldFactory(of_customers=True)
         customer = CustomerFactory()
         values = {"company_id": CompanyFactory().pk, "custom_fields": {field.name: f"{number}"}}
-        customer.edit(ACTOR, **values)
+        edit_customer(customer, ACTOR, **values)
     client = superuser()
 
     with django_assert_num_queries(5):

@@ -209,6 +209,6 @@ def test_an_identifier_that_another_request_took_in_between_is_refused_alike(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CustomerFactory(identifier="taken")
-    monkeypatch.setattr("tickets.models.customer._check", lambda *args: None)
+    monkeypatch.setattr("tickets.verbs.customers._check", lambda *args: None)
 
     assert faults(api.post("/api/customers", {"surname": "S", "identifier": "taken"})) == [(151003, "identifier")]

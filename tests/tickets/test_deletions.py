@@ -35,8 +35,13 @@ from tests.tickets.factories import (
 )
 from tests.tickets.mails import a_mail as raw_mail
 from tests.tickets.mails import files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
-from tickets.models import Message, ReceivedMail, StoredFile, Ticket, TicketCount, chatting, conversing
-from tickets.models.editing import connect, merge
+from tickets.models import Message, ReceivedMail, StoredFile, Ticket, TicketCount
+from tickets.verbs.chats import close_chat, write_in_chat
+from tickets.verbs.customers import add_customer_note, edit_customer
+from tickets.verbs.merges import merge_tickets
+from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.received_mails import retry_mail
+from tickets.verbs.tickets import connect_tickets
 from webhooks.models import Attempt, Event
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +50,7 @@ PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
 
 def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage: Path) -> None:  # noqa: F811
     ticket = a_ticket("a")
-    merge(ACTOR, a_ticket("b"), ticket)
+    merge_tickets(a_ticket("b"), ticket, ACTOR)
     assert files_on_disk(own_storage) == 6
 
     deletion = removed("ticket", ticket)
@@ -70,7 +75,7 @@ def test_a_mail_to_a_ticket_that_was_deleted_opens_another(monkeypatch: pytest.M
     TicketQueueFactory()
     first = taken(raw_mail()).message.ticket
     # The ticket goes after the mail was matched with it.
-    real = conversing.receive
+    real = receive_message
 
     def receive(*given: Any, **values: Any) -> Message:
         removed("ticket", first)
@@ -85,8 +90,8 @@ def test_a_mail_to_a_ticket_that_was_deleted_opens_another(monkeypatch: pytest.M
 def test_connected_tickets_forget_each_other() -> None:
     ticket, *others = TicketFactory.create_batch(3)
     for other in others:
-        connect(ACTOR, ticket, other)
-    connect(ACTOR, *others)
+        connect_tickets(ticket, other, ACTOR)
+    connect_tickets(others[0], others[1], ACTOR)
 
     removed("ticket", ticket)
 
@@ -96,7 +101,7 @@ def test_connected_tickets_forget_each_other() -> None:
 def test_a_ticket_that_was_merged_goes_alone() -> None:
     target, source = TicketFactory(), TicketFactory()
     MessageFactory(ticket=source)
-    merge(ACTOR, source, target)
+    merge_tickets(source, target, ACTOR)
 
     removed("ticket", source)
 
@@ -191,7 +196,7 @@ def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage: 
     assert (mail.outcome, mail.why, left_of(*PERSONAL)) == ("deleted", "it was deleted by a person", {})
     assert files_on_disk(own_storage) == 0
     with pytest.raises(Conflict):
-        mail.retry(ACTOR)
+        retry_mail(mail, ACTOR)
 
 
 def test_a_mail_that_was_deleted_is_not_deleted_again() -> None:
@@ -246,12 +251,12 @@ def test_a_verb_that_comes_too_late_is_a_conflict_and_no_failure(api: ApiClient)
         removed(kind, row)
 
     for verb in (
-        lambda: conversing.receive(ACTOR, ticket, body="x"),
-        lambda: conversing.comment(ACTOR, ticket, text="x", agent_login=AgentFactory().login),
-        lambda: customer.edit(ACTOR, surname="x"),
-        lambda: customer.add_note(ACTOR, message="x"),
-        lambda: chatting.write(ACTOR, chat, body="x"),
-        lambda: chatting.close(ACTOR, chat),
+        lambda: receive_message(ticket, ACTOR, body="x"),
+        lambda: comment_on(ticket, ACTOR, text="x", agent_login=AgentFactory().login),
+        lambda: edit_customer(customer, ACTOR, surname="x"),
+        lambda: add_customer_note(customer, ACTOR, message="x"),
+        lambda: write_in_chat(chat, ACTOR, body="x"),
+        lambda: close_chat(chat, ACTOR),
     ):
         with pytest.raises(Conflict):
             verb()
@@ -276,9 +281,9 @@ def test_mail_and_replies_while_tickets_are_deleted_end_without_deadlock_or_left
             connection.close()
 
     acts = [
-        lambda ticket: conversing.receive(ACTOR, ticket, body="x"),
-        lambda ticket: conversing.reply(ACTOR, ticket, body="x", agent_login=agent.login),
-        lambda ticket: connect(ACTOR, ticket, tickets[-1]) if ticket != tickets[-1] else None,
+        lambda ticket: receive_message(ticket, ACTOR, body="x"),
+        lambda ticket: reply_to(ticket, ACTOR, body="x", agent_login=agent.login),
+        lambda ticket: connect_tickets(ticket, tickets[-1], ACTOR) if ticket != tickets[-1] else None,
         lambda ticket: removed("ticket", ticket),
     ]
     threads = [threading.Thread(target=repeat, args=(act,)) for act in acts]

@@ -6,8 +6,9 @@ from django.urls import reverse
 from tests.backoffice import inputs_of, messages_of, page_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory, TicketCategoryFactory, TicketFactory
-from tickets.models import Customer, editing
-from tickets.models.merging import merge
+from tickets.models import Customer
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.tickets import edit_ticket
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -83,7 +84,7 @@ def test_a_category_that_is_left_alone_stays_also_where_it_is_no_choice_any_more
 def test_a_category_that_somebody_has_chosen_meanwhile_is_not_cleared():
     client, ticket, theirs = superuser(), TicketFactory(category=TicketCategoryFactory()), TicketCategoryFactory()
     inputs = inputs_of(client.page(page_of(ticket)))
-    editing.edit(ACTOR, ticket, category_id=theirs.pk)
+    edit_ticket(ticket, ACTOR, category_id=theirs.pk)
 
     told = client.post(page_of(ticket), {**inputs, "do": "edit", "p-category": ""})
 
@@ -104,7 +105,7 @@ def test_a_ticket_keeps_a_subject():
 
 def test_a_customer_who_was_merged_leads_to_the_one_who_stays():
     ticket, source, target = TicketFactory(), CustomerFactory(), CustomerFactory()
-    merge(ACTOR, source, target)
+    merge_customers(source, target, ACTOR)
 
     edit(superuser(), ticket, customer=source.pk)
 
@@ -115,7 +116,7 @@ def test_a_customer_who_was_merged_leads_to_the_one_who_stays():
 def test_two_who_choose_a_customer_are_told():
     client, ticket, mine, theirs = superuser(), TicketFactory(), CustomerFactory(), CustomerFactory()
     inputs = inputs_of(client.page(page_of(ticket)))
-    editing.edit(ACTOR, ticket, customer_id=theirs.pk)
+    edit_ticket(ticket, ACTOR, customer_id=theirs.pk)
 
     told = client.post(page_of(ticket), {**inputs, "do": "edit", "p-customer": mine.pk})
 

@@ -20,11 +20,12 @@ from tickets.models import (
     Ticket,
     TicketChange,
     TicketStatus,
-    chatting,
-    conversing,
-    editing,
 )
-from tickets.models.opening import open_ticket
+from tickets.verbs.chats import assign_chat, close_chat, start_chat, write_in_chat
+from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
+from tickets.verbs.merges import merge_tickets
+from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.tickets import edit_ticket, open_ticket
 from webhooks.event_types import EXAMPLES, EventType
 from webhooks.models import Event
 
@@ -77,7 +78,7 @@ def test_a_new_ticket(login: str, direction: str, recorded: Callable[[], Recorde
 def test_a_reply_and_the_status_it_brings(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
 
-    conversing.reply(ACTOR, ticket, agent_login="anna", body="x")
+    reply_to(ticket, ACTOR, agent_login="anna", body="x")
 
     assert recorded() == [said("TICKET_AGENT_RESPONDED", ticket), moved(ticket, "waiting_for_customer")]
 
@@ -86,7 +87,7 @@ def test_a_reply_that_moves_nothing(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
     Ticket.objects.update(status=TicketStatus.objects.get(kind="postponed"))
 
-    conversing.reply(ACTOR, ticket, agent_login="anna", body="x")
+    reply_to(ticket, ACTOR, agent_login="anna", body="x")
 
     assert recorded() == [said("TICKET_AGENT_RESPONDED", ticket)]
 
@@ -95,7 +96,7 @@ def test_a_customers_message_and_the_status_it_brings(recorded: Callable[[], Rec
     ticket = new()
     Ticket.objects.update(status=TicketStatus.objects.get(kind="closed"))
 
-    conversing.receive(ACTOR, ticket, body="x")
+    receive_message(ticket, ACTOR, body="x")
 
     assert recorded() == [said("TICKET_MESSAGE_RECEIVED", ticket), moved(ticket, "new")]
 
@@ -103,7 +104,7 @@ def test_a_customers_message_and_the_status_it_brings(recorded: Callable[[], Rec
 def test_a_comment(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
 
-    conversing.comment(ACTOR, ticket, agent_login="anna", text="x")
+    comment_on(ticket, ACTOR, agent_login="anna", text="x")
 
     assert recorded() == [said("TICKET_COMMENTED", ticket)]
 
@@ -113,8 +114,8 @@ def test_an_edit_and_one_that_changes_nothing(recorded: Callable[[], Recorded]) 
     closed = TicketStatus.objects.get(kind="closed")
     substatus = closed.substatuses.create(name="Solved")
 
-    editing.edit(ACTOR, ticket, status_id=closed.pk, substatus_id=substatus.pk)
-    editing.edit(ACTOR, ticket, status_id=closed.pk, substatus_id=substatus.pk, tags=[])
+    edit_ticket(ticket, ACTOR, status_id=closed.pk, substatus_id=substatus.pk)
+    edit_ticket(ticket, ACTOR, status_id=closed.pk, substatus_id=substatus.pk, tags=[])
 
     action, subject, payload = moved(ticket, "closed")
     assert recorded() == [(action, subject, payload | {"substatus_id": str(substatus.pk)})]
@@ -124,7 +125,7 @@ def test_a_merge_tells_of_both(recorded: Callable[[], Recorded]) -> None:
     source = new()
     target = TicketFactory(customer=source.customer, agent=source.agent)
 
-    editing.merge(ACTOR, source, target)
+    merge_tickets(source, target, ACTOR)
 
     assert recorded() == [moved(source, "merged"), moved(target, "new")]
 
@@ -133,11 +134,11 @@ def test_customers_and_their_notes(recorded: Callable[[], Recorded]) -> None:
     company = CompanyFactory()
     AgentFactory(login="anna")
 
-    customer = Customer.create(ACTOR, surname="Kowal")
-    customer.edit(ACTOR, company_id=company.pk)
-    customer.edit(ACTOR, company_id=company.pk)
-    note = customer.add_note(ACTOR, message="x", agent_login="anna")
-    other = customer.add_note(ACTOR, message="x")
+    customer = create_customer(ACTOR, surname="Kowal")
+    edit_customer(customer, ACTOR, company_id=company.pk)
+    edit_customer(customer, ACTOR, company_id=company.pk)
+    note = add_customer_note(customer, ACTOR, message="x", agent_login="anna")
+    other = add_customer_note(customer, ACTOR, message="x")
 
     subject = f"customer:{customer.pk}"
     assert recorded() == [
@@ -155,13 +156,13 @@ def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> N
     for login in ("anna", "ben"):
         AgentFactory(login=login)
 
-    chat = chatting.start(ACTOR, client_name="Jan", queue_id=queue.pk)
-    asked = chatting.write(ACTOR, chat, body="Hello?")
-    answered = chatting.write(ACTOR, chat, body="Hello!", agent_login="anna")
-    chatting.assign(ACTOR, chat, agent_login="ben")
-    chatting.assign(ACTOR, chat, agent_login="ben")
-    chatting.close(ACTOR, chat)
-    chatting.close(ACTOR, chat)
+    chat = start_chat(ACTOR, client_name="Jan", queue_id=queue.pk)
+    asked = write_in_chat(chat, ACTOR, body="Hello?")
+    answered = write_in_chat(chat, ACTOR, body="Hello!", agent_login="anna")
+    assign_chat(chat, ACTOR, agent_login="ben")
+    assign_chat(chat, ACTOR, agent_login="ben")
+    close_chat(chat, ACTOR)
+    close_chat(chat, ACTOR)
 
     conversation: dict[str, Any] = {"conversation_id": str(chat.pk)}
     place = conversation | {"chat_queue_id": queue.pk}
@@ -184,13 +185,13 @@ def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> N
 def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Recorded]) -> None:
     test_a_chat_from_its_start_to_its_end(recorded)
     company, ticket = CompanyFactory(), new_by("cleo")
-    customer = Customer.create(ACTOR, surname="Kowal", company_id=company.pk)
-    customer.edit(ACTOR, surname="Nowak")
-    customer.add_note(ACTOR, message="x", agent_login="cleo")
+    customer = create_customer(ACTOR, surname="Kowal", company_id=company.pk)
+    edit_customer(customer, ACTOR, surname="Nowak")
+    add_customer_note(customer, ACTOR, message="x", agent_login="cleo")
     opened = open_ticket(ACTOR, subject="S", body="B", customer_id=customer.pk, agent_login="cleo")
-    conversing.reply(ACTOR, ticket, agent_login="cleo", body="x")
-    conversing.receive(ACTOR, ticket, body="x")
-    conversing.comment(ACTOR, opened, agent_login="cleo", text="x")
+    reply_to(ticket, ACTOR, agent_login="cleo", body="x")
+    receive_message(ticket, ACTOR, body="x")
+    comment_on(opened, ACTOR, agent_login="cleo", text="x")
     for kind, row in (("customer", customer), ("chat", Chat.objects.get())):
         deletions.run(deletions.Deletion.ask(ACTOR, kind, row, "on request").pk)
 
@@ -215,24 +216,24 @@ def new_by(login: str) -> Ticket:
 # What is there before, and the verb.
 CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "open": (TicketQueueFactory, lambda queue: open_ticket(ACTOR, subject="S", body="B", queue_id=queue.pk)),
-    "reply": (new, lambda ticket: conversing.reply(ACTOR, ticket, agent_login="anna", body="x")),
-    "receive": (new, lambda ticket: conversing.receive(ACTOR, ticket, body="x")),
-    "comment": (new, lambda ticket: conversing.comment(ACTOR, ticket, agent_login="anna", text="x")),
-    "edit": (new, lambda ticket: editing.edit(ACTOR, ticket, tags=["a"])),
-    "merge": (lambda: (new(), TicketFactory()), lambda pair: editing.merge(ACTOR, *pair)),
-    "customer": (lambda: None, lambda _: Customer.create(ACTOR, surname="S")),
-    "customer edit": (CustomerFactory, lambda customer: customer.edit(ACTOR, surname="S")),
-    "note": (CustomerFactory, lambda customer: customer.add_note(ACTOR, message="x")),
-    "chat": (QueueFactory, lambda queue: chatting.start(ACTOR, client_name="Jan", queue_id=queue.pk)),
+    "reply": (new, lambda ticket: reply_to(ticket, ACTOR, agent_login="anna", body="x")),
+    "receive": (new, lambda ticket: receive_message(ticket, ACTOR, body="x")),
+    "comment": (new, lambda ticket: comment_on(ticket, ACTOR, agent_login="anna", text="x")),
+    "edit": (new, lambda ticket: edit_ticket(ticket, ACTOR, tags=["a"])),
+    "merge": (lambda: (new(), TicketFactory()), lambda pair: merge_tickets(pair[0], pair[1], ACTOR)),
+    "customer": (lambda: None, lambda _: create_customer(ACTOR, surname="S")),
+    "customer edit": (CustomerFactory, lambda customer: edit_customer(customer, ACTOR, surname="S")),
+    "note": (CustomerFactory, lambda customer: add_customer_note(customer, ACTOR, message="x")),
+    "chat": (QueueFactory, lambda queue: start_chat(ACTOR, client_name="Jan", queue_id=queue.pk)),
     "assign": (
         lambda: (ChatFactory(), AgentFactory(login="anna"))[0],
-        lambda chat: chatting.assign(ACTOR, chat, agent_login="anna"),
+        lambda chat: assign_chat(chat, ACTOR, agent_login="anna"),
     ),
     "take": (
         lambda: (ChatFactory(), AgentFactory(login="anna"))[0],
-        lambda chat: chatting.write(ACTOR, chat, body="x", agent_login="anna"),
+        lambda chat: write_in_chat(chat, ACTOR, body="x", agent_login="anna"),
     ),
-    "close": (ChatFactory, lambda chat: chatting.close(ACTOR, chat)),
+    "close": (ChatFactory, lambda chat: close_chat(chat, ACTOR)),
 }
 ROWS: list[Any] = [Ticket, Message, Dispatch, TicketChange, Customer, CustomerNote, Chat, ChatMessage, Event]
 
@@ -267,6 +268,6 @@ def test_a_change_and_its_event_come_and_go_together(name: str, monkeypatch: pyt
 
 def test_what_is_refused_records_nothing() -> None:
     with pytest.raises(Invalid):
-        conversing.reply(ACTOR, new(), agent_login="nobody", body="x")
+        reply_to(new(), ACTOR, agent_login="nobody", body="x")
 
     assert not Event.objects.exists()

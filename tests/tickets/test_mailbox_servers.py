@@ -15,6 +15,7 @@ from tickets import tasks
 from tickets.mail import mailbox, testing
 from tickets.mail.imap import poll
 from tickets.models import MailboxTest, TicketQueue
+from tickets.verbs.mailbox_tests import request_mailbox_test
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
@@ -51,7 +52,7 @@ def by_poll(queue: TicketQueue) -> str:
 
 
 def by_test(queue: TicketQueue) -> str:
-    MailboxTest.ask(ACTOR, queue)
+    request_mailbox_test(queue, ACTOR)
     testing.run_test(queue.pk)
     return MailboxTest.objects.get(pk=queue.pk).error
 
@@ -224,7 +225,7 @@ def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any
 def test_a_test_is_made_once_however_often_its_message_comes(box: Mailbox, settings: Any) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     queue = queue_of(box, imap_uses_tls=False, imap_allows_plain=True)
-    MailboxTest.ask(ACTOR, queue)
+    request_mailbox_test(queue, ACTOR)
 
     for _ in range(3):
         testing.run_test(queue.pk)
@@ -234,11 +235,11 @@ def test_a_test_is_made_once_however_often_its_message_comes(box: Mailbox, setti
 
 def test_asking_again_while_a_test_is_under_way_starts_no_second_one(monkeypatch: pytest.MonkeyPatch) -> None:
     enqueued: list[Any] = []
-    monkeypatch.setattr("tickets.models.mailbox_test.enqueue", lambda *call: enqueued.append(call))
+    monkeypatch.setattr("tickets.verbs.mailbox_tests.enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory(with_mailbox=True)
 
-    MailboxTest.ask(ACTOR, queue)
-    MailboxTest.ask(ACTOR, queue)
+    request_mailbox_test(queue, ACTOR)
+    request_mailbox_test(queue, ACTOR)
 
     assert enqueued == [("tickets.test_mailbox", queue.pk)]
 
@@ -247,7 +248,7 @@ def test_a_test_whose_message_was_lost_is_found_by_the_sweep(monkeypatch: pytest
     enqueued: list[Any] = []
     monkeypatch.setattr(tasks, "enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory()
-    MailboxTest.ask(ACTOR, queue)
+    request_mailbox_test(queue, ACTOR)
 
     tasks.poll_mailboxes()
 

@@ -15,6 +15,7 @@ from tests.tickets.mails import a_mail, own_storage  # noqa: F401  (a fixture)
 from tickets.mail import imap
 from tickets.mail.imap import poll
 from tickets.models import Message, ReceivedMail, Ticket, TicketQueue
+from tickets.verbs.received_mails import retry_mail
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
@@ -173,7 +174,7 @@ def test_a_mail_at_which_the_server_breaks_is_passed_over_after_some_tries(box: 
 
     # The server is mended, and a person has it tried again.
     box.faults.clear()
-    left.retry(ACTOR)
+    retry_mail(left, ACTOR)
     assert poll(queue.pk) == 1
     assert subjects() == ["Mail 1", "Mail 3", "Mail 2"]
     left.refresh_from_db()

@@ -14,7 +14,9 @@ from tests.tickets.factories import CustomFieldFactory, TicketFactory, TicketQue
 from tests.webhooks.receivers import Peer, Receiver, always, receiver, silent
 from tickets.mail import marketplaces
 from tickets.mail.dispatching import dispatch, due_now
-from tickets.models import Dispatch, Marketplace, Ticket, conversing
+from tickets.models import Dispatch, Marketplace, Ticket
+from tickets.verbs.dispatches import resend
+from tickets.verbs.messages import reply_to
 from webhooks.transport import Sender
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +36,7 @@ def at(running: Receiver, **values: Any) -> Marketplace:
 def a_reply(ticket: Ticket | None = None) -> Dispatch:
     ticket = ticket or TicketFactory(source=SOURCE, sender="buyer-17")
     agent = AgentFactory()
-    message = conversing.reply(ACTOR, ticket, agent_login=agent.login, body="It is on its way.", body_type="PLAIN")
+    message = reply_to(ticket, ACTOR, agent_login=agent.login, body="It is on its way.", body_type="PLAIN")
     return Dispatch.objects.get(message=message)
 
 
@@ -194,7 +196,7 @@ def test_replies_wait_for_a_marketplace_that_nobody_has_entered() -> None:
 
     with receiver(always()) as running:
         at(running)
-        row.resend(ACTOR)
+        resend(row, ACTOR)
         assert outcome(sent(row)) == ("sent", False, "")
 
 

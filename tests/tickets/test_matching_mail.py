@@ -16,17 +16,10 @@ from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueF
 from tests.tickets.mails import a_mail, files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
 from tickets.mail import receiving
 from tickets.mail.receiving import FLOOD, MOST_ATTEMPTS, process
-from tickets.models import (
-    CustomerSettings,
-    Dispatch,
-    Message,
-    ReceivedMail,
-    StoredFile,
-    Ticket,
-    TicketStatus,
-    conversing,
-    editing,
-)
+from tickets.models import CustomerSettings, Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketStatus
+from tickets.verbs.merges import split_ticket
+from tickets.verbs.messages import receive_message, reply_to
+from tickets.verbs.received_mails import discard_mail, retry_mail
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +28,7 @@ pytestmark = pytest.mark.django_db
 def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
     """A ticket and our reply to it."""
     made = TicketFactory(**ticket)
-    message = conversing.reply(ACTOR, made, agent_login=AgentFactory().login, body="<p>Try again</p>")
+    message = reply_to(made, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
     return made, Dispatch.objects.get(message=message)
 
 
@@ -94,8 +87,8 @@ def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
 
 def test_an_answer_to_what_was_split_off_goes_where_that_is_now() -> None:
     ticket, dispatch = answered()
-    conversing.receive(ACTOR, ticket, body="Of another matter")
-    other = editing.split(ACTOR, ticket, [dispatch.message_id], "The other matter")
+    receive_message(ticket, ACTOR, body="Of another matter")
+    other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
 
     received = taken(a_mail("Second", In_Reply_To=f"<{dispatch.header_id}>"))
 
@@ -204,8 +197,8 @@ def test_a_delay_is_no_bounce_and_joins_its_ticket() -> None:
 
 def test_what_a_machine_says_of_a_message_goes_where_that_is_now() -> None:
     ticket, dispatch = answered()
-    conversing.receive(ACTOR, ticket, body="Of another matter")
-    other = editing.split(ACTOR, ticket, [dispatch.message_id], "The other matter")
+    receive_message(ticket, ACTOR, body="Of another matter")
+    other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
 
     assert taken(bounce(dispatch.header_id, "delayed")).message.ticket == other
     assert taken(bounce(dispatch.header_id)).message.ticket == other
@@ -252,7 +245,7 @@ def test_a_flood_is_quarantined_until_a_person_lets_it_in() -> None:
     other = taken(a_mail(From="eva@client.example"))
 
     assert (received.outcome, other.outcome) == ("quarantined", "stored")
-    received.retry(ACTOR)
+    retry_mail(received, ACTOR)
     process(received.pk)
     received.refresh_from_db()
     assert (received.outcome, received.decided_by) == ("stored", "tester")
@@ -265,7 +258,7 @@ def test_without_a_queue_mail_waits_in_quarantine_and_is_tried_again_by_a_person
         assert received.why != received.reason
 
     TicketQueueFactory()
-    received.retry(ACTOR)
+    retry_mail(received, ACTOR)
     assert received.outcome == "received"
     process(received.pk)
     process(received.pk)
@@ -273,21 +266,21 @@ def test_without_a_queue_mail_waits_in_quarantine_and_is_tried_again_by_a_person
     received.refresh_from_db()
     assert (received.outcome, received.reason, Message.objects.count()) == ("stored", "", 1)
     with pytest.raises(Conflict):
-        received.retry(ACTOR)
+        retry_mail(received, ACTOR)
 
 
 def test_a_person_discards_what_needs_no_message_and_says_why() -> None:
     received = taken(a_mail())
 
     with pytest.raises(Invalid):
-        received.discard(ACTOR, " ")
-    received.discard(ACTOR, "spam")
+        discard_mail(received, ACTOR, " ")
+    discard_mail(received, ACTOR, "spam")
 
     assert (received.outcome, received.reason, received.decided_by) == ("ignored", "spam", "tester")
     with received.open_raw() as raw:
         assert raw.read() == a_mail()
     with pytest.raises(Conflict):
-        received.discard(ACTOR, "spam")
+        discard_mail(received, ACTOR, "spam")
 
 
 class KilledError(BaseException):
@@ -308,7 +301,7 @@ def test_a_mail_that_kills_its_workers_is_quarantined_in_the_end(monkeypatch: py
     received = taken(a_mail())
 
     assert (received.outcome, received.reason) == ("quarantined", "it has stopped its worker again and again: 3")
-    received.retry(ACTOR)
+    retry_mail(received, ACTOR)
     process(received.pk)
     assert Ticket.objects.count() == 1
 

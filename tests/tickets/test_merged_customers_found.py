@@ -9,7 +9,7 @@ from tests.conftest import ACTOR, ApiClient
 from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401
 from tickets.models import Customer
-from tickets.models.merging import merge
+from tickets.verbs.customer_merges import merge_customers
 
 pytestmark = pytest.mark.django_db
 
@@ -20,8 +20,8 @@ def merged() -> tuple[Customer, Customer]:
     second, last = CustomerFactory(email="mid@client.example"), CustomerFactory(email="new@client.example")
     last.identifier = "NEW-1"
     last.save()
-    merge(ACTOR, first, second)
-    merge(ACTOR, second, last)
+    merge_customers(first, second, ACTOR)
+    merge_customers(second, last, ACTOR)
     return first, last
 
 

@@ -19,9 +19,9 @@ from tests.tickets.factories import (
 )
 from tickets.lookup import customers_of
 from tickets.models import Customer, Ticket
-from tickets.models.editing import edit
-from tickets.models.merging import merge
-from tickets.models.opening import open_ticket
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import set_numbers
+from tickets.verbs.tickets import edit_ticket, open_ticket
 from webhooks.models import Event
 
 
@@ -36,7 +36,7 @@ def target(db):
 
 
 def merged(source, target):
-    merge(ACTOR, source, target)
+    merge_customers(source, target, ACTOR)
     source.refresh_from_db()
     target.refresh_from_db()
     return target
@@ -73,7 +73,7 @@ def test_numbers_are_joined_the_main_one_of_who_stays_first(source, target):
 
 
 def test_a_number_that_both_have_is_there_once(source, target):
-    target.set_numbers([("22 555 01 02", "+48225550102"), ("+48 225550101", "+48225550101")])
+    set_numbers(target, [("22 555 01 02", "+48225550102"), ("+48 225550101", "+48225550101")])
 
     assert merged(source, target).phone_numbers == ["22 555 01 02", "+48 225550101"]
 
@@ -121,7 +121,7 @@ def test_a_ticket_given_to_the_old_id_goes_to_who_stays(source, target):
     merged(source, target)
     ticket = TicketFactory()
 
-    edit(ACTOR, ticket, customer_id=source.pk)
+    edit_ticket(ticket, ACTOR, customer_id=source.pk)
 
     assert Ticket.objects.get(pk=ticket.pk).customer == target
 
@@ -147,7 +147,7 @@ def test_both_are_said_to_have_changed(source, target):
 
 def test_a_customer_is_not_merged_with_himself(source):
     with pytest.raises(Invalid) as refused:
-        merge(ACTOR, source, source)
+        merge_customers(source, source, ACTOR)
 
     assert refused.value.faults[0].code == ErrorCode.CUSTOMER_MERGED_WITH_ITSELF
 
@@ -158,7 +158,7 @@ def test_who_is_gone_already_is_refused(source, target):
 
     for pair in [(source, other), (other, source)]:
         with pytest.raises(Conflict) as refused:
-            merge(ACTOR, *pair)
+            merge_customers(*pair, ACTOR)
         assert refused.value.code == ErrorCode.CUSTOMER_MERGED
 
 
@@ -196,7 +196,7 @@ def test_of_two_who_are_merged_into_each_other_at_once_one_stays(committed_db):
     one, other = CustomerFactory(), CustomerFactory()
     tickets = [TicketFactory(customer=one), TicketFactory(customer=other)]
 
-    answers = at_once((merge, ACTOR, one, other), (merge, ACTOR, other, one))
+    answers = at_once((merge_customers, one, other, ACTOR), (merge_customers, other, one, ACTOR))
 
     stayed = Customer.objects.current().get()
     assert sorted(type(answer).__name__ for answer in answers) == ["Conflict", "NoneType"]
@@ -211,7 +211,7 @@ def test_tickets_that_are_opened_meanwhile_are_those_of_who_stays(committed_db):
         for _ in range(10):
             open_ticket(ACTOR, subject="Hello", body="Hello", sender="jan@home.example", queue_id=queue.pk)
 
-    answers = at_once((open_some,), (open_some,), (merge, ACTOR, source, target))
+    answers = at_once((open_some,), (open_some,), (merge_customers, source, target, ACTOR))
 
     assert answers == [None, None, None]
     assert Ticket.objects.filter(customer=target).count() == 20
@@ -223,9 +223,9 @@ def test_tickets_that_change_hands_meanwhile_are_those_of_who_stays(committed_db
 
     def hand_over(order):
         for ticket in order:
-            edit(ACTOR, ticket, customer_id=source.pk)
+            edit_ticket(ticket, ACTOR, customer_id=source.pk)
 
-    answers = at_once((hand_over, tickets), (hand_over, tickets[::-1]), (merge, ACTOR, source, target))
+    answers = at_once((hand_over, tickets), (hand_over, tickets[::-1]), (merge_customers, source, target, ACTOR))
 
     assert answers == [None, None, None]
     assert {ticket.customer for ticket in Ticket.objects.all()} == {target}
@@ -237,7 +237,7 @@ def test_a_merge_waits_for_who_is_about_to_link_something(committed_db):
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             held = Customer.objects.hold(source.pk)
-            merging = pool.submit(in_thread, merge, ACTOR, source, target)
+            merging = pool.submit(in_thread, merge_customers, source, target, ACTOR)
             ticket = TicketFactory(customer=held)
         assert merging.result(60) is None
 
@@ -246,12 +246,12 @@ def test_a_merge_waits_for_who_is_about_to_link_something(committed_db):
 
 
 def test_a_customer_who_is_held_for_long_is_not_waited_for_for_ever(committed_db, monkeypatch):
-    monkeypatch.setattr("tickets.models.merging.TRIES", 1)
+    monkeypatch.setattr("tickets.verbs.customer_merges.TRIES", 1)
     source, target = CustomerFactory(), CustomerFactory()
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Customer.objects.hold(source.pk)
-        refused = pool.submit(in_thread, merge, ACTOR, source, target).result(60)
+        refused = pool.submit(in_thread, merge_customers, source, target, ACTOR).result(60)
 
     assert isinstance(refused, Conflict)
     assert refused.code == ErrorCode.CUSTOMER_BUSY

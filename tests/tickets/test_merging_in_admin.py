@@ -6,8 +6,9 @@ from django.urls import reverse
 from tests.backoffice import inputs_of, messages_of, superuser
 from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory, TicketFactory
-from tickets.admin.ticket_people import people_of
-from tickets.models import Message, Ticket, editing
+from tickets.admin.merge_confirmation import people_of
+from tickets.models import Message, Ticket
+from tickets.verbs.merges import merge_tickets
 
 LIST = reverse("admin:tickets_ticket_changelist")
 
@@ -30,7 +31,7 @@ def of_one(count=1, **values):
 def test_a_merged_ticket_is_never_what_others_are_merged_into():
     gone, first, second = of_one(3)
     (elsewhere,) = of_one()
-    editing.merge(ACTOR, gone, elsewhere)
+    merge_tickets(gone, elsewhere, ACTOR)
     client = superuser()
 
     asked = client.act(LIST, "merge_selected", gone, first, second)
@@ -47,7 +48,7 @@ def test_a_merged_ticket_is_never_what_others_are_merged_into():
 
 def test_where_all_but_one_were_merged_before_nothing_is_merged_and_it_is_said():
     gone, first, other = of_one(3)
-    editing.merge(ACTOR, gone, other)
+    merge_tickets(gone, other, ACTOR)
 
     response = superuser().act(LIST, "merge_selected", gone, first, apply="1")
 

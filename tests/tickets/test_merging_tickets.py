@@ -10,7 +10,10 @@ from django.utils import timezone
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import MessageFactory, TicketFactory
-from tickets.models import Message, Ticket, TicketStatus, conversing, editing
+from tickets.models import Message, Ticket, TicketStatus
+from tickets.verbs.merges import merge_tickets, split_ticket
+from tickets.verbs.messages import reply_to
+from tickets.verbs.tickets import connect_tickets, edit_ticket
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -40,9 +43,9 @@ def test_a_merge_brings_its_first_response_along() -> None:
     source, target = a_ticket(10, 20), a_ticket(15)
     silent = a_ticket()
 
-    editing.merge(ACTOR, source, target)
+    merge_tickets(source, target, ACTOR)
     assert (first_response(source), first_response(target)) == (None, after(10))
-    editing.merge(ACTOR, silent, target)
+    merge_tickets(silent, target, ACTOR)
     assert first_response(target) == after(10)
 
 
@@ -51,7 +54,7 @@ def test_no_answer_of_a_machine_and_no_comment_is_a_first_response() -> None:
     MessageFactory(ticket=source, type="REPLY", is_automatic=True, created_at=after(1))
     MessageFactory(ticket=source, comment_of_agent=True, created_at=after(2))
 
-    editing.merge(ACTOR, source, target)
+    merge_tickets(source, target, ACTOR)
 
     assert first_response(target) is None
 
@@ -61,19 +64,19 @@ def test_of_two_tickets_each_has_the_first_response_of_its_own_messages() -> Non
     second = MessageFactory(ticket=ticket, created_at=after(20))
     mail, first, later, _ = ticket.messages.order_by("id")
 
-    other = editing.split(ACTOR, ticket, [second.pk, later.pk], "Else")
+    other = split_ticket(ticket, ACTOR, [second.pk, later.pk], "Else")
     assert (first_response(ticket), first_response(other)) == (after(10), after(30))
-    third = editing.split(ACTOR, ticket, [first.pk], "Else again")
+    third = split_ticket(ticket, ACTOR, [first.pk], "Else again")
     assert (first_response(ticket), first_response(third)) == (None, after(10))
     assert list(ticket.messages.values_list("pk", flat=True)) == [mail.pk]
 
 
 def test_a_first_response_that_was_split_off_is_given_anew() -> None:
     ticket = a_ticket(10)
-    editing.split(ACTOR, ticket, [ticket.messages.get(type="REPLY").pk], "Else")
+    split_ticket(ticket, ACTOR, [ticket.messages.get(type="REPLY").pk], "Else")
 
     with time_machine.travel(after(60), tick=False):
-        conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="Now")
+        reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="Now")
 
     assert first_response(ticket) == after(60)
 
@@ -81,9 +84,9 @@ def test_a_first_response_that_was_split_off_is_given_anew() -> None:
 def test_nothing_else_moves_the_first_response(api: ApiClient) -> None:
     ticket, other = a_ticket(10), TicketFactory()
 
-    editing.edit(ACTOR, ticket, tags=["a"])
-    editing.connect(ACTOR, ticket, other)
-    conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="x", at=after(5))
+    edit_ticket(ticket, ACTOR, tags=["a"])
+    connect_tickets(ticket, other, ACTOR)
+    reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="x", at=after(5))
 
     assert first_response(ticket) == after(10)
 

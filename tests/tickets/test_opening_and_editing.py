@@ -14,7 +14,8 @@ from tests.tickets.factories import (
     TicketQueueFactory,
     TicketSubstatusFactory,
 )
-from tickets.models import Dispatch, Ticket, TicketStatus, editing
+from tickets.models import Dispatch, Ticket, TicketStatus
+from tickets.verbs.tickets import edit_ticket
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -105,8 +106,8 @@ def test_category_substatus_and_agent_are_cleared_by_an_empty_text(api: ApiClien
 def test_subject_and_customer_are_edited_with_history_and_event() -> None:
     customer, ticket = CustomerFactory(surname="Kowal"), TicketFactory(subject="Lamp")
 
-    editing.edit(ACTOR, ticket, subject="Broken lamp", customer_id=customer.pk)
-    editing.edit(ACTOR, ticket, customer_id=None)
+    edit_ticket(ticket, ACTOR, subject="Broken lamp", customer_id=customer.pk)
+    edit_ticket(ticket, ACTOR, customer_id=None)
 
     ticket.refresh_from_db()
     assert (ticket.subject, ticket.customer) == ("Broken lamp", None)
@@ -122,7 +123,7 @@ def test_a_subject_that_no_mail_can_have_is_refused(subject: str) -> None:
     ticket = TicketFactory(subject="Lamp")
 
     with pytest.raises(Invalid):
-        editing.edit(ACTOR, ticket, subject=subject, agent_login=AgentFactory().login)
+        edit_ticket(ticket, ACTOR, subject=subject, agent_login=AgentFactory().login)
 
     ticket.refresh_from_db()
     assert (ticket.subject, ticket.agent) == ("Lamp", None)

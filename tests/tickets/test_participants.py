@@ -10,7 +10,10 @@ from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueF
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
 from tickets.mail.receiving import process
 from tickets.mail.senders import Person, answers_elsewhere, sender_of
-from tickets.models import Dispatch, Message, Ticket, TicketStatus, answering, conversing
+from tickets.models import Dispatch, Message, Ticket, TicketStatus
+from tickets.models.participants import participants_of
+from tickets.verbs.messages import reply_to
+from tickets.verbs.received_mails import retry_mail
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +23,7 @@ JAN, EVE = Person("Jan", "jan@client.example"), Person("Eve", "eve@else.example"
 def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
     """Return a ticket and our reply to it."""
     made = TicketFactory(**ticket)
-    message = conversing.reply(ACTOR, made, agent_login=AgentFactory().login, body="<p>Try again</p>")
+    message = reply_to(made, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
     return made, Dispatch.objects.get(message=message)
 
 
@@ -97,11 +100,11 @@ def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_
     received = taken(a_mail(Reply_To="office@client.example", Message_ID="<1@client.example>"))
     taken(a_mail("Second", Reply_To="eve@else.example", In_Reply_To="<1@client.example>"))
 
-    reply = conversing.reply(ACTOR, received.message.ticket, agent_login=AgentFactory().login, body="x")
+    reply = reply_to(received.message.ticket, ACTOR, agent_login=AgentFactory().login, body="x")
 
     assert reply.ticket.messages.filter(type="MAIL").count() == 2
     assert Dispatch.objects.get(message=reply).recipients == ["office@client.example"]
-    assert answering.everybody(reply.ticket)[0] == ["eve@else.example"]
+    assert participants_of(reply.ticket)[0] == ["eve@else.example"]
 
 
 def test_a_reply_goes_to_another_sender_than_the_mail_had() -> None:
@@ -109,7 +112,7 @@ def test_a_reply_goes_to_another_sender_than_the_mail_had() -> None:
     ticket = taken(a_mail(Reply_To="office@client.example")).message.ticket
     Ticket.objects.filter(pk=ticket.pk).update(sender="new@client.example")
 
-    reply = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="x")
+    reply = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="x")
 
     assert Dispatch.objects.get(message=reply).recipients == ["new@client.example"]
 
@@ -124,7 +127,7 @@ def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place: str) -> No
     for names in ({"In_Reply_To": "<1@client.example>"}, {"Subject": f"Re: [#{first.ticket.pk}] Broken"}):
         second = taken(a_mail("From me too", From="ewa@CLIENT.example", **names)).message
         assert (second.ticket, second.author_address) == (first.ticket, "ewa@CLIENT.example")
-    assert answering.everybody(first.ticket)[0] == ["ewa@CLIENT.example"]
+    assert participants_of(first.ticket)[0] == ["ewa@CLIENT.example"]
 
 
 def test_to_whom_a_colleague_writes_takes_part_too() -> None:
@@ -203,6 +206,6 @@ def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(besi
     received = taken(a_mail(**beside).replace(b"Jan <jan@client.example>", b"Jan at client.example"))
 
     assert (received.outcome, received.reason) == ("quarantined", "its From is no address")
-    received.retry(ACTOR)
+    retry_mail(received, ACTOR)
     process(received.pk)
     assert Message.objects.get().ticket.sender == ""

@@ -10,8 +10,9 @@ from django.utils import timezone
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
-from tickets.models import Message, Rating, Ticket, conversing
+from tickets.models import Message, Rating, Ticket
 from tickets.rating_links import rating_url, token_of
+from tickets.verbs.messages import receive_message, reply_to
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def message() -> Message:
     ticket = TicketFactory(subject="<b>Lamp</b>", queue=TicketQueueFactory(sender_name="Desk", language="pl"))
-    return conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Try again</p>")
+    return reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_only_the_five_answers_are_taken(client: Client, path: str, value: str) 
 
 
 def test_nobody_can_make_a_link(client: Client, message: Message, path: str, settings: Any) -> None:
-    other = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="x")
+    other = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="x")
     forged = f"/ratings/{other.pk}.{path.partition('.')[2]}"
 
     statuses = [
@@ -115,7 +116,7 @@ def test_the_page_speaks_the_language_of_the_browser_or_of_the_mail(
 
 
 def test_other_messages_are_not_rated(client: Client) -> None:
-    message = conversing.receive(ACTOR, TicketFactory(), body="Help!")
+    message = receive_message(TicketFactory(), ACTOR, body="Help!")
 
     assert client.get(f"/ratings/{token_of(message)}").status_code == 404
 

@@ -4,7 +4,8 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
-from tickets.models import Dispatch, Ticket, conversing
+from tickets.models import Dispatch, Ticket
+from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def test_the_same_mail_twice_is_one_message() -> None:
 
 def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
     ticket = TicketFactory(**ticket)
-    message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Try again</p>")
+    message = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
     return ticket, Dispatch.objects.get(message=message)
 
 

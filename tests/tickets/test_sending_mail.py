@@ -17,7 +17,9 @@ from tests.tickets.mail_servers import MailServer, mail_server, mute, saying, se
 from tests.webhooks.receivers import receiver, tls_for
 from tickets.mail import dispatching, smtp
 from tickets.mail.dispatching import DELAYS, dispatch, due_now
-from tickets.models import Dispatch, TicketChange, conversing
+from tickets.models import Dispatch, TicketChange
+from tickets.verbs.dispatches import record_bounce, resend
+from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +32,7 @@ def server(settings: Any) -> Iterator[MailServer]:
 
 def a_reply(body: str = "<p>Try again</p>", **values: Any) -> Dispatch:
     ticket = values.pop("ticket", None) or TicketFactory()
-    message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body=body, **values)
+    message = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body=body, **values)
     return Dispatch.objects.get(message=message)
 
 
@@ -301,7 +303,7 @@ def test_what_failed_is_sent_again_by_a_person_only(server: MailServer) -> None:
     server.drops = False
     assert due_now() == []
 
-    row.resend(ACTOR)
+    resend(row, ACTOR)
 
     assert due_now() == [row.pk]
     assert outcome(sent(row)) == ("sent", False, "")
@@ -314,7 +316,7 @@ def test_what_was_sent_is_not_sent_again(server: MailServer) -> None:
     row = sent(a_reply())
 
     with pytest.raises(Conflict):
-        row.resend(ACTOR)
+        resend(row, ACTOR)
     assert due_now() == []
 
 
@@ -322,9 +324,9 @@ def test_a_mail_goes_to_a_better_address(server: MailServer) -> None:
     server.rcpt_answers["jan@client.example"] = "550 No such user"
     row = sent(a_reply())
     with pytest.raises(Invalid):
-        row.resend(ACTOR, ["no address"])
+        resend(row, ACTOR, ["no address"])
 
-    row.resend(ACTOR, ["jan@new.example"])
+    resend(row, ACTOR, ["jan@new.example"])
 
     assert outcome(sent(row)) == ("sent", False, "")
     assert server.received[-1].rcpt_tos == ["jan@new.example"]
@@ -333,10 +335,10 @@ def test_a_mail_goes_to_a_better_address(server: MailServer) -> None:
 def test_a_bounce_is_shown_and_the_mail_can_be_sent_again(server: MailServer) -> None:
     row = sent(a_reply())
 
-    row.bounce(ACTOR, "550 mailbox full")
-    row.bounce(ACTOR, "the same again")
+    record_bounce(row, ACTOR, "550 mailbox full")
+    record_bounce(row, ACTOR, "the same again")
 
     assert (row.condition, row.error) == ("bounced", "550 mailbox full")
     assert TicketChange.objects.filter(action="bounce").count() == 1
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     assert (row.condition, row.bounced_at) == ("queued", None)

@@ -14,7 +14,9 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server
 from tickets.mail.dispatching import due_now
-from tickets.models import Dispatch, conversing
+from tickets.models import Dispatch
+from tickets.verbs.dispatches import resend
+from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
@@ -27,7 +29,7 @@ def server() -> Iterator[MailServer]:
 
 def a_reply(*copies: str) -> Dispatch:
     agent = AgentFactory().login
-    message = conversing.reply(ACTOR, TicketFactory(), agent_login=agent, body="<p>Try again</p>", copies=copies)
+    message = reply_to(TicketFactory(), ACTOR, agent_login=agent, body="<p>Try again</p>", copies=copies)
     return Dispatch.objects.get(message=message)
 
 
@@ -60,7 +62,7 @@ def test_a_worker_killed_while_the_server_has_the_mail_leaves_it_to_a_person(
     assert (row.state, row.is_unknown, row.condition) == ("failed", True, "failed: outcome unknown")
     server.go_on.set()
     server.holds = False
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     assert a_worker(row.pk, server, tmp_path).wait(100) == 0
     row.refresh_from_db()
     assert (row.state, len(server.received)) == ("sent", 2)
@@ -86,7 +88,7 @@ def test_who_has_the_mail_gets_no_second_one_of_a_worker_that_was_killed_over_th
     assert (row.state, row.is_unknown, row.accepted) == ("failed", True, ["jan@client.example"])
     server.go_on.set()
     server.holds = False
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     assert a_worker(row.pk, server, tmp_path).wait(100) == 0
 
     row.refresh_from_db()

@@ -13,7 +13,9 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server
 from tickets.mail.dispatching import DELAYS, dispatch, due_now
-from tickets.models import Dispatch, conversing
+from tickets.models import Dispatch
+from tickets.verbs.dispatches import record_bounce, resend
+from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db
 
@@ -28,8 +30,8 @@ def server(settings: Any) -> Iterator[MailServer]:
 
 
 def a_reply() -> Dispatch:
-    message = conversing.reply(
-        ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="Try again", recipients=ALL[:1], copies=ALL[1:]
+    message = reply_to(
+        TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="Try again", recipients=ALL[:1], copies=ALL[1:]
     )
     return Dispatch.objects.get(message=message)
 
@@ -115,21 +117,21 @@ def test_a_person_sends_it_again_to_those_who_were_refused(server: MailServer) -
     assert row.may_be_resent
 
     server.rcpt_answers.clear()
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     assert row.condition == "sent, but not yet to gone@client.example"
     sent(row)
 
     assert envelopes(server) == [ALL[:2], ["gone@client.example"]]
     assert (row.state, row.refused, set(row.accepted)) == ("sent", {}, set(ALL))
     with pytest.raises(Conflict):
-        row.resend(ACTOR)
+        resend(row, ACTOR)
 
 
 def test_a_better_address_takes_the_place_of_one_that_was_refused(server: MailServer) -> None:
     server.rcpt_answers["jan@client.example"] = GONE
     row = sent(a_reply())
 
-    row.resend(ACTOR, ["jan@new.example"])
+    resend(row, ACTOR, ["jan@new.example"])
     sent(row)
 
     assert envelopes(server) == [ALL[1:], ["jan@new.example"]]
@@ -142,7 +144,7 @@ def test_nobody_is_sent_it_again_who_has_it(server: MailServer) -> None:
     Dispatch.objects.filter(pk=row.pk).update(copies=["eva@client.example"])
 
     with pytest.raises(Conflict):
-        row.resend(ACTOR, ["jan@client.example"])
+        resend(row, ACTOR, ["jan@client.example"])
 
 
 @pytest.mark.parametrize("answer", ["451 Not now", "552 Too large"])
@@ -156,7 +158,7 @@ def test_a_message_that_is_refused_later_is_not_sent_to_those_who_have_it(server
     assert (row.state, row.refused, row.error) == (state, refused, f"eva@client.example: {answer}")
 
     server.data_answer = "250 Taken"
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     sent(row)
 
     assert envelopes(server)[1:] == [["eva@client.example"]] * 2
@@ -172,7 +174,7 @@ def test_after_an_unknown_outcome_only_those_are_sent_it_again_who_may_not_have_
     assert (row.state, row.is_unknown, due_now()) == ("failed", True, [])
 
     server.drops = False
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     sent(row)
 
     assert envelopes(server) == [["jan@client.example", "gone@client.example"], *[["eva@client.example"]] * 2]
@@ -203,12 +205,12 @@ def test_a_domain_of_other_letters_is_known_when_it_is_refused(server: MailServe
 def test_who_bounced_is_sent_it_again_alone(server: MailServer) -> None:
     row = sent(a_reply())
 
-    row.bounce(ACTOR, "552 Mailbox full", ["EVA@client.example", "unknown@client.example"])
-    row.bounce(ACTOR, "552 Mailbox full", ["eva@client.example"])
-    row.bounce(ACTOR, "554 Gone", ["gone@client.example"])
+    record_bounce(row, ACTOR, "552 Mailbox full", ["EVA@client.example", "unknown@client.example"])
+    record_bounce(row, ACTOR, "552 Mailbox full", ["eva@client.example"])
+    record_bounce(row, ACTOR, "554 Gone", ["gone@client.example"])
     assert (row.condition, row.message.ticket.history.filter(action="bounce").count()) == ("bounced", 2)
     assert row.error == "eva@client.example: 552 Mailbox full; gone@client.example: 554 Gone"
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     sent(row)
 
     assert envelopes(server) == [ALL, ["eva@client.example", "gone@client.example"]]
@@ -219,7 +221,7 @@ def test_a_bounce_does_not_stop_the_others_who_wait(server: MailServer) -> None:
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
 
-    row.bounce(ACTOR, "550 Gone", ["gone@client.example"])
+    record_bounce(row, ACTOR, "550 Gone", ["gone@client.example"])
     server.rcpt_answers.clear()
     sent(row)
 
@@ -238,7 +240,7 @@ def test_who_has_it_is_in_no_envelope_after_a_worker_died(server: MailServer) ->
     assert due_now() == []
     row.refresh_from_db()
     assert (row.state, row.is_unknown) == ("failed", True)
-    row.resend(ACTOR)
+    resend(row, ACTOR)
     sent(row)
 
     assert envelopes(server)[1:] == [["eva@client.example"]]

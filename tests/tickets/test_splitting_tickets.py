@@ -9,7 +9,9 @@ from django.utils import timezone
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory
-from tickets.models import Ticket, conversing, editing
+from tickets.models import Ticket
+from tickets.verbs.merges import merge_tickets, split_ticket
+from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db
 
@@ -27,18 +29,18 @@ def a_wrong_merge(**values: Any) -> tuple[Ticket, Ticket, Any]:
     MessageFactory(ticket=target, author_address="ann@client.example", created_at=START)
     source = TicketFactory(**{"sender": "bob@client.example", "sender_name": "Bob", "customer": bob, **values})
     MessageFactory(ticket=source, author_address=source.sender, author_name="Bob", created_at=after(5))
-    editing.merge(ACTOR, source, target)
+    merge_tickets(source, target, ACTOR)
     return target, source, bob
 
 
 def sent_to(ticket: Ticket) -> list[str]:
-    message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="Here it is.")
+    message = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="Here it is.")
     return list(message.dispatch.recipients)
 
 
 def split(ticket: Ticket, **which: Any) -> Ticket:
     moved = list(ticket.messages.filter(**which).values_list("pk", flat=True))
-    return editing.split(ACTOR, ticket, moved, "Of Bob")
+    return split_ticket(ticket, ACTOR, moved, "Of Bob")
 
 
 def test_a_split_undoes_a_wrong_merge() -> None:
@@ -80,7 +82,7 @@ def test_a_message_without_an_address_stays_its_senders_through_a_merge(api: Api
     MessageFactory(ticket=target, author_address="ann@client.example")
     source = TicketFactory(sender="bob@client.example")
     api.post(f"/api/tickets/{source.pk}/customer_response", {"body": "Of Bob"})
-    editing.merge(ACTOR, source, target)
+    merge_tickets(source, target, ACTOR)
 
     other = split(target, body="Of Bob")
 

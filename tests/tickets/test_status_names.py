@@ -7,7 +7,8 @@ from django.utils.translation import override
 from tests.backoffice import inputs_of, page_of, superuser
 from tests.conftest import ACTOR, ApiClient
 from tests.tickets.factories import TicketFactory
-from tickets.models import TicketStatus, TicketSubstatus, editing
+from tickets.models import TicketStatus, TicketSubstatus
+from tickets.verbs.tickets import edit_ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -54,7 +55,7 @@ def test_a_name_that_only_begins_like_one_of_ours_is_nobody_elses():
 def test_a_move_is_kept_in_english_and_read_in_polish():
     ticket = TicketFactory(status=status(KIND.NEW))
     refused = TicketSubstatus.objects.create(status=status(KIND.CLOSED), name="Refused")
-    editing.edit(ACTOR, ticket, substatus_id=refused.pk)
+    edit_ticket(ticket, ACTOR, substatus_id=refused.pk)
 
     page = in_polish(page_of(ticket))
 

@@ -13,9 +13,11 @@ from django.apps import apps
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import MessageFactory, TicketFactory, TicketQueueFactory, TicketQueueHoursFactory
-from tickets.models import Ticket, TicketQueue, TicketStatus, conversing, editing
-from tickets.models.opening import open_ticket
-from tickets.models.targets import due
+from tickets.models import Ticket, TicketQueue, TicketStatus
+from tickets.models.working_time import add_working_time
+from tickets.verbs.merges import merge_tickets, split_ticket
+from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.tickets import edit_ticket, open_ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -47,15 +49,15 @@ def opened(queue: TicketQueue | None = None, **values: Any) -> Ticket:
 
 
 def reply(ticket: Ticket, **values: Any) -> None:
-    conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="Here.", **values)
+    reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="Here.", **values)
 
 
 def write(ticket: Ticket, **values: Any) -> None:
-    conversing.receive(ACTOR, ticket, body="And?", from_address="jan@client.example", **values)
+    receive_message(ticket, ACTOR, body="And?", from_address="jan@client.example", **values)
 
 
 def turn(ticket: Ticket, kind: str) -> None:
-    editing.edit(ACTOR, ticket, status_id=TicketStatus.objects.get(kind=kind).pk)
+    edit_ticket(ticket, ACTOR, status_id=TicketStatus.objects.get(kind=kind).pk)
 
 
 def dues(ticket: Ticket) -> tuple[float | None, float | None]:
@@ -104,7 +106,7 @@ def test_a_machine_and_a_comment_change_no_target(clock: Clock) -> None:
     clock(5)
 
     write(ticket, is_automatic=True)
-    conversing.comment(ACTOR, ticket, agent_login=AgentFactory().login, text="Hm")
+    comment_on(ticket, ACTOR, agent_login=AgentFactory().login, text="Hm")
 
     assert dues(ticket) == (None, None)
 
@@ -185,9 +187,9 @@ def test_another_queue_counts_from_the_same_start_without_the_pauses(clock: Cloc
     slow = a_queue(first_response_minutes=120, resolution_minutes=None)
     slower = a_queue(first_response_minutes=None, resolution_minutes=1200)
 
-    editing.edit(ACTOR, ticket, queue_id=slow.pk)
+    edit_ticket(ticket, ACTOR, queue_id=slow.pk)
     first = dues(ticket)
-    editing.edit(ACTOR, ticket, queue_id=slower.pk)
+    edit_ticket(ticket, ACTOR, queue_id=slower.pk)
 
     assert (first, dues(ticket)) == ((26, None), (None, 44))
 
@@ -197,7 +199,7 @@ def test_an_edit_of_something_else_moves_no_target(clock: Clock) -> None:
     ticket = opened(queue)
     TicketQueue.objects.filter(pk=queue.pk).update(first_response_minutes=5)
 
-    editing.edit(ACTOR, ticket, tags=["a"])
+    edit_ticket(ticket, ACTOR, tags=["a"])
 
     assert dues(ticket) == (1, 10)
 
@@ -212,7 +214,7 @@ def test_an_answered_ticket_in_a_newer_one_neither_answers_it_nor_makes_a_respon
     clock(24)
     newer = opened(old.queue)
 
-    editing.merge(ACTOR, old, newer)
+    merge_tickets(old, newer, ACTOR)
 
     newer.refresh_from_db()
     assert (newer.first_agent_responded_at, dues(newer)) == (None, (25, 34))
@@ -227,7 +229,7 @@ def test_an_older_question_that_is_merged_in_is_owed_since_it_was_asked(clock: C
     clock(0.25)
     newer = opened(question.queue)
 
-    editing.merge(ACTOR, question, newer)
+    merge_tickets(question, newer, ACTOR)
 
     assert dues(newer) == (1, 10.25)
 
@@ -239,7 +241,7 @@ def test_a_question_that_the_other_ticket_has_answered_since_is_not_owed(clock: 
     reply(other)
     turn(other, "postponed")
 
-    editing.merge(ACTOR, question, other)
+    merge_tickets(question, other, ACTOR)
 
     assert dues(other) == (None, 10)
 
@@ -250,7 +252,7 @@ def test_a_closed_question_is_not_owed_again(clock: Clock) -> None:
     clock(5)
     newer = opened(closed.queue)
 
-    editing.merge(ACTOR, closed, newer)
+    merge_tickets(closed, newer, ACTOR)
 
     assert dues(newer) == (6, 15)
 
@@ -264,9 +266,9 @@ def test_both_parts_of_a_split_owe_what_their_messages_ask(clock: Clock) -> None
     clock(2)
     third = MessageFactory(ticket=ticket)
 
-    other = editing.split(ACTOR, ticket, [second.pk], "Else")
+    other = split_ticket(ticket, ACTOR, [second.pk], "Else")
     assert (dues(other), dues(ticket)) == ((1.25, 10.25), (3, 10))
-    last = editing.split(ACTOR, ticket, [third.pk], "Else")
+    last = split_ticket(ticket, ACTOR, [third.pk], "Else")
     assert (dues(last), dues(ticket)) == ((3, 12), (None, 10))
 
 
@@ -298,7 +300,7 @@ def test_pauses_are_left_out_of_the_working_time(
 ) -> None:
     spans = [(after(since), after(until)) for since, until in pauses]
 
-    found = due(START, minutes, HOURS, WARSAW, spans)
+    found = add_working_time(START, minutes, HOURS, WARSAW, spans)
 
     assert found == after(expected)
 

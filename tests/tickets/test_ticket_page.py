@@ -12,7 +12,10 @@ from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, CustomFieldFactory, TicketFactory
-from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus, conversing, editing
+from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus
+from tickets.verbs.merges import merge_tickets
+from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.tickets import edit_ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -24,8 +27,8 @@ def said(ticket, body="<p>Help</p>", **values):
 def test_a_conversation_is_shown_with_who_said_what_and_when():
     ticket, agent = TicketFactory(subject="Broken kettle"), AgentFactory(name="Anna", surname="Nowak")
     said(ticket, "<p>It does not boil</p>", author_address="jan@client.example")
-    conversing.reply(ACTOR, ticket, agent_login=agent.login, body="<p>Is it plugged in?</p>")
-    conversing.comment(ACTOR, ticket, agent_login=agent.login, text="He is cross", text_type="PLAIN")
+    reply_to(ticket, ACTOR, agent_login=agent.login, body="<p>Is it plugged in?</p>")
+    comment_on(ticket, ACTOR, agent_login=agent.login, text="He is cross", text_type="PLAIN")
 
     page = superuser().page(page_of(ticket))
 
@@ -89,7 +92,7 @@ def test_plain_text_is_text_and_its_links_are_links():
 )
 def test_the_state_of_what_was_sent_is_said(values, shown):
     ticket = TicketFactory()
-    message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>Hi</p>")
+    message = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>Hi</p>")
     may_be_resent = values["state"] == "failed" or bool({"bounced", "attempt_count", "refused"} & values.keys())
     if values.pop("bounced", False):
         values["bounced_at"] = timezone.now()
@@ -131,7 +134,7 @@ def test_a_user_who_is_no_agent_is_told_that_he_cannot_reply():
 
 def test_a_merged_ticket_leads_to_the_other():
     ticket, other = TicketFactory(), TicketFactory()
-    editing.merge(ACTOR, ticket, other)
+    merge_tickets(ticket, other, ACTOR)
 
     page = superuser().page(page_of(ticket))
 
@@ -179,7 +182,7 @@ def test_a_page_takes_the_same_queries_however_long_the_conversation_is(count, d
         StoredFile.objects.create(
             token=f"t{number}", filename="a", content_type="", size=1, sha256="", path="", message=message
         )
-        conversing.reply(ACTOR, ticket, agent_login=agent.login, body="<p>x</p>")
+        reply_to(ticket, ACTOR, agent_login=agent.login, body="<p>x</p>")
     client = superuser()
     client.page(page_of(ticket))
 
@@ -241,10 +244,10 @@ def test_a_page_that_is_open_hears_of_what_is_new():
 
     first = client.get(page_of(ticket)).context["seen"]
     unchanged = told(first)
-    conversing.receive(ACTOR, ticket, body="<p>And?</p>")
+    receive_message(ticket, ACTOR, body="<p>And?</p>")
     written = told(first)
     second = client.get(page_of(ticket)).context["seen"]
-    editing.edit(ACTOR, ticket, tags=["a"])
+    edit_ticket(ticket, ACTOR, tags=["a"])
     edited = told(second)
 
     expected = ("", "1 new entry in the conversation.", "Somebody has changed the ticket.")

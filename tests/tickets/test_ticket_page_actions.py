@@ -15,7 +15,9 @@ from tests.tickets.factories import (
     TicketQueueFactory,
     TicketSubstatusFactory,
 )
-from tickets.models import Message, Ticket, TicketStatus, editing
+from tickets.models import Message, Ticket, TicketStatus
+from tickets.verbs.merges import merge_tickets
+from tickets.verbs.tickets import edit_ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -80,7 +82,7 @@ def test_two_who_change_different_things_keep_each_others():
     client, ticket = superuser(), TicketFactory()
     data = filled(client, ticket, tags="mine")
     agent = AgentFactory()
-    editing.edit(ACTOR, ticket, agent_login=agent.login)
+    edit_ticket(ticket, ACTOR, agent_login=agent.login)
 
     client.post(page_of(ticket), data)
 
@@ -91,7 +93,7 @@ def test_two_who_change_different_things_keep_each_others():
 def test_two_who_change_the_same_are_told():
     client, ticket = superuser(), TicketFactory()
     data = filled(client, ticket, tags="mine")
-    editing.edit(ACTOR, ticket, tags=["theirs"])
+    edit_ticket(ticket, ACTOR, tags=["theirs"])
 
     told = client.post(page_of(ticket), data)
     ticket.refresh_from_db()
@@ -121,9 +123,7 @@ def test_an_agent_takes_a_ticket():
 def test_the_history_says_who_changed_what():
     ticket = TicketFactory()
     field = CustomFieldFactory(name="order")
-    editing.edit(
-        ACTOR, ticket, tags=["vip"], custom_fields={"order": "12"}, agent_login=AgentFactory(login="eva").login
-    )
+    edit_ticket(ticket, ACTOR, tags=["vip"], custom_fields={"order": "12"}, agent_login=AgentFactory(login="eva").login)
 
     page = " ".join(superuser().page(page_of(ticket)).split())
 
@@ -158,7 +158,7 @@ def test_a_ticket_is_merged_once_the_other_was_seen():
 )
 def test_a_wrong_number_is_said(number, sentence):
     ticket, merged = TicketFactory(), TicketFactory()
-    editing.merge(ACTOR, merged, TicketFactory())
+    merge_tickets(merged, TicketFactory(), ACTOR)
     number = {"self": str(ticket.pk), "merged": str(merged.pk)}.get(number, number)
 
     response = superuser().post(page_of(ticket, "merge"), {"number": number, "shown": number})

@@ -20,7 +20,8 @@ from tests.tickets.factories import (
     TicketQueueFactory,
 )
 from tickets.admin.tickets import TicketAdmin
-from tickets.models import Ticket, TicketStatus, editing
+from tickets.models import Ticket, TicketStatus
+from tickets.verbs.merges import merge_tickets
 
 LIST = reverse("admin:tickets_ticket_changelist")
 
@@ -195,7 +196,7 @@ def test_many_tickets_are_changed_at_once():
 
 def test_those_that_refuse_are_named_with_the_reason():
     tickets, merged = TicketFactory.create_batch(2), TicketFactory()
-    editing.merge(ACTOR, merged, TicketFactory())
+    merge_tickets(merged, TicketFactory(), ACTOR)
 
     response = superuser().act(LIST, "assign_selected", *tickets, merged, apply="1", agent=AgentFactory().login)
 

@@ -12,7 +12,10 @@ from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import ReceivedMailFactory, TicketFactory
-from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus, conversing, editing
+from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus
+from tickets.verbs.merges import merge_tickets
+from tickets.verbs.messages import receive_message, reply_to
+from tickets.verbs.tickets import edit_ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage")]
 
@@ -170,7 +173,7 @@ def test_what_is_refused_is_shown_again_with_what_is_wrong(client, changes, fiel
 def test_a_ticket_that_was_merged_meanwhile_keeps_what_was_typed(client):
     ticket, other = TicketFactory(), TicketFactory()
     data = filled(client, ticket, body="My long answer")
-    editing.merge(ACTOR, ticket, other)
+    merge_tickets(ticket, other, ACTOR)
 
     response = client.post(page_of(ticket), data)
 
@@ -230,8 +233,8 @@ def test_the_same_form_twice_is_one_reply(client):
 def test_who_wrote_without_having_seen_what_came_is_asked(client):
     ticket = TicketFactory()
     data = filled(client, ticket, body="My answer")
-    conversing.receive(ACTOR, ticket, body="<p>It works again!</p>", from_name="Jan")
-    editing.edit(ACTOR, ticket, tags=["solved"])
+    receive_message(ticket, ACTOR, body="<p>It works again!</p>", from_name="Jan")
+    edit_ticket(ticket, ACTOR, tags=["solved"])
 
     asked = client.post(page_of(ticket), data)
     page = asked.content.decode()
@@ -273,7 +276,7 @@ def test_a_canned_reply_is_put_behind_what_was_typed(client):
 @pytest.mark.parametrize("values", [{"error": "550 no"}, {"is_unknown": True}])
 def test_a_failed_message_is_sent_again_by_a_person(client, values):
     ticket = TicketFactory()
-    conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="<p>x</p>")
+    reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>x</p>")
     Dispatch.objects.update(state="failed", next_attempt_at=None, begun_at=timezone.now(), attempt_count=3, **values)
     dispatch = Dispatch.objects.get()
 

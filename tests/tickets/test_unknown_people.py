@@ -19,8 +19,9 @@ from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueF
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
 from tests.tickets.test_at_once import at_once, refusals
 from tickets.lookup import customer_of_caller
-from tickets.models import Customer, CustomerNumber, CustomerSettings, Ticket, merging
-from tickets.models.opening import open_ticket
+from tickets.models import Customer, CustomerNumber, CustomerSettings, Ticket
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.tickets import open_ticket
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -86,7 +87,7 @@ def test_the_second_mail_is_of_the_same_customer() -> None:
 def test_the_sender_who_was_merged_is_known() -> None:
     TicketQueueFactory()
     old, new = CustomerFactory(email="jan@client.example"), CustomerFactory()
-    merging.merge(ACTOR, old, new)
+    merge_customers(old, new, ACTOR)
 
     taken(a_mail())
 

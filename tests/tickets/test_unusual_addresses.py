@@ -9,14 +9,15 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server
 from tickets.mail.dispatching import dispatch
-from tickets.models import Dispatch, conversing
+from tickets.models import Dispatch
+from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db
 
 
 def sent_to(address: str, **values: Any) -> Dispatch:
     ticket = TicketFactory(sender=address)
-    message = conversing.reply(ACTOR, ticket, agent_login=AgentFactory().login, body="Żółw", **values)
+    message = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="Żółw", **values)
     dispatch(message.dispatch.pk)
     return Dispatch.objects.get(message=message)
 

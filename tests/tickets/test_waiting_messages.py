@@ -8,14 +8,15 @@ from django.test import Client
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.models import Dispatch, conversing
+from tickets.models import Dispatch
+from tickets.verbs.messages import reply_to
 
 # The probes ask on connections of their own.
 pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 def a_reply() -> Dispatch:
-    message = conversing.reply(ACTOR, TicketFactory(), agent_login=AgentFactory().login, body="<p>Hello</p>")
+    message = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="<p>Hello</p>")
     return Dispatch.objects.get(message=message)
 
 

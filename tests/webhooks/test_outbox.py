@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from campaigns.models import Campaign, Record
 from campaigns.models.editing import Edit, edit_many
 from campaigns.models.rules import CampaignFacts

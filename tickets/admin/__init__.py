@@ -1,6 +1,7 @@
 """The tickets' part of the admin."""
 
 from tickets.admin import (
+    canned_replies,
     chats,
     companies,
     custom_fields,
@@ -8,16 +9,17 @@ from tickets.admin import (
     customer_settings,
     customers,
     dispatches,
-    files,
+    marketplaces,
     ratings,
     received_mails,
-    replies,
     statuses,
+    stored_files,
     ticket_queues,
     tickets,
 )
 
 __all__ = [
+    "canned_replies",
     "chats",
     "companies",
     "custom_fields",
@@ -25,11 +27,11 @@ __all__ = [
     "customer_settings",
     "customers",
     "dispatches",
-    "files",
+    "marketplaces",
     "ratings",
     "received_mails",
-    "replies",
     "statuses",
+    "stored_files",
     "ticket_queues",
     "tickets",
 ]

@@ -18,7 +18,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.models import Chat, ChatState
-from tickets.models.chatting import write
+from tickets.verbs.chats import write_in_chat
 
 # A page shows the last ones of so many messages.
 LINES = 500
@@ -73,7 +73,7 @@ class ChatPageMixin:
         is_page = request.headers.get("Accept") != JSON
         if request.method == "POST" and form.is_valid():
             try:
-                write(actor_of(request), chat, body=form.cleaned_data["body"], agent_login=agent.login)
+                write_in_chat(chat, actor_of(request), body=form.cleaned_data["body"], agent_login=agent.login)
             except REFUSALS as error:
                 for _field, sentence in self.refusals_of(error):
                     form.add_error(None, sentence)

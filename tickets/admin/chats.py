@@ -22,7 +22,7 @@ from callcentre.admin import (
     UncountedChangeList,
     UncountedMixin,
     actor_of,
-    asks_first,
+    confirm_first,
     display,
     page_action,
 )
@@ -31,7 +31,7 @@ from callcentre.admin.periods import Spans, within
 from telephony.models import Agent
 from tickets.admin.chat_page import ChatPageMixin
 from tickets.models import Chat, ChatMessage
-from tickets.models.chatting import assign, close, start
+from tickets.verbs.chats import assign_chat, close_chat, start_chat
 
 INSTANTS = ("created_at", "assigned_at", "answered_at", "closed_at")
 
@@ -146,7 +146,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         if not change:
             given = form.cleaned_data
             values = {"client_name": given["client_name"], "client_email": given["client_email"]}
-            obj.__dict__.update(start(actor_of(request), queue_id=given["queue"].pk, **values).__dict__)
+            obj.__dict__.update(start_chat(actor_of(request), queue_id=given["queue"].pk, **values).__dict__)
 
     # What can be done with a chat
 
@@ -178,25 +178,27 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         chat, form = self.chat_or_404(request, object_id), AgentForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             login = form.cleaned_data["agent"].login
-            return self._done(request, chat, lambda: assign(actor_of(request), chat, agent_login=login))
+            return self._done(request, chat, lambda: assign_chat(chat, actor_of(request), agent_login=login))
         return self.action_page(request, title=_now("Give to an agent"), submit=_now("Give"), form=form, obj=chat)
 
     @page_action(description=_("Close the chat"), url_path="close", icon="done_all", permissions=["change"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
         chat = self.chat_or_404(request, object_id)
         if request.method == "POST":
-            return self._done(request, chat, lambda: close(actor_of(request), chat))
+            return self._done(request, chat, lambda: close_chat(chat, actor_of(request)))
         intro = _now("Nobody writes in it any more. There is no way back.")
         return self.action_page(
             request, title=_now("Close the chat"), submit=_now("Close the chat"), obj=chat, intro=intro
         )
 
     @admin.action(description=_("Close"), permissions=["change"])
-    @asks_first(_("No more messages can be written in the chats. A closed chat is not opened again."), closed_at=None)
+    @confirm_first(
+        _("No more messages can be written in the chats. A closed chat is not opened again."), closed_at=None
+    )
     def close_selected(self, request: HttpRequest, chats: QuerySet[Chat]) -> None:
         actor, count = actor_of(request), 0
         for chat in chats.filter(closed_at=None)[:MAX_SELECTED]:
-            close(actor, chat)
+            close_chat(chat, actor)
             count += 1
         sentence = ngettext("%(count)s chat closed.", "%(count)s chats closed.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS if count else messages.WARNING)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, UncountedMixin, actor_of, display
 from tickets.models import Company, Customer
+from tickets.verbs.customers import create_company
 
 
 @admin.register(Company)
@@ -53,7 +54,7 @@ class CompanyAdmin(UncountedMixin, Admin):
         if change:
             super().save_model(request, obj, form, change)
         else:
-            obj.__dict__.update(Company.create(actor_of(request), name=form.cleaned_data["name"]).__dict__)
+            obj.__dict__.update(create_company(actor_of(request), name=form.cleaned_data["name"]).__dict__)
 
 
 def count_customers(companies: Any) -> None:

@@ -10,6 +10,7 @@ from callcentre.admin import Admin, actor_of, display
 from callcentre.core.errors import ErrorCode, Invalid
 from tickets.models import CustomField
 from tickets.models.custom_field import check_options
+from tickets.verbs.custom_fields import edit_custom_field
 
 
 class LinesField(forms.CharField):
@@ -71,7 +72,7 @@ class CustomFieldAdmin(Admin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = {name: form.cleaned_data[name] for name in form.changed_data}
         if change and values:
-            CustomField.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+            edit_custom_field(CustomField.objects.get(pk=obj.pk), actor_of(request), **values)
         elif not change:
             if faults := list(check_options(obj.type, obj.options)):
                 raise Invalid(faults)

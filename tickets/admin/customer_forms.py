@@ -7,8 +7,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from tickets.admin.custom_inputs import input_of, name_of
-from tickets.admin.customer_choice import CustomerSelect
+from tickets.admin.custom_field_inputs import input_of, name_of
+from tickets.admin.customer_select import CustomerSelect
 from tickets.models import Customer, CustomField
 
 COLUMNS = ("name", "surname", "email", "company", "identifier")

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from telephony.models import Connection
 from tickets.admin.customer_history import label_of_column
 from tickets.models import Chat, Company, Customer, CustomField
-from tickets.models.merging import plan
+from tickets.verbs.customer_merges import plan_merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Preview:
 
 
 def preview_of(source: Customer, target: Customer) -> Preview:
-    done = plan(source, target)
+    done = plan_merge(source, target)
     lines = [
         _line(source, target, name, done.values.get(name, getattr(target, name)))
         for name in ("name", "surname", "email", "company_id", "identifier")

@@ -19,15 +19,16 @@ from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms
-from tickets.admin.custom_inputs import name_of
-from tickets.admin.customer_choice import CustomerChoices
+from tickets.admin.custom_field_inputs import name_of
 from tickets.admin.customer_forms import MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_merge import preview_of
 from tickets.admin.customer_panels import panels_of
 from tickets.admin.customer_search import ids_found
+from tickets.admin.customer_select import CustomerChoices
 from tickets.models import Customer, CustomField
-from tickets.models.merging import merge
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
 
 
 @admin.register(Customer)
@@ -139,9 +140,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         values = form.values()
         try:
             if not change:
-                obj.__dict__.update(Customer.create(actor_of(request), **values).__dict__)
+                obj.__dict__.update(create_customer(actor_of(request), **values).__dict__)
             elif values:
-                Customer.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+                edit_customer(Customer.objects.get(pk=obj.pk), actor_of(request), **values)
         except Invalid as refused:
             fields = self._fields(request)
             raise Invalid(
@@ -171,7 +172,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     def add_note(self, request: HttpRequest, object_id: str) -> HttpResponse:
         customer, form = self._customer(request, object_id), NoteForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
-            customer.add_note(actor_of(request), message=form.cleaned_data["message"])
+            add_customer_note(customer, actor_of(request), message=form.cleaned_data["message"])
             self.message_user(request, _now("The note was added."), messages.SUCCESS)
             return redirect(self.url_of("change", customer.pk))
         return self.action_page(request, title=_now("Add a note"), submit=_now("Add"), form=form, obj=customer)
@@ -199,7 +200,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     def _merged(self, request: HttpRequest, customer: Customer, target: Customer) -> HttpResponse:
         try:
-            merge(actor_of(request), customer, target)
+            merge_customers(customer, target, actor_of(request))
         except REFUSALS as error:
             self.say_refused(request, error)
             return redirect(self.url_of("change", customer.pk))

@@ -17,6 +17,7 @@ from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, displ
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.core.integers import integer_of
 from tickets.models import Dispatch
+from tickets.verbs.dispatches import resend
 
 State = Dispatch.State
 
@@ -132,7 +133,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         actor, count = actor_of(request), 0
         for dispatch in dispatches:
             try:
-                dispatch.resend(actor)
+                resend(dispatch, actor)
                 count += 1
             except REFUSALS as error:
                 for _field, sentence in self.refusals_of(error):

@@ -20,6 +20,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from tickets.models import ReceivedMail
+from tickets.verbs.received_mails import discard_mail, retry_mail
 
 Outcome = ReceivedMail.Outcome
 COLOURS: dict[str, str] = {
@@ -182,7 +183,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def _retry(self, request: HttpRequest, mails: Any) -> None:
         actor = actor_of(request)
-        count = self._do(request, mails, lambda mail: mail.retry(actor))
+        count = self._do(request, mails, lambda mail: retry_mail(mail, actor))
         sentence = ngettext(
             "%(count)s mail is tried again: what comes of it is seen here in a moment.",
             "%(count)s mails are tried again: what comes of them is seen here in a moment.",
@@ -192,7 +193,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def _discard(self, request: HttpRequest, mails: Any, reason: str) -> None:
         actor = actor_of(request)
-        count = self._do(request, mails, lambda mail: mail.discard(actor, reason))
+        count = self._do(request, mails, lambda mail: discard_mail(mail, actor, reason))
         self._say(request, ngettext("%(count)s mail discarded.", "%(count)s mails discarded.", count), count)
 
     @page_action(description=_("Try again"), url_path="retry", icon="replay", permissions=["decide"])

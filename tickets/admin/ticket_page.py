@@ -23,9 +23,9 @@ from callcentre.models import User
 from telephony.models import Agent
 from tickets.admin import ticket_page_files as files
 from tickets.admin import ticket_page_presence as presence
+from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, version_of, write
 from tickets.admin.ticket_page_forms import COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
-from tickets.admin.ticket_page_sending import ChangedMeanwhile, seen_now, version_of, write
-from tickets.admin.ticket_page_side import (
+from tickets.admin.ticket_page_sidebar import (
     OTHERS,
     audience_of,
     canned_replies_for,
@@ -35,8 +35,10 @@ from tickets.admin.ticket_page_side import (
     others_of_customer,
 )
 from tickets.admin.ticket_page_thread import entry_of, thread_of
-from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus, conversing, editing
-from tickets.models.answering import text_of
+from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus
+from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
+from tickets.verbs.dispatches import resend
+from tickets.verbs.tickets import edit_ticket
 
 ICONS: dict[str, str] = {
     Source.EMAIL: "mail",
@@ -186,7 +188,7 @@ class TicketPage:
             context["properties"] = properties or _properties(request, ticket, fields)
             context["media"] = self.media + context["properties"].media
             context["canned"] = [
-                (canned.pk, canned.name, text_of(canned, ticket, agent)) for canned in canned_replies_for(ticket)
+                (canned.pk, canned.name, canned.text_for(ticket, agent)) for canned in canned_replies_for(ticket)
             ]
             context["audience"] = audience
             context["closed_status"] = _closed_status(context["composer"])
@@ -207,7 +209,7 @@ class TicketPage:
         initial: Mapping[str, Any] | None = None,
     ) -> ComposerForm:
         """Replies are for agents, by ways that lead back to the customer."""
-        kinds = [REPLY, COMMENT] if agent and ticket.source in conversing.REPLYING else [COMMENT]
+        kinds = [REPLY, COMMENT] if agent and ticket.source in REPLY_SOURCES else [COMMENT]
         usual = {"kind": kinds[0], "take": ticket.agent_id is None and agent is not None}
         return ComposerForm(
             data,
@@ -215,7 +217,7 @@ class TicketPage:
             prefix="m",
             kinds=kinds,
             statuses=statuses_for(ticket),
-            is_html=ticket.source not in conversing.MARKETPLACES,
+            is_html=ticket.source not in MARKETPLACES,
             kept=kept,
         )
 
@@ -282,7 +284,7 @@ class TicketPage:
         body, body_type = data.get("m-body", ""), data.get("m-body_type", Message.BodyType.PLAIN)
         for canned in canned_replies_for(ticket):
             if str(canned.pk) == data.get("canned"):
-                data["m-body"] = f"{body}{text_of(canned, ticket, agent, body_type)}"
+                data["m-body"] = f"{body}{canned.text_for(ticket, agent, body_type)}"
         form = self._composer(request, ticket, agent, data, kept=kept.choices)
         return self.page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
 
@@ -294,7 +296,7 @@ class TicketPage:
         if form.is_valid():
             try:
                 if values := form.values():
-                    editing.edit(actor_of(request), ticket, **values)
+                    edit_ticket(ticket, actor_of(request), **values)
                     self.message_user(request, _now("The ticket is changed."), messages.SUCCESS)
                 return self.back_to(request, ticket)  # type: ignore[no-any-return]
             except REFUSALS as refusal:
@@ -308,7 +310,7 @@ class TicketPage:
         if (agent := Agent.objects.of_user(user_of(request))) is None:
             raise PermissionDenied
         try:
-            editing.edit(actor_of(request), ticket, agent_login=agent.login)
+            edit_ticket(ticket, actor_of(request), agent_login=agent.login)
             self.message_user(request, _now("The ticket is yours."), messages.SUCCESS)
         except REFUSALS as refusal:
             self.say_refused(request, refusal)
@@ -321,7 +323,7 @@ class TicketPage:
         if dispatch is None:
             raise Http404
         try:
-            dispatch.resend(actor_of(request))
+            resend(dispatch, actor_of(request))
             self.message_user(request, _now("The message is sent again."), messages.SUCCESS)
         except REFUSALS as refusal:
             self.say_refused(request, refusal)

@@ -15,13 +15,13 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from callcentre.admin import AskingAgain
+from callcentre.admin import EditConflictForm
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.addresses import is_address
-from tickets.admin.custom_inputs import input_of, name_of
-from tickets.admin.customer_choice import CustomerSelect
-from tickets.admin.ticket_people import PeopleForm
+from tickets.admin.custom_field_inputs import input_of, name_of
+from tickets.admin.customer_select import CustomerSelect
+from tickets.admin.merge_confirmation import PeopleForm
 from tickets.models import Customer, CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
 
 REPLY, COMMENT = "reply", "comment"
@@ -124,7 +124,7 @@ class ComposerForm(forms.Form):
         self._field(name).choices = choices
 
 
-class PropertiesForm(AskingAgain, forms.Form):
+class PropertiesForm(EditConflictForm, forms.Form):
     """What the ticket has. The page says what it showed, so that only what a person changed is changed."""
 
     status = forms.ChoiceField(label=_("Status"), widget=UnfoldAdminSelectWidget())

@@ -18,12 +18,13 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, Inline, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, Inline, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
 from tickets.filling import has_place
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
+from tickets.verbs.mailbox_tests import request_mailbox_test
 
 # Another mailbox is read from its own beginning.
 MAILBOX = {"imap_host", "imap_port", "imap_user", "imap_folder"}
@@ -171,7 +172,7 @@ class TicketQueueAdmin(Admin):
     def test_connection(self, request: HttpRequest, object_id: str) -> HttpResponse:
         queue = self._tested(request, object_id)
         if request.method == "POST":
-            MailboxTest.ask(actor_of(request), queue)
+            request_mailbox_test(queue, actor_of(request))
             return redirect(request.path)
         test = MailboxTest.objects.filter(pk=queue.pk).first()
         return TemplateResponse(
@@ -211,7 +212,7 @@ class TicketQueueAdmin(Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
-    @asks_first(_("The queues take no new tickets, and their mailboxes are not read."), is_active=True)
+    @confirm_first(_("The queues take no new tickets, and their mailboxes are not read."), is_active=True)
     def deactivate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)

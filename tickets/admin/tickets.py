@@ -35,12 +35,12 @@ from callcentre.admin.periods import Spans, within
 from callcentre.core.errors import ErrorCode
 from telephony.models import Agent
 from tickets.admin import ticket_search
-from tickets.admin.ticket_bulk import TicketBulkActions
+from tickets.admin.ticket_add_page import TicketOpening
+from tickets.admin.ticket_bulk_actions import TicketBulkActions
 from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
-from tickets.admin.ticket_page_actions import TicketActions
 from tickets.admin.ticket_page_forms import tags_of
-from tickets.admin.ticket_page_opening import TicketOpening
-from tickets.admin.ticket_page_side import dues_of
+from tickets.admin.ticket_page_sidebar import dues_of
+from tickets.admin.ticket_relations import TicketActions
 from tickets.models import Message, Ticket, TicketStatus
 from tickets.models.ticket import RESPONSE_IS_OWED
 

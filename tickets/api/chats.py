@@ -2,17 +2,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, TextField, minute
+from callcentre.api.fields import IdField, TextField
 from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, ListFilter, TextFilter
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from tickets.models import Chat, ChatMessage, ChatState, chatting
+from callcentre.core.lookups import get_or_404
+from callcentre.core.times import minute
+from tickets.models import Chat, ChatMessage, ChatState
+from tickets.verbs.chats import assign_chat, close_chat, start_chat, write_in_chat
 
 
 class ChatInput(Input):
@@ -70,7 +71,7 @@ class ChatViewSet(ApiViewSet):
         return paginator.get_paginated_response([_chat_data(*row) for row in page])
 
     def retrieve(self, request: Request, chat_id: str) -> Response:
-        return Response(_chat_data(*_found(Chat.objects.values_list(*_CHAT), chat_id)))
+        return Response(_chat_data(*get_or_404(Chat.objects.values_list(*_CHAT), chat_id)))
 
     def messages(self, request: Request, chat_id: str) -> Response:
         paginator = LimitOffset()
@@ -81,22 +82,22 @@ class ChatViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(ChatInput)
-        return Response({"id": str(chatting.start(self.actor, faults, **values).pk)}, status=201)
+        return Response({"id": str(start_chat(self.actor, faults, **values).pk)}, status=201)
 
     def assign(self, request: Request, chat_id: str) -> Response:
         chat = chat_or_404(chat_id)
         values, faults = self.read(AssignInput)
-        chatting.assign(self.actor, chat, faults, **values)
+        assign_chat(chat, self.actor, faults, **values)
         return Response(status=204)
 
     def write(self, request: Request, chat_id: str) -> Response:
         chat = chat_or_404(chat_id)
         values, faults = self.read(ChatMessageInput)
-        chatting.write(self.actor, chat, faults, **values)
+        write_in_chat(chat, self.actor, faults, **values)
         return Response(status=204)
 
     def close(self, request: Request, chat_id: str) -> Response:
-        chatting.close(self.actor, chat_or_404(chat_id))
+        close_chat(chat_or_404(chat_id), self.actor)
         return Response(status=204)
 
 
@@ -123,16 +124,4 @@ def _message_data(pk: int, login: str | None, body: str, created_at: datetime) -
 
 
 def chat_or_404(chat_id: str) -> Chat:
-    chat: Chat = _found(Chat.objects.only("pk"), chat_id)
-    return chat
-
-
-def _found(chats: QuerySet[Chat, Any], chat_id: str) -> Any:
-    """Return the chat of this id; raise Http404 where there is none."""
-    try:
-        chat = chats.filter(pk=UUID(chat_id)).first()
-    except ValueError:
-        chat = None
-    if chat is None:
-        raise Http404
-    return chat
+    return get_or_404(Chat.objects.only("pk"), chat_id)

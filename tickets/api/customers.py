@@ -2,19 +2,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, ListField, TextField, minute
+from callcentre.api.fields import IdField, ListField, TextField
 from callcentre.api.filters import FilterSet, IdFilter, TextFilter
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.integers import integer_of
+from callcentre.core.lookups import get_or_404
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.times import minute
 from tickets.api.serializers import ValueMapField
 from tickets.models import Company, Customer, CustomField
+from tickets.verbs.customers import add_customer_note, create_company, create_customer
 
 
 class PhoneNumbersField(ListField):
@@ -99,12 +100,12 @@ class CustomerViewSet(ApiViewSet):
         values, faults = self.read(CustomerInput)
         if is_singular:
             self.wire_names = {**self.wire_names, "phone_numbers": "phone_number"}
-        return Response({"customer_id": Customer.create(self.actor, faults, **values).pk}, status=201)
+        return Response({"customer_id": create_customer(self.actor, faults, **values).pk}, status=201)
 
     def add_note(self, request: Request, customer_id: str) -> Response:
         customer = customer_or_404(customer_id)
         values, faults = self.read(NoteInput)
-        customer.add_note(self.actor, faults, **values)
+        add_customer_note(customer, self.actor, faults, **values)
         return Response(status=204)
 
 
@@ -119,15 +120,12 @@ class CompanyViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(CompanyInput)
-        return Response({"company_id": Company.create(self.actor, faults, **values).pk}, status=201)
+        return Response({"company_id": create_company(self.actor, faults, **values).pk}, status=201)
 
 
 def customer_or_404(customer_id: str) -> Customer:
-    """The customer of this id, or the one he was merged into."""
-    pk = integer_of(customer_id)
-    customer = None if pk is None else Customer.objects.select_related("merged_into").filter(pk=pk).first()
-    if customer is None:
-        raise Http404
+    """Return the customer of this id, or the customer that it was merged into."""
+    customer = get_or_404(Customer.objects.select_related("merged_into"), customer_id)
     return customer.merged_into or customer
 
 

@@ -6,9 +6,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.exceptions import TooLarge, WrongMediaType
-from callcentre.api.fields import Reject, parse_text
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.parsing import Reject, parse_text
 from tickets.downloading import response_of
 from tickets.models import StoredFile
 from tickets.storing import Stored, TooLong, clean_name, store

@@ -3,9 +3,9 @@ from typing import Any
 from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from callcentre.api.fields import Reject
 from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFilter, MapFilter, TextFilter
 from callcentre.core.errors import ErrorCode
+from callcentre.core.parsing import Reject
 from tickets.models import Customer, CustomField, Ticket
 from tickets.models.custom_values import WrongValue, parse
 

@@ -1,14 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from callcentre.api.fields import (
-    ChoiceField,
-    IdField,
-    InstantField,
-    ListField,
-    TextField,
-    TextMapField,
-)
+from callcentre.api.fields import ChoiceField, IdField, InstantField, ListField, TextField, TextMapField
 from callcentre.api.serializers import Input
 from tickets.models import Message, Source
 

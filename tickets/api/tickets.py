@@ -2,15 +2,14 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import Reject, parse_boolean
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault
-from callcentre.core.integers import integer_of
+from callcentre.core.lookups import get_or_404
+from callcentre.core.parsing import Reject, parse_boolean
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
     AgentResponseInput,
@@ -19,16 +18,10 @@ from tickets.api.serializers import (
     TicketEditInput,
     TicketInput,
 )
-from tickets.models import (
-    Ticket,
-    TicketCategory,
-    TicketQueue,
-    TicketStatus,
-    conversing,
-    editing,
-)
-from tickets.models.opening import open_ticket
-from tickets.models.reading import read_tickets
+from tickets.models import Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.models.ticket_rows import read_tickets
+from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.tickets import edit_ticket, open_ticket
 
 
 class TicketPages(LimitOffset):
@@ -78,35 +71,31 @@ class TicketViewSet(ApiViewSet):
     def update(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(TicketEditInput, is_partial=True)
-        editing.edit(self.actor, ticket, faults, **values)
+        edit_ticket(ticket, self.actor, faults, **values)
         return Response(status=204)
 
     def comment(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(CommentInput)
-        conversing.comment(self.actor, ticket, faults, **values)
+        comment_on(ticket, self.actor, faults, **values)
         return Response(status=204)
 
     def agent_response(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(AgentResponseInput)
-        conversing.reply(self.actor, ticket, faults, **values)
+        reply_to(ticket, self.actor, faults, **values)
         return Response([], status=201)
 
     def customer_response(self, request: Request, ticket_id: str) -> Response:
         ticket = ticket_or_404(ticket_id)
         values, faults = self.read(CustomerResponseInput)
-        conversing.receive(self.actor, ticket, faults, **values)
+        receive_message(ticket, self.actor, faults, **values)
         return Response(status=204)
 
 
 def ticket_or_404(ticket_id: str) -> Ticket:
-    """Only the key of it: the verbs lock the ticket, and read it then."""
-    pk = integer_of(ticket_id)
-    ticket = None if pk is None else Ticket.objects.only("pk").filter(pk=pk).first()
-    if ticket is None:
-        raise Http404
-    return ticket
+    """Return the ticket with only its key: the verbs lock and read the row themselves."""
+    return get_or_404(Ticket.objects.only("pk"), ticket_id)
 
 
 def _flag(request: Request, name: str, faults: list[Fault]) -> bool:

@@ -1,12 +1,12 @@
 """Deletion of customers, tickets, chats, received mail and files: each on demand, with all that is only theirs."""
 
 from callcentre.core.deletions import Kind, register
-from tickets.deletions import of_chats, of_customers, of_mail, of_tickets
+from tickets.deletions import chats, customers, mail_and_files, tickets
 
 
 def register_kinds() -> None:
-    register("ticket", Kind("tickets.ticket", of_tickets.consequences, of_tickets.delete))
-    register("chat", Kind("tickets.chat", of_chats.consequences, of_chats.delete))
-    register("mail", Kind("tickets.receivedmail", of_mail.consequences, of_mail.delete))
-    register("file", Kind("tickets.storedfile", of_mail.consequences_of_file, of_mail.delete_file))
-    register("customer", Kind("tickets.customer", of_customers.consequences, of_customers.delete))
+    register("ticket", Kind("tickets.ticket", tickets.consequences, tickets.delete))
+    register("chat", Kind("tickets.chat", chats.consequences, chats.delete))
+    register("mail", Kind("tickets.receivedmail", mail_and_files.consequences, mail_and_files.delete))
+    register("file", Kind("tickets.storedfile", mail_and_files.consequences_of_file, mail_and_files.delete_file))
+    register("customer", Kind("tickets.customer", customers.consequences, customers.delete))

@@ -13,8 +13,8 @@ from tickets import html
 from tickets.addresses import is_address
 from tickets.filling import fill, values_for
 from tickets.models import AcknowledgedAddress, Message, Ticket, TicketQueue
-from tickets.models.conversing import acknowledge as write
-from tickets.models.conversing import recipients_of
+from tickets.models.participants import recipients_of
+from tickets.verbs.messages import send_acknowledgement
 
 SPAN = timedelta(hours=1)
 # Local parts of addresses that a machine reads: a word of them, or how they begin.
@@ -40,4 +40,4 @@ def acknowledge(ticket: Ticket) -> Message | None:
     text = html.clean(fill(queue.acknowledgement, values_for(ticket)))
     if html.says_nothing(text) or not AcknowledgedAddress.take_turn(address, timezone.now(), SPAN):
         return None
-    return write(ticket, str(text))
+    return send_acknowledgement(ticket, str(text))

@@ -19,7 +19,7 @@ from django.utils import timezone
 from tickets.mail import marketplaces, smtp
 from tickets.mail.outcomes import Answer, Lost, Refused, Sent, Taken
 from tickets.models import Dispatch, Source
-from tickets.models.dispatch import in_words
+from tickets.models.dispatch import refusals_in_words
 
 State = Dispatch.State
 
@@ -143,7 +143,7 @@ def _after(row: Dispatch, result: Sent | Refused | Lost) -> dict[str, Any]:
     values: dict[str, Any] = {
         "accepted": accepted,
         "refused": refused,
-        "error": in_words(reasons) or ("" if is_sent else str(result)),
+        "error": refusals_in_words(reasons) or ("" if is_sent else str(result)),
     }
     if is_sent:
         values["sent_at"] = row.sent_at or now

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from callcentre.api.fields import minute
+from callcentre.core.times import minute
 from tickets.mail.outcomes import Lost, Refused, Sent
 from tickets.models import CustomField, Dispatch, Marketplace, custom_values
 from webhooks.transport import Outcome, Sender, encode, sign

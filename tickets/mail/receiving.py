@@ -33,9 +33,10 @@ from tickets.mail.parsing import Mail, Unreadable, parse
 from tickets.mail.parts import MOST_FILES, Attachment
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
-from tickets.models.conversing import receive as receive_message
-from tickets.models.opening import open_ticket
 from tickets.storing import Stored, store
+from tickets.verbs.dispatches import record_bounce
+from tickets.verbs.messages import receive_message
+from tickets.verbs.tickets import open_ticket
 
 logger = logging.getLogger(__name__)
 
@@ -245,7 +246,7 @@ def _of_bounce(mail: Mail) -> Ticket:
     if not dispatches:
         raise Quarantine(_("it is a bounce of no mail of ours"))
     for dispatch in dispatches:
-        dispatch.bounce(MAIL, mail.bounce_reason, mail.bounced)
+        record_bounce(dispatch, MAIL, mail.bounce_reason, mail.bounced)
     return current(dispatches[0].message.ticket)
 
 
@@ -263,8 +264,8 @@ def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
     """Add the mail to its ticket; None where a person has just deleted the ticket."""
     try:
         return receive_message(
-            MAIL,
             ticket,
+            MAIL,
             body=body,
             body_type=mail.body[1],
             quoted=quoted,

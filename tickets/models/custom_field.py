@@ -1,12 +1,10 @@
 from collections.abc import Iterable
-from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models, transaction
+from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault
 
 _COLUMNS = ("id", "owner", "name", "type", "options", "is_active", "order")
 _ACTIVE = f"""
@@ -20,7 +18,7 @@ class CustomFieldQuerySet(models.QuerySet["CustomField"]):
         return self.filter(owner=owner, is_active=True)
 
     def by_name(self, owner: str) -> "dict[str, CustomField]":
-        """The same by their names, in order; for lists, where the statement's making would take longer than its run."""
+        """Return the active fields by name, in order. Building the statement would take longer than it runs."""
         with connection.cursor() as cursor:
             cursor.execute(_ACTIVE, [owner])
             fields = [CustomField.from_db(self.db, _COLUMNS, row) for row in cursor.fetchall()]
@@ -28,11 +26,11 @@ class CustomFieldQuerySet(models.QuerySet["CustomField"]):
 
 
 class CustomField(models.Model):
-    """A field that this company wants on tickets or on customers beside those that all have.
+    """An additional field of tickets or customers, defined by the company.
 
     Values are kept with their owner (`custom_fields`: the field's id, as a string -> value): a text, a number, a
-    date as YYYY-MM-DD, or one of the options. A field that has values keeps its type. One that is no longer wanted is
-    made inactive, as is an option removed: values stay.
+    date as YYYY-MM-DD, or one of the options. The type of a field that has values does not change. A field that is no
+    longer wanted is made inactive. Values stay then, and also if their option is removed.
     """
 
     class Owner(models.TextChoices):
@@ -77,26 +75,12 @@ class CustomField(models.Model):
 
     @property
     def is_used(self) -> bool:
-        """Whether a ticket or customer has a value of it. Where none has, all of them are looked through."""
+        """Whether a ticket or a customer has a value of this field. Reads the whole table if none has."""
         table = f"tickets_{self.owner}"
         with connection.cursor() as cursor:
-            # No index knows the keys; this is asked when somebody changes a type.
+            # No index has the keys. The query is rare: it runs when a type changes.
             cursor.execute(f"SELECT EXISTS (SELECT FROM {table} WHERE custom_fields ? %s)", [str(self.pk)])  # noqa: S608
             return bool(cursor.fetchone()[0])
-
-    def edit(self, actor: Actor, **values: Any) -> None:
-        """Change what is given. Raises Invalid: a type that values have stays, and a choice has options."""
-        with transaction.atomic():
-            locked = CustomField.objects.select_for_update(no_key=True).get(pk=self.pk)
-            kind, options = values.get("type", locked.type), values.get("options", locked.options)
-            faults = list(check_options(kind, options))
-            if kind != locked.type and locked.is_used:
-                faults.append(Fault(ErrorCode.CUSTOM_FIELD_IN_USE, "type"))
-            if faults:
-                raise Invalid(faults)
-            for name, value in values.items():
-                setattr(self, name, value)
-            self.save(update_fields=list(values))
 
 
 def check_options(kind: str, options: Iterable[str]) -> Iterable[Fault]:

@@ -1,4 +1,4 @@
-"""What replies are made with, and the addresses that were told that their mail has come."""
+"""Canned replies, the endpoints of marketplaces, and addresses that got an acknowledgement."""
 
 from datetime import datetime, timedelta
 
@@ -10,9 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
 from callcentre.models import TimestampedModel
-from tickets.filling import check_places
+from telephony.models import Agent
+from tickets import html
+from tickets.filling import check_places, fill, values_for
 from tickets.html import OWN_TEXT
-from tickets.models.ticket import Source
+from tickets.models.message import Message
+from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from webhooks.rules import TARGET_FAULTS
 from webhooks.transport import TargetError, check_target, new_secret
@@ -44,9 +47,14 @@ class CannedReply(TimestampedModel):
     def clean(self) -> None:
         check_places(body=(self.body, ()))
 
+    def text_for(self, ticket: Ticket, agent: Agent | None, body_type: str = Message.BodyType.HTML) -> str:
+        """Return the text with its places filled, for the agent to edit; plain text for a marketplace."""
+        markup = html.clean(fill(self.body, values_for(ticket, agent)))
+        return markup if body_type == Message.BodyType.HTML else html.as_text(markup)
+
 
 class Marketplace(TimestampedModel):
-    """Where replies to tickets of a marketplace go: an HTTP endpoint that takes them as JSON, signed with `secret`."""
+    """The HTTP endpoint that takes replies to tickets of a marketplace, as JSON signed with `secret`."""
 
     source = models.CharField(_("source"), max_length=20, choices=Source, unique=True)
     url = models.URLField(_("address"), max_length=2000)
@@ -70,7 +78,7 @@ class Marketplace(TimestampedModel):
         return self.get_source_display()
 
     def clean(self) -> None:
-        """The rule that webhooks have: nothing inside our own network."""
+        """Refuse targets inside our own network, as webhooks do."""
         try:
             check_target(self.url)
         except TargetError as error:
@@ -78,7 +86,7 @@ class Marketplace(TimestampedModel):
 
 
 class AcknowledgedAddress(models.Model):
-    """When an address was last sent an acknowledgement by itself: two machines must not answer each other for ever."""
+    """The time of the last acknowledgement to an address. It keeps two machines from answering each other for ever."""
 
     address = models.CharField(max_length=320, unique=True)
     acknowledged_at = models.DateTimeField()
@@ -93,9 +101,9 @@ class AcknowledgedAddress(models.Model):
 
     @classmethod
     def take_turn(cls, address: str, now: datetime, span: timedelta) -> bool:
-        """Whether this address may be acknowledged now, which it then may not again within `span`.
+        """Claim the right to acknowledge mail of this address; return False if that was done within `span`.
 
-        One statement: of two mails that come at once one is acknowledged.
+        It is one statement, so only one of two simultaneous mails is acknowledged.
         """
         with connection.cursor() as cursor:
             cursor.execute(

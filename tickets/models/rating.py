@@ -1,29 +1,23 @@
 from datetime import timedelta
 
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from tickets import events
-from tickets.models.conversing import lock
 from tickets.models.message import Message
 
-# How long after the reply it may be rated, and how long after that the customer may think again.
+# A reply may be rated for so long, and a rating may be changed for so long.
 OPEN_FOR = timedelta(days=60)
 CHANGEABLE_FOR = timedelta(days=7)
 VALUES = range(1, 6)
 
 
-class TooLate(Exception):
-    """The reply is too old to be rated, or was rated too long ago to be rated otherwise."""
-
-
 class Rating(models.Model):
-    """What a customer thought of a reply, 1 to 5: given through a signed link in the mail, once per reply.
+    """A customer's rating of one reply, 1 to 5, given through a signed link in the mail.
 
-    For a week he may change it; then it stands.
+    The customer may change it for a week (`CHANGEABLE_FOR`).
     """
 
     message = models.OneToOneField(
@@ -31,7 +25,7 @@ class Rating(models.Model):
     )
     value = models.PositiveSmallIntegerField(_("rating"))
     given_at = models.DateTimeField(_("given"), default=timezone.now)
-    # NULL: it is the first one.
+    # NULL: the rating has not been changed.
     changed_at = models.DateTimeField(_("changed"), null=True)
 
     class Meta:
@@ -47,30 +41,6 @@ class Rating(models.Model):
 
 def stars(value: int) -> str:
     return f"{'★' * value}{'☆' * (5 - value)}"
-
-
-def rate(message: Message, value: int) -> Rating:
-    """Keep what the customer thinks of a reply, and show it with the message. Raises TooLate."""
-    with transaction.atomic():
-        # Also keeps two ratings of one reply apart.
-        ticket, now = lock(message.ticket), timezone.now()
-        rating = Rating.objects.filter(message=message).first()
-        if not may_be_rated(message, rating):
-            raise TooLate
-        if rating is None:
-            rating = Rating.objects.create(message=message, value=value, given_at=now)
-        elif rating.value == value:
-            return rating
-        else:
-            rating.value, rating.changed_at = value, now
-            rating.save(update_fields=["value", "changed_at"])
-        message.ratings = [value]
-        message.save(update_fields=["ratings"])
-        ticket.updated_at = now
-        ticket.save(update_fields=["updated_at"])
-        login = ticket.agent.login if ticket.agent else ""
-        events.ticket_updated(ticket.pk, ticket.customer_id, login, ticket.status_id, ticket.substatus_id)
-    return rating
 
 
 def may_be_rated(message: Message, rating: Rating | None) -> bool:

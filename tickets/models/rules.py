@@ -1,4 +1,4 @@
-"""What a ticket may be given: one reading of ids and logins for those who open and those who edit."""
+"""The validator of tickets: it checks texts and finds the rows that ids and logins name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tickets import html
 from tickets.addresses import is_address, read_sender
 from tickets.models.customer import Customer
 from tickets.models.message import Message
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
 from tickets.models.ticket import Source
 from tickets.models.ticket_queue import TicketQueue
 
@@ -26,8 +26,9 @@ def check_subject(subject: str | None) -> Iterable[Fault]:
 
 
 def check_sender(given: str, source: str, *, may_be_any: bool = False) -> list[Fault]:
-    """Return the faults of a sender as it was given. Replies to tickets of mail go to it, so an address must be one
-    that mail can be sent to; a name alone is taken. `may_be_any`: it is the sender of a mail that has come already.
+    """Return the faults of a given sender: a name alone, or an address that mail can be sent to.
+
+    The address is not checked with `may_be_any`, for the sender of a mail that has arrived already.
     """
     if faults := list(check_lines(sender=given)):
         return faults
@@ -41,19 +42,19 @@ def customer_of(sender: str) -> Customer | None:
 
 
 def cleaned(text: str, body_type: str) -> str:
-    """Return the text as it is kept: HTML cleaned. Verbs do so before they lock a row: it can take seconds."""
+    """Return the text with its HTML cleaned. It can take seconds, so verbs call it before they lock a row."""
     return str(html.clean(text)) if body_type == Message.BodyType.HTML else text
 
 
 def check_body(given: str, kept: str, body_type: str, field: str = "body") -> Iterable[Fault]:
-    """Yield the fault of a text of which nothing is kept. What the reader could not read is empty, and said already."""
+    """Yield a fault if nothing of the text is kept. An empty text has its fault from the Input already."""
     if given and (html.says_nothing(kept) if body_type == Message.BodyType.HTML else not kept.strip()):
         yield Fault(ErrorCode.EMPTY, field)
 
 
 @dataclass(slots=True)
 class Choice:
-    """What a ticket has of others' rows."""
+    """The rows that a ticket refers to."""
 
     status: TicketStatus | None = None
     substatus: TicketSubstatus | None = None
@@ -62,12 +63,16 @@ class Choice:
     agent: Agent | None = None
     customer: Customer | None = None
 
+    @property
+    def full_status_name(self) -> str:
+        return full_name(self.status, self.substatus) if self.status else ""
+
 
 def choose(values: Mapping[str, Any], before: Choice, faults: list[Fault]) -> Choice:
-    """The choice after these values; what is wrong is added to the faults. A name that is absent changes nothing; an
-    empty agent_login, and None for category_id, customer_id and substatus_id, clear what the ticket has.
+    """Return the choice after these values, and add faults. A name that is absent changes nothing; an empty
+    agent_login, and None for category_id, customer_id and substatus_id, clear the column.
 
-    Another status clears the sub-status, unless one of it is given. A sub-status alone brings its status along.
+    Another status clears the sub-status, unless a new one is given. A sub-status alone also sets its status.
     """
     after = Choice(before.status, before.substatus, before.queue, before.category, before.agent, before.customer)
     _choose_status(values, after, faults)
@@ -95,7 +100,15 @@ def _active_agent(login: str) -> Agent | None:
     return Agent.objects.active().filter(login=login).first()
 
 
-# Column of the choice, the name of its value, who finds it, the fault where there is none.
+def active_agent(login: str, faults: list[Fault]) -> Agent | None:
+    """Return the active agent of this login, or None; add a fault if there is none. An empty login is no fault."""
+    agent = _active_agent(login) if login else None
+    if login and agent is None:
+        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
+    return agent
+
+
+# Column of the choice, name of the value, function that finds the row, fault if there is none.
 _CHOICES: Sequence[tuple[str, str, Callable[[Any], Any], ErrorCode]] = (
     ("queue", "queue_id", _active_queue, ErrorCode.TICKET_QUEUE_NOT_FOUND),
     ("category", "category_id", _active_category, ErrorCode.TICKET_CATEGORY_NOT_FOUND),

@@ -2,8 +2,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-# The names that the service is installed with. People read them in their language until somebody gives a status another
-# name; programs, and notes that are kept, have the name itself.
+# The names of the installed statuses. People read them in their language, until a status gets another name. Programs
+# and system comments use the name itself.
 _INSTALLED = {
     "New": pgettext_lazy("name of a status", "New"),
     "Waiting for customer": pgettext_lazy("name of a status", "Waiting for customer"),
@@ -14,8 +14,12 @@ _INSTALLED = {
 }
 
 
+def full_name(status: "TicketStatus", substatus: "TicketSubstatus | None") -> str:
+    return f"{status.name} - {substatus.name}" if substatus else status.name
+
+
 def as_read(full_name: str) -> str:
-    """What a note kept of a status, with its sub-status if it had one, as people read it."""
+    """Return the full name of a status, which a system comment has, in the language of the reader."""
     name, dash, substatus = full_name.partition(" - ")
     return f"{_INSTALLED.get(name, name)}{dash}{substatus}"
 

@@ -15,7 +15,7 @@ from tickets.models.ticket_queue import TicketQueue
 
 
 class Source(models.TextChoices):
-    """By which way tickets come; replies go back by it."""
+    """The way by which a ticket came. Replies go back the same way."""
 
     EMAIL = "email", _("e-mail")
     PHONE = "phone", _("phone")
@@ -26,7 +26,11 @@ class Source(models.TextChoices):
     MARKETPLACE_DISPUTE = "marketplace_dispute", _("marketplace: dispute")
 
 
-# Of a ticket with `response_due_at`: no agent has responded yet, or the customer has written since.
+MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)
+# Sources of tickets to which an agent can reply.
+REPLY_SOURCES = (Source.EMAIL, *MARKETPLACES)
+
+# No agent has responded yet, or the customer has written since. Meant for tickets with `response_due_at`.
 RESPONSE_IS_OWED = Q(first_agent_responded_at=None) | Q(awaiting_since__isnull=False)
 
 
@@ -39,10 +43,10 @@ class TicketQuerySet(models.QuerySet["Ticket"]):
 
 
 class Ticket(models.Model):
-    """A matter of a customer, from the first message until it is closed; a reply of his opens it again.
+    """A matter of a customer, from the first message until it is closed. A reply of the customer opens it again.
 
-    Only the verbs change a ticket; each of them touches `updated_at`, writes history and records its event in one
-    transaction. A ticket merged into another has no messages of its own any more and leads to that one.
+    Only the verbs change a ticket. Each of them sets `updated_at`, writes history and records its event in one
+    transaction. A ticket that was merged into another has no messages and leads to the other.
     """
 
     subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500)
@@ -71,7 +75,7 @@ class Ticket(models.Model):
         db_index=False,
         verbose_name=_("sub-status"),
     )
-    # Who works on it.
+    # The assignee.
     agent = models.ForeignKey(
         Agent, models.PROTECT, null=True, blank=True, related_name="tickets", db_index=False, verbose_name=_("agent")
     )
@@ -84,31 +88,31 @@ class Ticket(models.Model):
         db_index=False,
         verbose_name=_("customer"),
     )
-    # The address or name that the first message came from.
+    # The address or name of the sender of the first message.
     sender = models.CharField(_("from"), max_length=320, blank=True)
     sender_name = models.CharField(_("sender's name"), max_length=200, blank=True)
     tags = ArrayField(models.CharField(max_length=100), default=list, blank=True, verbose_name=_("tags"))
-    # CustomField id, as a string -> value. Fields without a value are absent.
+    # Id of the CustomField, as a string -> value. Fields without a value are absent.
     custom_fields = models.JSONField(_("custom fields"), default=dict, blank=True)
-    # Both sides of a connection hold the other's id.
+    # Ids of connected tickets, kept on both sides.
     connected_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, editable=False)
     merged_into = models.ForeignKey("self", models.PROTECT, null=True, related_name="merged", editable=False)
 
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     updated_at = models.DateTimeField(_("changed"), default=timezone.now, editable=False)
     closed_at = models.DateTimeField(_("closed"), null=True, editable=False)
-    # Its assignee when it was closed.
+    # The assignee when it was closed.
     closed_by = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", db_index=False, editable=False)
     first_agent_responded_at = models.DateTimeField(_("first response"), null=True, editable=False)
-    # Since when the customer waits for a response; NULL once an agent has responded. Of a ticket that no agent has
-    # ever responded to, NULL means since it began.
+    # The time since which the customer waits for a response; NULL once an agent has responded. NULL before the first
+    # response means: since the ticket began.
     awaiting_since = models.DateTimeField(null=True, editable=False)
-    # When its targets began: NULL for its creation, else when it was last reopened.
+    # When the targets began: the last reopening; NULL means the creation.
     targets_began_at = models.DateTimeField(null=True, editable=False)
-    # Since then, in turn: when the ticket began to wait for the customer, and when that ended.
+    # Instants since then, in turn: when the ticket began to wait for the customer, and when that ended.
     waits = ArrayField(models.DateTimeField(), default=list, db_default=[], blank=True, editable=False)
-    # Until when the queue's targets want a response and the end; NULL where none is owed, and while the ticket waits
-    # for the customer.
+    # When the targets of the queue want a response and the end; NULL if none is owed, and while the ticket waits for
+    # the customer.
     response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
 
@@ -127,7 +131,7 @@ class Ticket(models.Model):
             models.Index(fields=["queue", "-updated_at", "-id"], name="ticket_of_queue"),
             models.Index(fields=["status", "-updated_at", "-id"], name="ticket_of_status"),
             models.Index(fields=["agent", "-updated_at", "-id"], name="ticket_of_agent"),
-            # What somebody has to do, and what nobody sees to: few of many.
+            # Open tickets, of an agent or unassigned, are few of many.
             models.Index(
                 fields=["agent", "-updated_at", "-id"], condition=Q(closed_at=None), name="ticket_open_of_agent"
             ),
@@ -156,16 +160,21 @@ class Ticket(models.Model):
         return f"#{self.pk} {self.subject}"
 
     @property
+    def agent_login(self) -> str:
+        """The login of the assignee; "" if there is none."""
+        return self.agent.login if self.agent else ""
+
+    @property
     def owes_response(self) -> bool:
-        """Whether the customer waits for a response that is due at some time."""
+        """Whether the customer waits for a response that has a due time."""
         is_owed = self.first_agent_responded_at is None or self.awaiting_since is not None
         return self.closed_at is None and self.response_due_at is not None and is_owed
 
 
 class TicketCount(models.Model):
-    """How many tickets there are, in parts: their sum is exact for every transaction. Kept by a trigger, see 0001.
+    """A part of the number of tickets. The sum of all parts is exact in every transaction. A trigger keeps them.
 
-    A part belongs to the database sessions with its number, so that those who write at once seldom wait for each other.
+    Each database session writes to one of the parts, so that concurrent sessions seldom wait for each other.
     """
 
     slot = models.PositiveSmallIntegerField(primary_key=True)
@@ -181,7 +190,7 @@ class TicketCount(models.Model):
 
 
 class TicketChange(Change):
-    """What happened to a ticket: who did what, when."""
+    """An entry in the history of a ticket."""
 
     ticket = models.ForeignKey(
         Ticket, models.CASCADE, related_name="history", db_constraint=False, db_index=False, verbose_name=_("ticket")

@@ -18,7 +18,7 @@ from tickets.reasons import translated
 
 
 class _NextQueueId(Func):
-    """Queues of calls and of tickets share one sequence, so that a report's `queues_ids[]` can name either."""
+    """The next id of the sequence that call queues and ticket queues share, so that a report can name either."""
 
     function = "nextval"
     output_field = models.BigIntegerField()
@@ -32,15 +32,15 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
         return self.filter(is_active=True)
 
     def polled(self) -> "TicketQueueQuerySet":
-        """Those with a mailbox to read."""
+        """Return active queues that have a mailbox."""
         return self.active().exclude(imap_host="")
 
 
 class TicketQueue(TimestampedModel):
-    """Where tickets of one kind come in and are worked on: with its mail address, mailbox, signature and targets.
+    """A queue of tickets of one kind, with its mail address, mailbox, signature and targets.
 
-    Mail to `address` (read from the IMAP mailbox, or handed in) becomes tickets of it; replies go out from that
-    address. A queue that is no longer wanted is made inactive, never deleted: tickets are in it.
+    Mail to `address` (read from the IMAP mailbox, or handed in) becomes tickets of the queue; replies are sent from
+    it. A queue that is no longer wanted is made inactive, never deleted, because tickets are in it.
     """
 
     id = models.BigIntegerField(primary_key=True, db_default=_NextQueueId(), editable=False)
@@ -86,15 +86,15 @@ class TicketQueue(TimestampedModel):
     imap_user = models.CharField(_("IMAP user"), max_length=200, blank=True)
     imap_password = EncryptedTextField(_("IMAP password"), blank=True)
     imap_folder = models.CharField(_("folder"), max_length=200, default="INBOX")
-    # How far the mailbox has been read: its UIDVALIDITY (RFC 9051), and the last UID of that.
+    # The position in the mailbox: its UIDVALIDITY (RFC 9051) and the last UID that was read.
     imap_validity = models.BigIntegerField(null=True, editable=False)
     imap_last_uid = models.BigIntegerField(default=0, editable=False)
-    # UIDs to be taken besides those that follow the last one.
+    # UIDs to fetch besides those after the last one.
     imap_pending = ArrayField(models.BigIntegerField(), default=list, blank=True, editable=False)
-    # The mail at which polls have failed, and how many of them one after another: after some it is passed over.
+    # The mail at which polls fail, and how many polls in a row have failed. After some of them it is skipped.
     imap_stuck_uid = models.BigIntegerField(null=True, editable=False)
     imap_stuck_count = models.PositiveSmallIntegerField(default=0, editable=False)
-    # When the mailbox was last tried, and last read without an error; since when it fails, and why.
+    # The last poll, the last one without an error, and since when and why polls fail.
     polled_at = models.DateTimeField(_("last polled"), null=True, editable=False)
     read_at = models.DateTimeField(_("last read"), null=True, editable=False)
     failing_since = models.DateTimeField(_("failing since"), null=True, editable=False)
@@ -117,7 +117,7 @@ class TicketQueue(TimestampedModel):
         help_text=_("One address (shop@partner.example) or domain (partner.example) a line."),
     )
 
-    # Working minutes inside the opening hours, for each response; NULL is no target.
+    # Minutes within the opening hours; NULL is no target.
     first_response_minutes = models.PositiveIntegerField(
         _("response within min"),
         null=True,
@@ -146,11 +146,11 @@ class TicketQueue(TimestampedModel):
 
     @property
     def why_not_read(self) -> str:
-        """The last error in the reader's language."""
+        """The last error, in the language of the reader."""
         return translated(self.poll_error)
 
     def may_send_more(self, sender: str, count: int) -> bool:
-        """Whether a sender may send another mail who has sent so many within the hour."""
+        """Return whether a sender with `count` mails within the hour may send another one."""
         if self.sender_limit is None or count < self.sender_limit:
             return True
         address = sender.lower()
@@ -171,6 +171,6 @@ class TicketQueue(TimestampedModel):
 
 
 class TicketQueueHours(WeeklyHours):
-    """When targets of a queue's tickets count. A queue without any counts day and night."""
+    """Opening hours of a queue, for its targets. A queue without opening hours is always open."""
 
     queue = models.ForeignKey(TicketQueue, models.CASCADE, related_name="opening_hours", verbose_name=_("queue"))

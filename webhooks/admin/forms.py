@@ -14,7 +14,7 @@ from unfold.widgets import (
 )
 
 from callcentre.admin.base import MinuteField
-from callcentre.admin.secrets import PasswordAgain
+from callcentre.admin.secrets import OwnPasswordForm
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
 
@@ -52,7 +52,7 @@ class ActionsField(forms.MultipleChoiceField):
         return set(initial or ()) != set(data or ())
 
 
-class WebhookForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
+class WebhookForm(OwnPasswordForm, forms.ModelForm):  # type: ignore[type-arg]
     """Credentials go in and never come out again: what is typed replaces, what is left empty stays."""
 
     actions = ActionsField(label=_("Actions"), choices=_choices)
@@ -95,7 +95,7 @@ class WebhookForm(PasswordAgain, forms.ModelForm):  # type: ignore[type-arg]
         return {**values, **{name: text for name, text in credentials.items() if text}}
 
 
-class RotateForm(PasswordAgain):
+class RotateForm(OwnPasswordForm):
     overlap_hours = forms.IntegerField(
         label=_("Hours for which the old secret signs as well"),
         min_value=0,

@@ -17,10 +17,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, asks_first, display, page_action
+from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.admin.secrets import PasswordAgain, password_inputs, secret_page
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs, secret_page
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
@@ -118,7 +118,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     @admin.action(description=_("Disable"), permissions=["change"])
-    @asks_first(
+    @confirm_first(
         _("Nothing is sent until they are enabled again. What waits goes on waiting; no new events join it."),
         is_active=True,
     )
@@ -252,7 +252,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
-        form = PasswordAgain.of(request)(request.POST if request.method == "POST" else None)
+        form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             return self._secret_page(request, webhook, webhook.show_secret(actor_of(request)))
         intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")

@@ -1,8 +1,9 @@
 from typing import Any
 
-from callcentre.api.fields import ChoiceField, ListField, Reject, TextField
+from callcentre.api.fields import ChoiceField, ListField, TextField
 from callcentre.api.serializers import Input
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.parsing import Reject
 from webhooks.event_types import EventType
 from webhooks.models import Event, Webhook
 from webhooks.rules import faults_of

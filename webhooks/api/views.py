@@ -1,11 +1,10 @@
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault, Invalid
-from callcentre.core.integers import integer_of
+from callcentre.core.lookups import get_or_404
 from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
 from webhooks.event_types import TEST_ACTION, EventType
@@ -78,8 +77,4 @@ class EventViewSet(ApiViewSet):
 
 
 def webhook_or_404(webhook_id: str) -> Webhook:
-    pk = integer_of(webhook_id)
-    webhook = None if pk is None else Webhook.objects.registered().filter(pk=pk).first()
-    if webhook is None:
-        raise Http404
-    return webhook
+    return get_or_404(Webhook.objects.registered(), webhook_id)

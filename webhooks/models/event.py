@@ -7,7 +7,7 @@ from django.db import connection, models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.api.fields import zone
+from callcentre.core.times import zone
 from webhooks.event_types import EventType
 
 # The upper bits of an advisory lock's key; the lower ones hold the id that the locking transaction cannot be below.

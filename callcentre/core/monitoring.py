@@ -1,0 +1,43 @@
+"""Registries of the figures in /metrics and of the checks of /health/….
+
+An app's module `monitoring` registers its own; the web processes import these modules at their start.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import psycopg
+from django.db import connection
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+Figures = Callable[[], Iterable[Metric]]
+
+# Functions that read figures from the database, in the order of registration.
+database_figures: list[Figures] = []
+# Path after /health/ -> a check that raises NotReadyError.
+probes: dict[str, Callable[[], None]] = {}
+
+
+class NotReadyError(Exception):
+    """A failed check, with a text that operators and strangers may read."""
+
+
+def query(sql: str) -> list[tuple[Any, ...]]:
+    """Run the statement on a new connection, since the connection of the request may hang."""
+    limits: dict[str, Any] = {"connect_timeout": 2, "tcp_user_timeout": 2000, "application_name": "callcentre health"}
+    with psycopg.connect(**{**connection.get_connection_params(), **limits}) as own, own.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 2000")
+        cursor.execute(sql.encode())
+        return list(cursor.fetchall())
+
+
+def gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+def gauges(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
+    """Return one metric with a value for each value of the label."""
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], value)
+    return family

@@ -1,0 +1,67 @@
+"""Figures of the calls, the queues, the agents and the listener for /metrics."""
+
+from collections.abc import Iterable
+
+from prometheus_client.core import Metric
+
+from callcentre.core.monitoring import database_figures, gauge, gauges, query
+from telephony.leading import HEARS, HOLDERS, LEADS
+from telephony.models import AgentState
+
+_OPEN_CALLS = """
+SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at) FILTER (
+  -- A call that waits for its agent's phone is not late.
+  WHERE state <> 'queued' OR NOT EXISTS (
+    SELECT FROM telephony_leg l WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL
+  )
+)), 0)::float8
+FROM telephony_connection WHERE state <> 'ended' GROUP BY state
+"""
+_WAITING_CALLERS = """
+SELECT q.name, count(c.id), GREATEST(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
+FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'
+WHERE q.is_active OR c.id IS NOT NULL GROUP BY q.id
+"""
+_AGENTS = "SELECT kind, count(*) FROM telephony_agentstate WHERE ended_at IS NULL GROUP BY kind"
+
+
+@database_figures.append
+def figures() -> Iterable[Metric]:
+    locks = dict(query(HOLDERS))
+    counts, ages = {}, {}
+    for state, count, age in query(_OPEN_CALLS):
+        counts[state], ages[state] = count, age
+    callers = query(_WAITING_CALLERS)
+    agents = dict(query(_AGENTS))
+    states = ("queued", "originating", "dialling", "waiting", "talking")
+    yield gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in locks)
+    yield gauge("callcentre_switch_heard", "Whether it is connected to the PBX", HEARS in locks)
+    if LEADS in locks:
+        seconds = max(locks[LEADS], 0)
+        yield gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", seconds)
+    yield gauges(
+        "callcentre_open_calls", "Calls that are not over", "state", {state: counts.get(state, 0) for state in states}
+    )
+    yield gauges(
+        "callcentre_waiting_callers",
+        "Callers who wait in the queue",
+        "queue",
+        {queue: count for queue, count, _seconds in callers},
+    )
+    yield gauges(
+        "callcentre_longest_wait_seconds",
+        "Since when the first of them waits; 0 for none",
+        "queue",
+        {queue: seconds for queue, _count, seconds in callers},
+    )
+    yield gauges(
+        "callcentre_agents",
+        "Agents who are logged in or paused",
+        "state",
+        {state: agents.get(state, 0) for state in AgentState.Kind.values},
+    )
+    yield gauge(
+        "callcentre_queued_call_oldest_seconds",
+        "Age of the call that has waited longest to be placed; 0 for none",
+        ages.get("queued", 0.0),
+    )

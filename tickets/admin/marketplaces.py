@@ -1,0 +1,98 @@
+"""Where replies to tickets of marketplaces go."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminURLInputWidget
+
+from callcentre.admin import Admin, page_action
+from callcentre.admin.secrets import OwnPasswordForm, secret_page
+from tickets.admin.password_form import PasswordForm
+from tickets.models import Marketplace
+from tickets.models.ticket import MARKETPLACES
+from webhooks.transport import new_secret
+
+
+class MarketplaceForm(PasswordForm):
+    column = "http_auth_password"
+    destination = ("url",)
+
+    url = forms.URLField(label=_("Address"), assume_scheme="https", widget=UnfoldAdminURLInputWidget())
+
+    class Meta:
+        model = Marketplace
+        fields = ("source", "url", "http_auth_user", "is_active")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if source := self.fields.get("source"):
+            source.choices = [(one.value, one.label) for one in MARKETPLACES]  # type: ignore[attr-defined]
+
+
+@admin.register(Marketplace)
+class MarketplaceAdmin(Admin):
+    """Where do replies to tickets of marketplaces go?"""
+
+    form = MarketplaceForm
+    list_display = ("source", "url", "is_active")
+    actions_detail = ("show_secret", "new_secret")
+    list_display_links = ("source",)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Marketplace | None = None) -> Any:
+        may_change = self.has_change_permission(request, obj) if obj else True
+        access = ["http_auth_user", *(MarketplaceForm.inputs(request, obj) if may_change else [])]
+        return [
+            (None, {"fields": ["source", "url", "is_active"]}),
+            (_("Basic authentication"), {"fields": access}),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Marketplace | None = None) -> tuple[str, ...]:
+        return ("source",) if obj else ()
+
+    @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
+    def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        marketplace = self._marketplace(request, object_id)
+        form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            return self._secret_page(request, marketplace)
+        intro = _now("The receiver checks signatures with it.")
+        return self.action_page(
+            request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=marketplace, intro=intro
+        )
+
+    @page_action(description=_("New secret"), url_path="new-secret", icon="key", permissions=["change"])
+    def new_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        marketplace = self._marketplace(request, object_id)
+        form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            marketplace.secret = new_secret()
+            marketplace.save(update_fields=["secret", "updated_at"])
+            self.log_change(request, marketplace, _now("New secret"))
+            return self._secret_page(request, marketplace)
+        intro = _now("What is sent from now on is signed with it; the old one ends at once.")
+        return self.action_page(
+            request, title=_now("New secret"), submit=_now("Make a new secret"), form=form, obj=marketplace, intro=intro
+        )
+
+    def _marketplace(self, request: HttpRequest, object_id: str) -> Marketplace:
+        marketplace: Marketplace | None = self.get_object(request, object_id)
+        if marketplace is None:
+            raise Http404
+        if not self.has_change_permission(request, marketplace):
+            raise PermissionDenied
+        return marketplace
+
+    def _secret_page(self, request: HttpRequest, marketplace: Marketplace) -> HttpResponse:
+        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        return secret_page(self, request, marketplace, marketplace.secret, title=_now("The secret"), intro=intro)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.save(force_insert=True)
+        elif form.changed_data:
+            obj.save(update_fields=[*form.touched(), "updated_at"])

@@ -1,0 +1,122 @@
+"""Deletion of a customer with tickets, chats and all that was said; calls stay, without the person."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
+from telephony.deletions import calls_of, forget_customers, spoken_of
+from tickets import events
+from tickets.deletions.chats import add_chat_consequences, delete_chat
+from tickets.deletions.tickets import add_ticket_consequences, delete_ticket
+from tickets.models import (
+    AcknowledgedAddress,
+    Chat,
+    Customer,
+    CustomerChange,
+    CustomerNote,
+    CustomerNumber,
+    Ticket,
+)
+
+# Found at once, and deleted one by one.
+BATCH = 500
+_PARTS = (
+    ("tickets.customernumber", CustomerNumber),
+    ("tickets.customernote", CustomerNote),
+    ("tickets.customerchange", CustomerChange),
+)
+
+
+def consequences(customer: Customer) -> Consequences:
+    ids = _ids(customer.pk)
+    found = Consequences([Part("tickets.customer", len(ids))])
+    found.deleted += [Part(label, model.objects.filter(customer__in=ids).count()) for label, model in _PARTS]
+    add_ticket_consequences(found, _tickets_of(ids))
+    add_chat_consequences(found, _chats_of(ids))
+    found.deleted += spoken_of(ids)
+    if calls := calls_of(ids):
+        found.emptied.append(Part("telephony.connection", calls))
+        found.remarks.append(
+            _("Calls keep time, agent, queue and result; number, customer, recording and notes of the topic go.")
+        )
+    if customer.merged_into_id:
+        into = _("The customer was merged into customer %(id)s: tickets, calls and notes are there, and stay.")
+        found.remarks.append(into % {"id": customer.merged_into_id})
+    return found
+
+
+def delete(deletion: Deletion) -> None:
+    """Tickets and chats first, one a step; then the customer; then the calls, which may still be going on."""
+    ids: list[int] = deletion.notes.get("ids") or _ids(int(deletion.object_id))
+    if not ids:
+        return
+    if not deletion.notes:
+        with deletion.step():
+            deletion.notes = {"ids": ids}
+    while Customer.objects.filter(pk__in=ids).exists():
+        _delete_matters(deletion, ids)
+        with deletion.step() as deleted:
+            _delete_rows(ids, deleted)
+    forget_customers(deletion, ids)
+
+
+def _ids(customer_id: int) -> list[int]:
+    """The customer's id, and those of customers who were merged into it."""
+    either = Q(pk=customer_id) | Q(merged_into=customer_id)
+    return list(Customer.objects.filter(either).order_by("id").values_list("pk", flat=True))
+
+
+def _tickets_of(ids: Sequence[int]) -> Any:
+    """Their tickets, and the tickets that were merged into these: each found by its index, which an OR would not be."""
+    theirs = Ticket.objects.filter(customer__in=ids).order_by().values("pk")
+    return theirs.union(Ticket.objects.filter(merged_into__customer__in=ids).order_by().values("pk"))
+
+
+def _chats_of(ids: Sequence[int]) -> Q:
+    """Chats of their addresses. An address that another customer has as well may be that customer's."""
+    emails = {email.lower() for email in Customer.objects.filter(pk__in=ids).values_list("email", flat=True) if email}
+    others = Customer.objects.current().exclude(pk__in=ids).filter(_any_of("email", emails))
+    shared = {email.lower() for email in others.values_list("email", flat=True)}
+    return _any_of("client_email", emails - shared)
+
+
+def _any_of(column: str, texts: Iterable[str]) -> Q:
+    return reduce(or_, (Q(**{f"{column}__iexact": text}) for text in texts), Q(pk__in=[]))
+
+
+def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
+    # In no order: for that a planner would walk along the primary key of all.
+    tickets = Ticket.objects.filter(customer__in=ids).order_by().values_list("pk", flat=True)
+    while found := list(tickets[:BATCH]):
+        for ticket_id in found:
+            with deletion.step() as deleted:
+                delete_ticket(ticket_id, deletion, deleted)
+    chats = Chat.objects.filter(_chats_of(ids)).order_by().values_list("pk", flat=True)
+    while named := list(chats[:BATCH]):
+        for chat_id in named:
+            with deletion.step() as deleted:
+                delete_chat(chat_id, deleted)
+
+
+def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:
+    """Delete the customer's own rows, unless a ticket has come meanwhile."""
+    customers = list(Customer.objects.filter(pk__in=ids).select_for_update(of=("self",)).order_by("id"))
+    if Ticket.objects.filter(customer__in=ids).exists():
+        return
+    for customer in customers:
+        events.customer_deleted(customer)
+    addresses = [customer.email.lower() for customer in customers if customer.email]
+    AcknowledgedAddress.objects.filter(address__in=addresses).delete()
+    for label, model in _PARTS:
+        deleted[label] += model.objects.filter(customer__in=ids).delete()[0]
+    # Those that lead to another one first.
+    for is_current in (False, True):
+        rows = Customer.objects.filter(pk__in=ids, merged_into__isnull=is_current)
+        deleted["tickets.customer"] += rows.delete()[1].get("tickets.Customer", 0)
+    forget_log_entries(Customer, ids)

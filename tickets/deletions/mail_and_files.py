@@ -1,0 +1,147 @@
+"""Deletion of received mail and of stored files, each with what was made of it and what it came from.
+
+A received mail leaves its row behind, without content: by its checksum the same mail is known, should its mailbox
+offer it again.
+"""
+
+from collections import Counter
+from typing import Any
+
+from django.db.models import Func, QuerySet, Value
+from django.db.models.expressions import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from callcentre.core.actor import Actor
+from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part
+from callcentre.models import actor_columns
+from tickets import events
+from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketChange
+from tickets.verbs.ticket_row import lock_ticket
+
+DELETED = gettext_noop("it was deleted by a person")
+
+
+def strip(mails: QuerySet[ReceivedMail]) -> int:
+    """Take content and people out of these mails; return how many they are. The rows stay, and so does the checksum."""
+    FileRemoval.add(list(mails.exclude(path="").values_list("path", flat=True)))
+    return mails.update(
+        outcome=ReceivedMail.Outcome.DELETED,
+        reason=DELETED,
+        header_id="",
+        sender="",
+        subject="",
+        recipients=[],
+        content_sha256="",
+        path="",
+        message=None,
+    )
+
+
+# Received mail
+
+
+def consequences(mail: ReceivedMail) -> Consequences:
+    found = Consequences(emptied=[Part("tickets.receivedmail", _together(mail).count())])
+    if mail.message_id:
+        files = StoredFile.objects.filter(message=mail.message_id).count()
+        found.deleted += [Part("tickets.message", 1), Part("tickets.storedfile", files)]
+    if mail.message:
+        ticket = {"ticket": mail.message.ticket_id}
+        found.remarks.append(_("Ticket #%(ticket)s stays, with its subject, its sender and other messages.") % ticket)
+    found.remarks += [
+        _("A checksum of the mail stays: by it the mail is not taken in again."),
+        _("The mail stays in its mailbox."),
+    ]
+    if mail.outcome == ReceivedMail.Outcome.DELETED:
+        found.obstacle = _("The mail was deleted already.")
+    return found
+
+
+def delete(deletion: Deletion) -> None:
+    with deletion.step() as deleted:
+        mail = ReceivedMail.objects.filter(pk=deletion.object_id).first()
+        if mail is None:
+            return
+        ticket_id = Message.objects.values_list("ticket_id", flat=True).filter(received_mails=mail).first()
+        if ticket_id is not None:
+            lock_ticket(Ticket(pk=ticket_id))
+        # After the ticket, as those who make a message of a mail lock them.
+        mail = ReceivedMail.objects.select_for_update(of=("self",)).get(pk=mail.pk)
+        message_id = mail.message_id
+        deletion.count_emptied("tickets.receivedmail", strip(_together(mail)))
+        if message_id is not None and ticket_id is not None:
+            deleted.update(_delete_message(message_id))
+            _tell(deletion.actor, ticket_id, "delete_message", message_id)
+
+
+def _together(mail: ReceivedMail) -> QuerySet[ReceivedMail]:
+    """The mail, and the same mail in other mailboxes: one message was made of all."""
+    if mail.message_id is None:
+        return ReceivedMail.objects.filter(pk=mail.pk)
+    return ReceivedMail.objects.filter(message=mail.message_id)
+
+
+def _delete_message(message_id: int) -> Counter[str]:
+    files = StoredFile.objects.filter(message=message_id)
+    FileRemoval.add(list(files.values_list("path", flat=True)))
+    deleted = Counter({"tickets.storedfile": files.delete()[0]})
+    deleted["tickets.message"] = Message.objects.filter(pk=message_id).delete()[1].get("tickets.Message", 0)
+    return deleted
+
+
+def _tell(actor: Actor, ticket_id: int, action: str, message_id: int) -> None:
+    """Note in the ticket that something of it was deleted, and let receivers read it anew."""
+    ticket = Ticket.objects.select_related("agent").get(pk=ticket_id)
+    ticket.updated_at = timezone.now()
+    ticket.save(update_fields=["updated_at"])
+    TicketChange.objects.create(
+        ticket=ticket, action=action, changes={"message": [message_id, None]}, **actor_columns(actor)
+    )
+    events.ticket_updated(ticket)
+
+
+# Stored files
+
+
+def consequences_of_file(file: StoredFile) -> Consequences:
+    found = Consequences([Part("tickets.storedfile", 1)])
+    if file.message_id is None:
+        found.remarks.append(_("The file was uploaded and not used: no message has it."))
+        return found
+    found.emptied.append(Part("tickets.receivedmail", _raw_mails(file.message_id).count()))
+    found.remarks += [
+        _("The message that it came with stays; the mail as it came, which has the file in it, does not."),
+        _("Copies that were sent stay with those who got them."),
+    ]
+    if _is_waiting(file.message_id):
+        found.obstacle = _("The message with this file is still to be sent.")
+    return found
+
+
+def delete_file(deletion: Deletion) -> None:
+    with deletion.step() as deleted:
+        file = StoredFile.objects.select_related("message").filter(pk=deletion.object_id).first()
+        if file is None:
+            return
+        if file.message is not None:
+            lock_ticket(Ticket(pk=file.message.ticket_id))
+            if _is_waiting(file.message.pk):
+                raise Busy(gettext_noop("The message with this file is still to be sent."))
+            mails = _raw_mails(file.message.pk)
+            FileRemoval.add(list(mails.values_list("path", flat=True)))
+            deletion.count_emptied("tickets.receivedmail", mails.update(path=""))
+            without: Any = Func(F("attachments"), Value(file.token), function="array_remove")
+            Message.objects.filter(pk=file.message.pk).update(attachments=without)
+            _tell(deletion.actor, file.message.ticket_id, "delete_file", file.message.pk)
+        FileRemoval.add([file.path])
+        deleted["tickets.storedfile"] = StoredFile.objects.filter(pk=file.pk).delete()[0]
+
+
+def _raw_mails(message_id: int) -> QuerySet[ReceivedMail]:
+    return ReceivedMail.objects.filter(message=message_id).exclude(path="")
+
+
+def _is_waiting(message_id: int) -> bool:
+    return Dispatch.objects.filter(message=message_id, state=Dispatch.State.QUEUED).exists()

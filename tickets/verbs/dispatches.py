@@ -1,0 +1,99 @@
+"""The verbs of a dispatch: send it again, record a bounce."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, Invalid
+from callcentre.models import actor_columns, still_there
+from tickets.addresses import check_addresses
+from tickets.models.dispatch import Dispatch, refusals_in_words
+from tickets.models.ticket import TicketChange
+
+State = Dispatch.State
+
+
+def resend(dispatch: Dispatch, actor: Actor, recipients: Sequence[str] = ()) -> None:
+    """Send a failed, bounced or waiting message again, now, to the recipients for whom no server accepted it.
+
+    `recipients` replaces those recipients. Raise Conflict if the message was sent to all, or may be being sent.
+    """
+    if faults := check_addresses(recipients, "recipients"):
+        raise Invalid(faults)
+    with transaction.atomic():
+        locked, now = _lock(dispatch), timezone.now()
+        before, may_be_resent = locked.condition, locked.may_be_resent
+        locked.refused = {}
+        if recipients:
+            locked.recipients = [each for each in locked.recipients if each in locked.accepted] + list(recipients)
+        if not may_be_resent or (locked.is_mail and not locked.addressees):
+            raise Conflict(ErrorCode.NOT_RESENT)
+        values = {
+            "state": State.QUEUED,
+            "recipients": locked.recipients,
+            "refused": {},
+            "queued_at": now,
+            "attempt_count": 0,
+            "next_attempt_at": now,
+            "begun_at": None,
+            "sent_at": locked.sent_at if locked.accepted else None,
+            "is_unknown": False,
+            "error": "",
+            "bounced_at": None,
+        }
+        _save(locked, actor, "resend", before, values)
+        enqueue("tickets.dispatch", dispatch.pk)
+    dispatch.refresh_from_db()
+
+
+def record_bounce(dispatch: Dispatch, actor: Actor, reason: str = "", addresses: Iterable[str] = ()) -> None:
+    """Record that a mail server could not deliver the message, to `addresses` if the server names some.
+
+    A bounce that is reported twice is recorded once.
+    """
+    with transaction.atomic():
+        locked = _lock(dispatch)
+        named = {each.lower() for each in addresses}
+        bounced = [each for each in dict.fromkeys([*locked.recipients, *locked.copies]) if each.lower() in named]
+        if locked.bounced_at is None or not locked.refused.keys() >= set(bounced):
+            _save(locked, actor, "bounce", locked.condition, _after_bounce(locked, bounced, reason[:500]))
+    dispatch.refresh_from_db()
+
+
+def _after_bounce(dispatch: Dispatch, bounced: Sequence[str], reason: str) -> dict[str, Any]:
+    now = timezone.now()
+    waits = dispatch.state == State.QUEUED and bool(dispatch.accepted)
+    accepted = dispatch.accepted if waits else [*dispatch.accepted, *dispatch.addressees]
+    refused = {**dispatch.refused, **dict.fromkeys(bounced, reason)}
+    is_one = len(dispatch.recipients) + len(dispatch.copies) == 1
+    values: dict[str, Any] = {
+        # Without names the bounce may be about any recipient.
+        "accepted": [each for each in accepted if each not in bounced] if bounced else [],
+        "refused": refused,
+        "bounced_at": now,
+        "error": reason if is_one or not bounced else refusals_in_words(refused),
+    }
+    if not waits:
+        # A message that bounced was sent, even if its outcome was unknown or it counted as failed.
+        over = {"state": State.SENT, "next_attempt_at": None, "is_unknown": False}
+        values |= {"sent_at": dispatch.sent_at or now, **over}
+    return values
+
+
+def _lock(dispatch: Dispatch) -> Dispatch:
+    return still_there(Dispatch.objects.select_for_update(no_key=True, of=("self",)).filter(pk=dispatch.pk))
+
+
+def _save(dispatch: Dispatch, actor: Actor, action: str, before: str, values: Mapping[str, Any]) -> None:
+    """Save the values and write the change of state to the ticket's history."""
+    for name, value in values.items():
+        setattr(dispatch, name, value)
+    dispatch.save(update_fields=list(values))
+    changes = {"message": [None, dispatch.message_id], "state": [before, dispatch.condition]}
+    TicketChange.objects.create(
+        ticket_id=dispatch.message.ticket_id, action=action, changes=changes, **actor_columns(actor)
+    )

@@ -1,0 +1,99 @@
+"""Merge two tickets, or split one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from tickets import events
+from tickets.models.message import Message
+from tickets.models.status import full_name
+from tickets.models.ticket import Ticket
+from tickets.verbs.due_times import awaited_after_merge, first_response, set_columns, unanswered_since
+from tickets.verbs.origins import keep_authors, origin_of, remaining_origin
+from tickets.verbs.report_log import log_end, log_replies
+from tickets.verbs.status_changes import Kind, status_comment, status_of_kind
+from tickets.verbs.ticket_row import add_system_comment, lock_merges, lock_ticket, log_ticket, save_ticket
+
+
+def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
+    """Move the messages of `source` to `target` and close `source`. Later mail to it goes to `target`."""
+    if source.pk == target.pk:
+        raise Invalid([Fault(ErrorCode.MERGE_WITH_ITSELF)])
+    with transaction.atomic():
+        _lock_for_merge(source, target)
+        now, source, target = timezone.now(), lock_ticket(source), lock_ticket(target)
+        for ticket in (source, target):
+            if ticket.merged_into_id is not None:
+                raise Invalid([Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})])
+        log_replies(source)
+        keep_authors(source)
+        source.messages.update(ticket=target)
+        source.merged.update(merged_into=target)
+        responded = {ticket: {"first_agent_responded_at": first_response(ticket)} for ticket in (source, target)}
+        owed = set_columns(target, {**responded[target], "awaiting_since": awaited_after_merge(source, target)})
+        status = status_of_kind(Kind.MERGED)
+        note = status_comment(full_name(source.status, source.substatus), status.name)
+        closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
+        moved = {"status": status, "substatus": None, "merged_into": target}
+        save_ticket(source, {**moved, **closing, **responded[source]}, now)
+        log_end(source)
+        add_system_comment(source, note, now)
+        save_ticket(target, owed, now)
+        log_ticket(source, actor, "merge", {"merged_into": [None, target.pk]})
+        log_ticket(target, actor, "merge", {"merged": [None, source.pk]})
+        events.ticket_updated(source)
+        events.ticket_updated(target)
+
+
+def _lock_for_merge(source: Ticket, target: Ticket) -> None:
+    """Lock both tickets and those merged into the source. All transactions lock several tickets in the order of ids."""
+    lock_merges()
+    together = Q(pk__in=[source.pk, target.pk]) | Q(merged_into=source)
+    list(Ticket.objects.filter(together).select_for_update(no_key=True).order_by("id").values_list("pk"))
+
+
+def split_ticket(ticket: Ticket, actor: Actor, messages: Sequence[int], subject: str) -> Ticket:
+    """Move some messages into a new ticket, connected with this one. They decide its sender and customer."""
+    with transaction.atomic():
+        ticket, now = lock_ticket(ticket), timezone.now()
+        every = list(ticket.messages.order_by("created_at", "id"))
+        moved = [message for message in every if message.pk in messages]
+        kept = [message for message in every if message.pk not in messages]
+        if not moved or not kept:
+            raise Invalid([Fault(ErrorCode.SPLIT_NEEDS_SOME, "messages")])
+        other = Ticket(
+            subject=subject or ticket.subject,
+            queue=ticket.queue,
+            category=ticket.category,
+            status=status_of_kind(Kind.NEW),
+            agent=ticket.agent,
+            **origin_of(moved, ticket),
+            created_at=moved[0].created_at,
+            updated_at=now,
+            connected_ids=[ticket.pk],
+        )
+        other.save(force_insert=True)
+        own = remaining_origin(kept, ticket)
+        Message.objects.filter(pk__in=[message.pk for message in moved]).update(ticket=other)
+        log_replies(other)
+        save_ticket(other, _owed_by_messages(other), now)
+        connected = [*ticket.connected_ids, other.pk]
+        changes = {name: [str(getattr(ticket, name) or ""), str(value or "")] for name, value in own.items()}
+        changes = {name: pair for name, pair in changes.items() if pair[0] != pair[1]}
+        save_ticket(ticket, {**own, "connected_ids": connected, **_owed_by_messages(ticket)}, now)
+        log_ticket(ticket, actor, "split", {"split": [None, other.pk], **changes})
+        log_ticket(other, actor, "create", {"split_from": [None, ticket.pk]})
+        events.ticket_created(other)
+        events.ticket_updated(ticket)
+    return other
+
+
+def _owed_by_messages(ticket: Ticket) -> dict[str, Any]:
+    """Return the columns about responses that follow from the ticket's messages, with the due times."""
+    columns = {"first_agent_responded_at": first_response(ticket), "awaiting_since": unanswered_since(ticket)}
+    return set_columns(ticket, columns)

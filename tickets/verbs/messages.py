@@ -1,0 +1,255 @@
+"""The verbs of a conversation: a reply to the customer, a message from the customer, a comment for other agents.
+
+Each verb locks the ticket. In one transaction it writes the message, changes the status, attaches files and records
+the events; or it raises all faults and changes nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.models import still_there
+from telephony.models import change_log
+from tickets import events
+from tickets.addresses import check_addresses
+from tickets.mail_ids import new_header_id
+from tickets.models.dispatch import Dispatch
+from tickets.models.file import StoredFile
+from tickets.models.message import Message
+from tickets.models.participants import recipients_of
+from tickets.models.rules import active_agent, check_body, cleaned
+from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
+from tickets.verbs.attachments import attach, lock_unused_files
+from tickets.verbs.due_times import after_reply, awaited_since, set_columns
+from tickets.verbs.status_changes import Kind, change_status, status_of_kind
+from tickets.verbs.ticket_row import lock_ticket, save_ticket
+
+
+def reply_to(
+    ticket: Ticket,
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    agent_login: str = "",
+    body: str = "",
+    body_type: str = Message.BodyType.HTML,
+    at: datetime | None = None,
+    attachments: Sequence[str] = (),
+    recipients: Sequence[str] = (),
+    copies: Sequence[str] = (),
+) -> Message:
+    """Write an agent's reply to the customer, which a worker then sends to `recipients` (default: `recipients_of`).
+
+    A ticket that is new or in progress waits for the customer from then on. The first reply is its first response.
+    """
+    faults, kept = list(faults), cleaned(body, body_type)
+    with transaction.atomic():
+        ticket, now = lock_ticket(ticket), timezone.now()
+        agent = active_agent(agent_login, faults)
+        _check_ticket(ticket, at, now, faults)
+        faults += check_body(body, kept, body_type)
+        if ticket.source not in REPLY_SOURCES:
+            faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
+        elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
+            faults.append(Fault(ErrorCode.PLAIN_ONLY, "body_type", {"source": ticket.source}))
+        to = list(recipients) or recipients_of(ticket)
+        if ticket.source == Source.EMAIL and not to:
+            faults.append(Fault(ErrorCode.RECIPIENT_UNKNOWN))
+        faults += check_addresses(recipients, "recipients") + check_addresses(copies, "copies")
+        files = lock_unused_files(actor, attachments, faults)
+        if faults:
+            raise Invalid(faults)
+        columns: dict[str, Any] = {}
+        note = ""
+        # A given time has minutes only, so it can lie before the creation.
+        at = max(at or now, ticket.created_at)
+        if ticket.status.kind in (Kind.NEW, Kind.IN_PROGRESS):
+            columns, note = change_status(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
+        if ticket.first_agent_responded_at is None:
+            columns["first_agent_responded_at"] = at
+        columns |= after_reply(ticket, at)
+        message = _write(
+            ticket,
+            now,
+            columns,
+            files,
+            type=Message.Type.REPLY,
+            agent=agent,
+            author_name=agent.full_name if agent else "",
+            body=kept,
+            body_type=body_type,
+            system_comment=note,
+            created_at=at,
+        )
+        if agent:
+            change_log.note(agent.pk, message.created_at, message.created_at)
+        _queue(message, to, copies, now)
+        events.agent_responded(ticket, agent_login, message.pk)
+        if note:
+            events.ticket_updated(ticket)
+    return message
+
+
+def send_acknowledgement(ticket: Ticket, text: str) -> Message:
+    """Tell the customer automatically that the mail has arrived. Status and due times stay as they are."""
+    with transaction.atomic():
+        ticket, now = lock_ticket(ticket), timezone.now()
+        message = _write(ticket, now, {}, [], type=Message.Type.REPLY, body=text, is_automatic=True, created_at=now)
+        _queue(message, recipients_of(ticket), [], now)
+    return message
+
+
+def receive_message(
+    ticket: Ticket,
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    body: str = "",
+    body_type: str = Message.BodyType.HTML,
+    at: datetime | None = None,
+    from_name: str = "",
+    from_address: str = "",
+    reply_to: str = "",
+    quoted: str = "",
+    is_automatic: bool = False,
+    may_be_empty: bool = False,
+) -> Message:
+    """Add a message of the customer. The ticket becomes new again, even if it was closed, unless the message is
+    automatic. A message to a merged ticket goes to the ticket that it was merged into.
+    """
+    given, began_at = list(faults), timezone.now()
+    kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
+    while True:
+        try:
+            with transaction.atomic():
+                faults, ticket, now = list(given), lock_ticket(ticket), timezone.now()
+                began_at = min(began_at, ticket.created_at)
+                if ticket.merged_into is not None:
+                    raise _Merged(ticket.merged_into)
+                _check_date(at, began_at, now, faults)
+                faults += [] if may_be_empty else check_body(body, kept, body_type)
+                faults += check_lines(from_name=from_name)
+                if faults:
+                    raise Invalid(faults)
+                columns, note = ({}, "") if is_automatic else change_status(ticket, status_of_kind(Kind.NEW), None, now)
+                created_at = max(at or now, began_at)
+                is_reopened = "targets_began_at" in columns
+                if not is_automatic and (is_reopened or awaited_since(ticket) is None):
+                    columns["awaiting_since"] = created_at
+                message = _write(
+                    ticket,
+                    now,
+                    columns,
+                    [],
+                    type=Message.Type.MAIL,
+                    author_name=from_name,
+                    author_address=from_address,
+                    reply_to=reply_to,
+                    body=kept,
+                    quoted=quoted,
+                    body_type=body_type,
+                    system_comment=note,
+                    created_at=created_at,
+                    is_automatic=is_automatic,
+                )
+                events.message_received(ticket, message.pk)
+                if note:
+                    events.ticket_updated(ticket)
+                return message
+        except _Merged as merged:
+            ticket = merged.into
+
+
+class _Merged(Exception):
+    """The ticket was merged into another one. Raising it ends the transaction and so releases the lock on this ticket:
+    a merge of the other ticket holds that one and waits for this lock.
+    """
+
+    def __init__(self, into: Ticket) -> None:
+        super().__init__(into.pk)
+        self.into = into
+
+
+def comment_on(
+    ticket: Ticket,
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    agent_login: str = "",
+    text: str = "",
+    text_type: str = Message.BodyType.HTML,
+    attachments: Sequence[str] = (),
+) -> Message:
+    """Add an agent's comment for other agents. The status stays."""
+    faults, kept = list(faults), cleaned(text, text_type)
+    with transaction.atomic():
+        now = timezone.now()
+        ticket = _lock_for_comment(ticket)
+        agent = active_agent(agent_login, faults)
+        _check_ticket(ticket, None, now, faults)
+        faults += check_body(text, kept, text_type, "comment")
+        files = lock_unused_files(actor, attachments, faults)
+        if faults:
+            raise Invalid(faults)
+        message = _write(
+            ticket,
+            now,
+            {},
+            files,
+            type=Message.Type.COMMENT,
+            agent=agent,
+            author_name=agent.full_name if agent else actor.name,
+            comment=kept,
+            body_type=text_type,
+            created_at=now,
+        )
+        events.ticket_commented(ticket, agent_login, message.pk)
+    return message
+
+
+def _write(
+    ticket: Ticket, now: datetime, columns: dict[str, Any], files: Sequence[StoredFile], **values: Any
+) -> Message:
+    message = Message.objects.create(ticket=ticket, attachments=[file.token for file in files], **values)
+    attach(message, files)
+    save_ticket(ticket, set_columns(ticket, columns), now)
+    return message
+
+
+def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], now: datetime) -> None:
+    """Queue the message for a worker, which sends it by mail or to the marketplace that the ticket came from."""
+    source = message.ticket.source
+    dispatch = Dispatch.objects.create(
+        message=message,
+        source=source,
+        recipients=list(recipients),
+        copies=list(copies),
+        header_id=new_header_id(message) if source == Source.EMAIL else "",
+        queued_at=now,
+        next_attempt_at=now,
+    )
+    enqueue("tickets.dispatch", dispatch.pk)
+
+
+def _lock_for_comment(ticket: Ticket) -> Ticket:
+    """Lock the ticket and read only the columns that a comment needs."""
+    columns = ("created_at", "customer_id", "merged_into_id")
+    return still_there(Ticket.objects.select_for_update(no_key=True).only(*columns).filter(pk=ticket.pk))
+
+
+def _check_ticket(ticket: Ticket, at: datetime | None, now: datetime, faults: list[Fault]) -> None:
+    if ticket.merged_into_id is not None:
+        faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
+    _check_date(at, ticket.created_at, now, faults)
+
+
+def _check_date(at: datetime | None, began_at: datetime, now: datetime, faults: list[Fault]) -> None:
+    # A given time has minutes only, so the minute of the creation is valid.
+    if at is not None and not began_at.replace(second=0, microsecond=0) <= at <= now:
+        faults.append(Fault(ErrorCode.DATE_OUTSIDE, "at"))

@@ -1,0 +1,33 @@
+from django.db import transaction
+from django.utils import timezone
+
+from tickets import events
+from tickets.models.message import Message
+from tickets.models.rating import Rating, may_be_rated
+from tickets.verbs.ticket_row import lock_ticket, save_ticket
+
+
+class TooLate(Exception):
+    """The reply is too old to be rated, or its rating too old to be changed."""
+
+
+def rate(message: Message, value: int) -> Rating:
+    """Store the customer's rating of a reply and show it with the message. Raise TooLate if ratings are closed."""
+    with transaction.atomic():
+        # The lock also keeps two ratings of one reply apart.
+        ticket, now = lock_ticket(message.ticket), timezone.now()
+        rating = Rating.objects.filter(message=message).first()
+        if not may_be_rated(message, rating):
+            raise TooLate
+        if rating is None:
+            rating = Rating.objects.create(message=message, value=value, given_at=now)
+        elif rating.value == value:
+            return rating
+        else:
+            rating.value, rating.changed_at = value, now
+            rating.save(update_fields=["value", "changed_at"])
+        message.ratings = [value]
+        message.save(update_fields=["ratings"])
+        save_ticket(ticket, {}, now)
+        events.ticket_updated(ticket)
+    return rating

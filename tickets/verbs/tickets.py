@@ -1,0 +1,217 @@
+"""Open, edit and connect tickets."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
+from tickets import events
+from tickets.addresses import read_sender
+from tickets.models import custom_values
+from tickets.models.custom_field import CustomField
+from tickets.models.file import StoredFile
+from tickets.models.message import Message
+from tickets.models.rules import Choice, check_body, check_sender, check_subject, choose, cleaned, customer_of
+from tickets.models.ticket import Source, Ticket
+from tickets.models.ticket_queue import TicketQueue
+from tickets.verbs.attachments import attach, lock_unused_files
+from tickets.verbs.due_times import after_status, set_columns
+from tickets.verbs.report_log import log_end, log_replies
+from tickets.verbs.status_changes import Kind, change_status, status_of_kind
+from tickets.verbs.ticket_row import add_system_comment, lock_ticket, log_ticket, save_ticket
+from tickets.verbs.unknown_customers import customer_of_sender
+
+
+def open_ticket(
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    subject: str = "",
+    body: str = "",
+    body_type: str = Message.BodyType.PLAIN,
+    sender: str = "",
+    sender_name: str = "",
+    reply_to: str = "",
+    source: str = Source.EMAIL,
+    attachments: Sequence[str] = (),
+    files: Sequence[StoredFile] = (),
+    custom_fields: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
+    at: datetime | None = None,
+    quoted: str = "",
+    is_automatic: bool = False,
+    may_be_empty: bool = False,
+    may_create_customer: bool = False,
+    **chosen: Any,
+) -> Ticket:
+    """Open a ticket with its first message, from the customer or entered by an agent. Sends no mail.
+
+    `chosen` is agent_login, customer_id, queue_id, category_id, status_id, substatus_id. Defaults are the first active
+    queue, the first status of new tickets, and the customer with the sender's address; with `may_create_customer` that
+    may be a new one, if the settings say so.
+    """
+    faults = list(faults)
+    kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
+    with transaction.atomic():
+        now = timezone.now()
+        choice = choose(chosen, Choice(), faults)
+        queue = choice.queue or TicketQueue.objects.active().order_by("id").first()
+        if queue is None and not chosen.get("queue_id"):
+            faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
+        values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
+        faults += wrong
+        faults += [] if may_be_empty else check_body(body, kept, body_type)
+        faults += check_lines(subject=subject)
+        faults += check_sender(sender, source, may_be_any=may_be_empty)
+        faults += check_lines(sender_name=sender_name)
+        sender, sender_name = read_sender(sender, sender_name)
+        files = [*files, *lock_unused_files(actor, attachments, faults)]
+        if faults or queue is None:
+            raise Invalid(faults)
+        customer = choice.customer
+        if customer is None and may_create_customer:
+            customer = customer_of_sender(actor, sender, sender_name)
+        elif customer is None:
+            customer = customer_of(sender)
+        status = choice.status or status_of_kind(Kind.NEW)
+        is_closed = status.kind == Kind.CLOSED
+        created_at = at or now
+        ticket = Ticket(
+            subject=subject,
+            source=source,
+            queue=queue,
+            category=choice.category,
+            status=status,
+            substatus=choice.substatus,
+            agent=choice.agent,
+            customer=customer,
+            sender=sender,
+            sender_name=sender_name,
+            tags=list(dict.fromkeys(tags)),
+            custom_fields=values,
+            created_at=created_at,
+            updated_at=now,
+            closed_at=now if is_closed else None,
+            closed_by=choice.agent if is_closed else None,
+        )
+        waiting = after_status(ticket, status, created_at) if not is_closed else {}
+        set_columns(ticket, {"awaiting_since": created_at, **waiting})
+        ticket.save(force_insert=True)
+        log_end(ticket)
+        message = Message.objects.create(
+            ticket=ticket,
+            type=Message.Type.MAIL,
+            author_name=sender_name,
+            author_address=sender,
+            reply_to=reply_to,
+            body=kept,
+            quoted=quoted,
+            body_type=body_type,
+            attachments=[file.token for file in files],
+            is_automatic=is_automatic,
+            created_at=created_at,
+        )
+        attach(message, files)
+        log_ticket(ticket, actor, "create", {})
+        events.ticket_created(ticket)
+    return ticket
+
+
+def edit_ticket(
+    ticket: Ticket,
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    subject: str | None = None,
+    sender: str | None = None,
+    tags: Sequence[str] | None = None,
+    custom_fields: Mapping[str, Any] | None = None,
+    **chosen: Any,
+) -> None:
+    """Change the given fields; `chosen` is explained at `rules.choose`. A change of status leaves a system comment.
+
+    A new sender also sets the sender's name, and the customer if the ticket has none.
+    """
+    faults = list(faults)
+    with transaction.atomic():
+        ticket, now = lock_ticket(ticket), timezone.now()
+        faults += check_subject(subject)
+        origin = _read_origin(ticket, sender, faults)
+        before = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
+        if ticket.merged_into_id is not None:
+            faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
+        choice = choose(chosen, before, faults)
+        values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
+        if faults := faults + wrong:
+            raise Invalid(faults)
+        assert choice.queue is not None
+        assert choice.status is not None
+        if origin and "customer_id" not in chosen:
+            choice.customer = choice.customer or customer_of(origin["sender"])
+        history = _differences(before, choice)
+        given = {"subject": subject, **origin, "tags": None if tags is None else list(dict.fromkeys(tags))}
+        columns = _columns(ticket, choice, {**given, "custom_fields": values}, history)
+        if choice.queue != before.queue:
+            log_replies(ticket)
+            log_end(ticket)
+        columns = set_columns(ticket, columns)
+        moved, note = change_status(ticket, choice.status, choice.substatus, now)
+        moved = set_columns(ticket, moved)
+        if not history and not note:
+            return
+        save_ticket(ticket, columns | moved, now)
+        if note:
+            add_system_comment(ticket, note, now)
+            history["status"] = [before.full_status_name, choice.full_status_name]
+        log_ticket(ticket, actor, "edit", history)
+        events.ticket_updated(ticket)
+
+
+def connect_tickets(one: Ticket, other: Ticket, actor: Actor) -> None:
+    """Connect two tickets. Nothing changes if they are connected already."""
+    if one.pk == other.pk:
+        raise Invalid([Fault(ErrorCode.MERGE_WITH_ITSELF)])
+    with transaction.atomic():
+        now = timezone.now()
+        first, second = (lock_ticket(ticket) for ticket in sorted((one, other), key=lambda ticket: ticket.pk))
+        for here, there in ((first, second), (second, first)):
+            if there.pk not in here.connected_ids:
+                save_ticket(here, {"connected_ids": [*here.connected_ids, there.pk]}, now)
+                log_ticket(here, actor, "connect", {"connected": [None, there.pk]})
+                events.ticket_updated(here)
+
+
+def _columns(ticket: Ticket, choice: Choice, given: Mapping[str, Any], history: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return the columns that the choice and the given values change; add the values to the history."""
+    chosen = {"queue": choice.queue, "category": choice.category, "agent": choice.agent, "customer": choice.customer}
+    columns: dict[str, Any] = {name: row for name, row in chosen.items() if row != getattr(ticket, name)}
+    for name, value in given.items():
+        if value is not None and value != getattr(ticket, name):
+            history[name] = [getattr(ticket, name), value]
+            columns[name] = value
+    return columns
+
+
+def _read_origin(ticket: Ticket, sender: str | None, faults: list[Fault]) -> dict[str, str]:
+    """Return the columns that a new sender sets, and add its faults. The unchanged sender is not checked again."""
+    if sender is None or sender == ticket.sender:
+        return {}
+    faults += check_sender(sender, ticket.source)
+    address, name = read_sender(sender)
+    is_same = address.lower() == ticket.sender.lower()
+    return {"sender": address, "sender_name": name or (ticket.sender_name if is_same else "")}
+
+
+def _differences(before: Choice, after: Choice) -> dict[str, list[Any]]:
+    """Return the changed rows for the history, by their names."""
+    names: dict[str, tuple[Any, Any]] = {
+        "queue": (before.queue, after.queue),
+        "category": (before.category, after.category),
+        "agent": (before.agent, after.agent),
+        "customer": (before.customer, after.customer),
+    }
+    return {name: [old and str(old), new and str(new)] for name, (old, new) in names.items() if old != new}

@@ -1,0 +1,80 @@
+"""The customers of first mails and first calls: found, or created if the settings say so.
+
+Addresses and numbers are not unique among customers, so no constraint keeps two first mails apart. An advisory lock
+does: the second mail waits, and then finds the customer that the first one has created.
+"""
+
+from collections.abc import Callable
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from callcentre.core.actor import Actor
+from callcentre.core.phone import PhoneError, normalise
+from telephony.models import Agent
+from tickets.addresses import is_address
+from tickets.models.customer import Customer
+from tickets.models.customer_settings import CustomerSettings
+from tickets.verbs.customers import create_customer
+
+# The space of advisory locks for addresses and numbers.
+_LOCK_SPACE = 0x63757374
+_LONGEST_ADDRESS = Customer._meta.get_field("email").max_length or 0
+_LONGEST_SURNAME = Customer._meta.get_field("surname").max_length or 0
+
+
+def customer_of_sender(actor: Actor, address: str, name: str = "") -> Customer | None:
+    """Return the customer of a mail's sender, held until the transaction ends, or None.
+
+    No customer is created for an agent, nor for an address that mail cannot reach.
+    """
+
+    def find() -> Customer | None:
+        return Customer.objects.hold_of_email(address)
+
+    def create() -> Customer:
+        return create_customer(actor, surname=_surname(name) or _surname(address), email=address)
+
+    may_be_new = is_address(address) and len(address) <= _LONGEST_ADDRESS
+    agents = Agent.objects.active().filter(email__iexact=address)
+    known = find()
+    return known if known is not None or not may_be_new else _create_once(address.upper(), find, create, unless=agents)
+
+
+def customer_of_caller(actor: Actor, caller: str, number: str) -> Customer | None:
+    """Return the customer of a caller whose number, in its normal form, no customer had before, or None.
+
+    No customer is created for a withheld number, nor for an extension: their normal forms have no `+`.
+    """
+    if not _is_public(caller):
+        return None
+
+    def find() -> Customer | None:
+        return Customer.objects.with_number(number).first()
+
+    def create() -> Customer:
+        return create_customer(actor, surname=_surname(caller), phone_numbers=[caller])
+
+    return _create_once(number, find, create, unless=Agent.objects.none())
+
+
+def _create_once(
+    key: str, find: Callable[[], Customer | None], create: Callable[[], Customer], *, unless: QuerySet[Agent]
+) -> Customer | None:
+    """Create the customer if the settings say so. Of concurrent transactions the first creates, the others find it."""
+    if not CustomerSettings.is_creating(unless):
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCK_SPACE, key])
+    return find() or create()
+
+
+def _is_public(caller: str) -> bool:
+    try:
+        return normalise(caller).startswith("+")
+    except PhoneError:
+        return False
+
+
+def _surname(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_SURNAME].strip()
