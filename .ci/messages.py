@@ -1,9 +1,9 @@
-"""Brings the Polish catalogue up to date: run by `make messages`.
+"""Update the Polish catalogue: run by `make messages`.
 
-Every string of the apps that is marked for translation gets an entry; one that nobody uses any more loses its own.
-The theme of the admin brings no Polish: of its strings, those that Django does not translate are ours too. An entry
-added by hand for a string of Django's stays, and is what people read instead of Django's Polish. Babel reads Python and
-templates by itself, so that this needs no gettext on the machine.
+Every translatable string of the apps gets an entry, and unused entries are removed. The theme of the admin brings no
+Polish: its strings are ours too, except those that Django translates. An entry added by hand for a string of Django's
+stays and replaces Django's Polish. Babel reads Python and templates itself, so that no gettext is needed on the
+machine.
 """
 
 import sys
@@ -37,7 +37,7 @@ def strings_of(package: Path) -> Iterator[Found]:
         if path.suffix == ".py":
             source = path.read_bytes()
         elif path.suffix == ".html":
-            # Django's own translation of a template into Python; its indentation means nothing.
+            # Django translates the template into Python; its indentation has no meaning.
             lines = templatize(path.read_text(encoding="utf-8")).splitlines()
             source = "\n".join(line.strip() for line in lines).encode()
         else:
@@ -48,7 +48,7 @@ def strings_of(package: Path) -> Iterator[Found]:
 
 
 def strings_of_theme(translated: set[str]) -> Iterator[Found]:
-    """Those that stay English although Django speaks Polish."""
+    """Yield the theme's strings that Django does not translate."""
     unused = ("unfold/contrib/", "unfold_crispy")
     for name, msgid, context, comments in strings_of(Path(unfold.__file__).parent):
         is_used = name.startswith("unfold/contrib/filters/") or not any(part in name for part in unused)
@@ -57,7 +57,7 @@ def strings_of_theme(translated: set[str]) -> Iterator[Found]:
 
 
 def strings_of_django() -> set[str]:
-    """What Django says in Polish by itself, wherever we use it."""
+    """Return the strings that Django itself translates into Polish."""
     framework = Path(django.__file__).parent
     found: set[str] = set()
     for path in (framework / "conf", framework / "contrib" / "admin", framework / "contrib" / "auth"):
@@ -84,7 +84,7 @@ def main() -> None:
     catalogue.update(template, no_fuzzy_matching=True)
 
     with FILE.open("wb") as file:
-        # Without line numbers: a catalogue changes when a string does.
+        # Without line numbers, the catalogue changes only when a string does.
         write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
     with FILE.with_suffix(".mo").open("wb") as file:
         write_mo(file, catalogue)

@@ -1,7 +1,7 @@
-"""Count sentences that are hard to read, and fail when there are more than the bounds: run by `make check`.
+"""Count sentences that are hard to read, and fail if there are more than the bounds: run by `make check`.
 
-A docstring must not open with a relative word, and no line of product code should contain a personal pronoun where the
-noun would be clearer. `docs/contributing.md` has the rules. With `--list` every finding is printed.
+A docstring must not begin with a relative word, and product code should have the noun instead of a pronoun: see Plain
+English in docs/contributing.md. `--list` prints all findings.
 """
 
 import ast
@@ -31,7 +31,7 @@ def product_files(root: Path) -> Iterator[Path]:
 
 
 def riddling_openings(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line and first line of each docstring that opens with one of the words."""
+    """Yield the line and the first sentence of each docstring that begins with one of the words."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             text = ast.get_docstring(node) or ""
@@ -40,7 +40,7 @@ def riddling_openings(source: str) -> Iterator[tuple[int, str]]:
 
 
 def pronouns(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line number and text for each pronoun."""
+    """Yield line number and text of each pronoun."""
     for number, line in enumerate(source.splitlines(), 1):
         for _ in PRONOUNS.findall(line):
             yield number, line.strip()

@@ -18,7 +18,7 @@ def main() -> None:
     calls.main()
     telephony.measure_many()
     tickets.measure_many()
-    # Last, as it leaves indexes out. Of the full size: python -m benchmarks.reports
+    # Last, because it leaves indexes out. In full size: python -m benchmarks.reports
     reports.measure_years(month=200_000, months=14)
 
 

@@ -1,4 +1,4 @@
-"""Single requests on a million records: a ping, adding a record, reading one by its number.
+"""Single requests on a million records: a ping, adding a record, reading a record by its number.
 
 python -m benchmarks.api [RECORDS]
 """

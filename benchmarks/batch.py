@@ -1,4 +1,4 @@
-"""One batch edit of ten thousand records on a million.
+"""A batch edit of ten thousand of a million records.
 
 python -m benchmarks.batch [RECORDS]
 """
@@ -78,7 +78,7 @@ def measure(running: Service, records: int, size: int = 10_000, turns: int = 5) 
                 assert {entry["http_status"] for entry in answer.values()} == {204}
 
             seconds = timed(bound if kind == "bound" else ours)
-            if turn:  # the first turn warms up
+            if turn:  # the first round warms up
                 times[kind].append(seconds)
     table.add(
         f"PUT batch of {size:,}; bound: one UPDATE and two INSERT … SELECT (history, events)",

@@ -1,4 +1,4 @@
-"""Calls through the stand-in of Asterisk: thirty at once, the time until a phone is rung, and events in a second.
+"""Calls through the stand-in of Asterisk: thirty at once, the time until a phone rings, and events per second.
 
 python -m benchmarks.calls
 """
@@ -27,7 +27,7 @@ CALLS = 30
 PICK_UP_SECONDS = 0.5
 FLOOD_CALLS = 300
 RUNS = 5
-# Of single requests; and what the web server has, after each, to send its task.
+# The number of single requests, and the pause after each, in which the web server sends its task.
 ASKED, SENDING_SECONDS = 1000, 0.01
 
 _ADD_AGENTS = """
@@ -35,7 +35,7 @@ INSERT INTO telephony_agent (login, name, surname, email, is_active, number, out
 SELECT 'bench' || n, 'Bench', '', '', true, (200 + n)::text, false, now() FROM generate_series(0, %s - 1) AS n
 ON CONFLICT DO NOTHING
 """
-# Calls whose agents' phones are about to be picked up.
+# Calls whose agents' phones are about to answer.
 _ADD_CALLS = """
 WITH calls AS (
   INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, agent_id, caller_id, created_at,
@@ -74,7 +74,7 @@ def processes(running: Service, *commands: list[str]) -> Iterator[None]:
 
 @contextmanager
 def calls_service() -> Iterator[tuple[Service, str]]:
-    """The service with a listener and the worker of calls, and the address of an Asterisk that is yet to be started."""
+    """Run the service with a listener and the worker of calls; yield the address for an Asterisk that starts later."""
     with service(0) as running:
         port = Ports(Path(running.environment["CALLCENTRE_VAR"]) / "run" / "ari-port.json").choose("ari")
         url = f"http://127.0.0.1:{port}/ari"
@@ -127,7 +127,7 @@ def _count(connection: Any, state: str, table: str = "connection") -> int:
 
 
 def thirty_at_once(running: Service, session: requests.Session, url: str) -> float:
-    """Seconds from the first request until all are bridged, less the time for which phones were left to ring."""
+    """Return the seconds from the first request until all calls are bridged, less the ringing time of the phones."""
     clients = [running.client() for _ in range(CALLS)]
     for client in clients:
         client.send("GET", "/api/ping", expect=204)
@@ -159,7 +159,7 @@ def thirty_at_once(running: Service, session: requests.Session, url: str) -> flo
 
 
 def until_it_rings(running: Service, session: requests.Session, url: str, turns: int) -> float:
-    """Median seconds from the answer of a request until the switch has the channel of the agent's phone."""
+    """Return the median seconds from the answer of a request until the switch has the channel of the agent's phone."""
     client, times = running.client(), []
     for _ in range(turns):
         client.send("POST", "/api/connections/call", {"sip": "200", "phone_number": "+48600100200"}, expect=204)
@@ -172,7 +172,7 @@ def until_it_rings(running: Service, session: requests.Session, url: str, turns:
 
 
 def flood(running: Service, session: requests.Session, url: str, first: int) -> float:
-    """Events a second: from the first one told until the rows say that all calls are over."""
+    """Return events per second, from the first event until the rows say that all calls are over."""
     with running.connect() as connection:
         started = time.perf_counter()
         session.post(
@@ -206,16 +206,16 @@ def measure(table: Table, running: Service, url: str) -> None:
             first = min(row[0] for row in rows)
             with asterisk(running, url, "benchmarks.flood", str(first), str(FLOOD_CALLS)) as session:
                 rates.append(flood(running, session, url, first))
-            # There are none: nobody is to look for them in the next run.
+            # The switch does not have these calls: the next run must not look for them.
             connection.execute("DELETE FROM telephony_recording")
         table.add_rate("events of one listener; bound: 1,500/s", 1500, statistics.median(rates), 1)
 
 
 def asking(table: Table) -> None:
-    """POST /connections/call, against a ping and one INSERT, turn by turn.
+    """Measure POST /connections/call against a ping and one INSERT, in turns.
 
-    Nobody places these calls: a worker would take the time of all three. What the web server does once it has answered,
-    sending the task, is waited for, so that it is not in the way of the next.
+    No worker runs, since it would take processor time from all three. After each request the benchmark waits until the
+    web server has sent its task, so that this does not delay the next request.
     """
     with service(0) as running, running.connect() as connection:
         connection.execute(_ADD_AGENTS, [1])
@@ -237,7 +237,7 @@ def main() -> None:
     table.head()
     with calls_service() as (running, url):
         measure(table, running, url)
-    # Last: nobody places the calls that it asks for, and the next service may have the same stores.
+    # Last: these calls are never placed, and the next service may use the same stores.
     asking(table)
 
 

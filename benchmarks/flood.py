@@ -1,7 +1,8 @@
-"""A stand-in of Asterisk that tells of many calls as fast as it can: `python -m benchmarks.flood PORT FIRST COUNT`.
+"""A stand-in of Asterisk that sends events of many calls as fast as it can.
 
-It begins when the channel `callcentre-0-1` is asked for, and tells of the calls of the connections FIRST and on, each
-in the 59 messages that thirty calls of a real Asterisk make on the average, most of them to be ignored.
+`python -m benchmarks.flood PORT FIRST COUNT`. It starts when the channel `callcentre-0-1` is asked for, and sends the
+events of the connections FIRST and on: for each the 59 messages that an average call of a real Asterisk causes, most of
+which are ignored.
 """
 
 import sys
@@ -16,7 +17,7 @@ MESSAGES_PER_CALL = 59
 
 
 class FloodPbx(Pbx):
-    """Takes every command, and does nothing for it."""
+    """The switch of the flood: it accepts every command and does nothing."""
 
     first, count = 0, 0
 
@@ -27,7 +28,7 @@ class FloodPbx(Pbx):
         return line
 
     def _flood(self) -> None:
-        # Several calls at a time, each in its order, as it is with a switch.
+        # Several calls at a time, each in its order, as a switch sends them.
         for start in range(self.first, self.first + self.count, 30):
             group = range(start, min(start + 30, self.first + self.count))
             for step in range(MESSAGES_PER_CALL):
@@ -49,14 +50,14 @@ class FloodPbx(Pbx):
                 self._send_to(line.app, {"type": kind, **content, "channel": line.json()})
 
     def delete(self, channel_id: str, reason: str, code: str) -> None:
-        """The end of each channel is told anyway."""
+        """Do nothing: the flood itself sends the end of each channel."""
 
     def add(self, bridge_id: str, channel_ids: list[str]) -> None:
-        """Whoever they are."""
+        """Accept any channels."""
 
 
 def _steps() -> list[tuple[int, str, dict[str, Any]]]:
-    """(leg, type of message, what else it says) of one call: what matters twice, as Asterisk tells it."""
+    """Yield (leg, type of message, its content) of one call; important events come twice, as from Asterisk."""
     variables: list[tuple[str, dict[str, Any]]] = [("ChannelVarset", {"variable": "VARIABLE", "value": "x" * 40})]
     begins: list[tuple[str, dict[str, Any]]] = [
         *variables * 8,

@@ -1,7 +1,7 @@
-"""What every benchmark uses: the service on stores of its own, a million records, medians, a table.
+"""The harness of all benchmarks: the service on stores of its own, a million records, medians, a table.
 
-A benchmark reports a ratio to a lower bound that is measured in the same run, turn by turn, so that a machine that is
-slow for a moment is slow for both. Nothing here decides a test.
+A benchmark reports a ratio to a lower bound. Both are measured in turns in the same run, so that a busy machine slows
+down both. No ratio here decides a test.
 """
 
 import base64
@@ -27,8 +27,8 @@ from callcentre.launch.supervisor import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = 20
-# Requests until each of the web server's 32 threads, with a connection of its own, has prepared its statements and has
-# seen them often enough (five times) to keep their plans.
+# Requests until each of the web server's 32 threads has prepared its statements on its own connection and has run them
+# five times, after which PostgreSQL keeps their plans.
 WARM_UP = 300
 
 
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass
 class Table:
-    """Rows as they are measured, printed as Markdown."""
+    """The rows of the result, printed as Markdown as soon as they are measured."""
 
     title: str
     rows: list[Row] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Table:
         print(self._line(self.rows[-1]), flush=True)
 
     def add_rate(self, what: str, bound: float, ours: float, goal: float) -> None:
-        """Rates, per second: the more the better."""
+        """Add rates per second, for which more is better."""
         self.rows.append(Row(what, bound, ours, goal, is_minimum=True))
         print(self._line(self.rows[-1]), flush=True)
 
@@ -119,7 +119,7 @@ def timed(action: Callable[[], Any]) -> float:
 
 
 def medians(turns: int, *actions: Callable[[], Any], warm_up: int = 50) -> list[float]:
-    """The median time of each action, taken in turn."""
+    """Return the median time of each action, measured in turns."""
     for _ in range(warm_up):
         for action in actions:
             action()
@@ -129,7 +129,7 @@ def medians(turns: int, *actions: Callable[[], Any], warm_up: int = 50) -> list[
 
 @contextmanager
 def service(records: int) -> Iterator[Service]:
-    """The service as `make run` starts its web part, on stores that lose nothing, with this many records."""
+    """Run the web part of the service as `make run` does, on durable stores, with this many records."""
     with temporary_stores(durable=True) as stores:
         metrics = stores.var / "run" / "metrics"
         metrics.mkdir()
@@ -146,7 +146,7 @@ def service(records: int) -> Iterator[Service]:
             "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         }
         manage(environment, "migrate", "--verbosity=0")
-        # The stores may be given, and have known a service before.
+        # Given stores may have served an earlier service.
         login = f"bench-{secrets.token_hex(4)}"
         secret = manage(environment, "create_api_user", login, "--right", "*").strip()
         port = Ports(stores.var / "run" / "web-port.json").choose("web")
@@ -171,7 +171,7 @@ def service(records: int) -> Iterator[Service]:
 
 @contextmanager
 def filled(what: str, count: int, *tables: str) -> Iterator[Service]:
-    """The service with so many of what `generate_data` makes, which `tables` hold, as it is after a night's rest."""
+    """Run the service with `count` rows of `generate_data` in `tables`, vacuumed and analysed."""
     with service(0) as running:
         print(f"filling in {count:,} {what} …", file=sys.stderr)
         print(manage(running.environment, "generate_data", f"--{what}", str(count)), file=sys.stderr)
@@ -200,7 +200,7 @@ def _wait_until_up(service: Service) -> None:
 
 
 def fill(service: Service, records: int) -> None:
-    """Campaigns B0000 to B0019 with their records: numbers +48 500 000 000 and up, each campaign its own million."""
+    """Fill campaigns B0000 to B0019 with records: numbers from +48 500 000 000, a million per campaign."""
     print(f"filling in {records:,} records in {CAMPAIGNS} campaigns …", file=sys.stderr)
     client = service.client()
     for number in range(CAMPAIGNS):

@@ -2,8 +2,8 @@
 
 python -m benchmarks.import_records [ROWS] [RECORDS]
 
-The bound is a COPY of the same rows, already clean, into the same table with its indexes: it reads no number, looks
-for no duplicate and writes no history. Ours is the whole command, with the start of its process.
+The bound is a COPY of the same rows, already clean, into the same table with its indexes: it reads no number, looks for
+no duplicate and writes no history. Ours is the whole command, with the start of its process.
 """
 
 import csv
@@ -94,7 +94,7 @@ def _copy(path: Path, connection: psycopg.Connection[Any]) -> None:
 
 
 def _import(path: Path, running: Service) -> int:
-    """The highest resident memory of the command, in kilobytes."""
+    """Return the highest resident memory of the command, in kilobytes."""
     command = [sys.executable, "manage.py", "import_records", "B0004", str(path), "--errors", "/dev/null"]
     process = subprocess.Popen(command, cwd=ROOT, env=running.environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -107,7 +107,7 @@ def _import(path: Path, running: Service) -> int:
 
 
 def _expect(connection: psycopg.Connection[Any], rows: int) -> None:
-    """Both have added the rows, and only the import has written a history."""
+    """Check that both have added the rows, and that only the import has written a history."""
     counted = connection.execute(
         "SELECT count(*) FILTER (WHERE c.code = 'B0003'), count(*) FILTER (WHERE c.code = 'B0004'),"
         " (SELECT count(*) FROM campaigns_recordchange WHERE action = 'import')"

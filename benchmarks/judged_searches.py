@@ -1,4 +1,4 @@
-"""Twenty searches of real text, to be judged by eye: 5,000 documentation strings of Python's standard library.
+"""Twenty searches of real text, for a person to judge: 5,000 documentation strings of Python's standard library.
 
 python -m benchmarks.judged_searches
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.harness import manage, service
 
 ARTICLES = 5000
-# What the docs show of a search.
+# The hits that the docs show for a search.
 SHOWN = 3
 SEARCHES = (
     "read csv file",
@@ -41,7 +41,7 @@ LEFT_OUT = {"test", "tests", "idlelib", "lib2to3", "site-packages", "turtledemo"
 
 
 def documentation() -> Iterator[tuple[str, str]]:
-    """Dotted names of modules, classes and functions, and what is documented of them, in the order of the files."""
+    """Yield dotted names of modules, classes and functions with their documentation, in the order of the files."""
     library = Path(sysconfig.get_path("stdlib"))
     for path in sorted(library.rglob("*.py")):
         parts = path.relative_to(library).with_suffix("").parts
@@ -61,8 +61,8 @@ def _documented(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
 
 
 def judge() -> None:
-    """Fill a catalog, and print what the searches find."""
-    from knowledgebase.models import Article, Catalog, Category, Term  # noqa: PLC0415  (Django has to be set up)
+    """Fill a catalog, and print the hits of the searches."""
+    from knowledgebase.models import Article, Catalog, Category, Term  # noqa: PLC0415  (Django must be set up)
     from knowledgebase.search import find  # noqa: PLC0415
 
     texts = sorted(dict(documentation()).items(), key=lambda named: (-len(named[1]), named[0]))[:ARTICLES]

@@ -1,4 +1,4 @@
-"""Searches of 50,000 articles of 250 words, over HTTP; and whether they keep the ten best hits of naive ranking.
+"""Searches of 50,000 articles of 250 words over HTTP, and whether they keep the ten best hits of naive ranking.
 
 python -m benchmarks.knowledgebase [ARTICLES]
 """
@@ -15,7 +15,7 @@ import psycopg
 
 from benchmarks.harness import WARM_UP, Service, Table, manage, medians, service
 
-FILL = "from knowledgebase.bulk import fill; print(fill('Benchmark', {articles}).pk)"
+FILL = "from knowledgebase.load_test_articles import fill; print(fill('Benchmark', {articles}).pk)"
 COLUMNS = "a.id, a.title, a.category_id, k.name, a.text"
 MATCHES = """
 FROM knowledgebase_article a JOIN knowledgebase_category k ON k.id = a.category_id
@@ -23,7 +23,7 @@ WHERE a.catalog_id = %s AND a.is_published AND a.search @@ to_tsquery('knowledge
 """
 UNRANKED = f"SELECT {COLUMNS} {MATCHES} LIMIT 20"
 RANKED = f"SELECT {COLUMNS} {MATCHES} ORDER BY ts_rank(a.search, to_tsquery('knowledgebase_simple', %s)) DESC LIMIT 50"
-# The rank of the tenth hit, and of those that were answered, in their order.
+# The rank of the tenth hit, and the ranks of the answered hits, in their order.
 TENTH = """
 SELECT ts_rank(search, q) FROM knowledgebase_article, to_tsquery('knowledgebase_simple', %s) q
 WHERE catalog_id = %s AND is_published AND search @@ q ORDER BY 1 DESC OFFSET 9 LIMIT 1
@@ -80,13 +80,13 @@ def measure(running: Service, articles: int, turns: int = 200) -> None:
 
 
 def tsquery(text: str) -> str:
-    """As the search understands plain words: the last one is a prefix."""
+    """Return the query that the search makes of plain words: the last word is a prefix."""
     *first, last = text.split()
     return " & ".join([*(f"'{word}'" for word in first), f"'{last}':*"])
 
 
 class _Words:
-    """Words as articles have them: by how many have them, and as somebody who searches would combine them."""
+    """Return words of articles by frequency, and combinations of them as people search."""
 
     def __init__(self, connection: psycopg.Connection[Any], catalog: str) -> None:
         counted = "SELECT substr(term, 2), articles FROM knowledgebase_term WHERE catalog_id = %s AND term LIKE '=%%'"
@@ -98,7 +98,7 @@ class _Words:
         return [word for word, articles in self._articles if low <= articles <= high and len(word) > 3]
 
     def queries(self) -> Iterator[tuple[str, str]]:
-        """Kind and text: words of one article, common words, and words that are not finished."""
+        """Yield kind and text: words of one article, common words, and unfinished words."""
         chance = random.Random(3)
         common = [word for word, articles in self._articles if articles > len(self._texts) * 10]
         for position in range(SAMPLES):
@@ -117,7 +117,7 @@ class _Words:
 
 
 def _report(connection: psycopg.Connection[Any], catalog: str, words: _Words, search: Any) -> None:
-    """How many of the sample queries keep all of the ten best among the hits, and as the first ten."""
+    """Count the sample queries whose ten best are all among the hits, and those whose ten best come first."""
     kinds: dict[str, list[int]] = {}
     for kind, text in words.queries():
         query = tsquery(text)

@@ -1,11 +1,11 @@
-"""Mails that are taken in, beside the parsing of mails alone.
+"""Received mails per second, beside the parsing of mails alone.
 
 python -m benchmarks.mail [MAILS]
 
-A mail has 30 kB of HTML and its text. The bound is the standard library in one process: the mail parsed and its headers
-and text read, nothing cleaned, nothing stored. Ours are two processes that take in mails of their own, as the workers
-do: each raw mail on the disk, its HTML cleaned, and a new ticket with its message, history and event, or an answer to
-one, committed. The rounds of both alternate.
+A mail has 30 kB of HTML and its text. The bound is the standard library in one process: it parses the mail and reads
+its headers and text, without cleaning or storing. Ours are two processes that receive mails of their own, as the
+workers do: each raw mail is stored on the disk, its HTML cleaned, and a new ticket with its message, history and event,
+or an answer to a ticket, committed. The rounds of both alternate.
 """
 
 import statistics
@@ -40,7 +40,7 @@ def a_mail(number: int, round_number: int) -> bytes:
     mail["Message-ID"] = f"<{round_number}.{number}@client.example>"
     mail["Date"] = "Sat, 21 Nov 2026 08:00:00 +0100"
     if number % 3 == 2:
-        # An answer of the customer to himself: it joins the ticket of the mail before.
+        # An answer of the customer to their own mail: it joins the ticket of the mail before.
         mail.replace_header("From", f"jan{(number - PROCESSES) % 997}.{round_number}@client.example")
         mail["In-Reply-To"] = f"<{round_number}.{number - PROCESSES}@client.example>"
     rows = [ROW.format(number=number * 1000 + row) for row in range(30_000 // len(ROW.encode()))]
@@ -90,7 +90,7 @@ def _write(folder: Path, round_number: int, count: int) -> list[Path]:
 
 
 def _parsed(paths: list[Path]) -> float:
-    """Mails a second."""
+    """Return mails per second."""
     raws = [path.read_bytes() for path in paths]
     started = time.perf_counter()
     for raw in raws:
@@ -99,7 +99,7 @@ def _parsed(paths: list[Path]) -> float:
 
 
 def _taken(workers: list[subprocess.Popen[str]], paths: list[Path]) -> float:
-    """Mails a second, until the last of them is committed."""
+    """Return mails per second, until the last of them is committed."""
     started = time.perf_counter()
     for position, worker in enumerate(workers):
         assert worker.stdin is not None
@@ -125,9 +125,9 @@ def _worker(running: Service) -> subprocess.Popen[str]:
 
 
 def work() -> None:
-    """Take in the mails of each line, and say so."""
+    """Receive the mails of each line, and print a line when done."""
     django.setup()
-    from tickets.mail.receiving import take_in  # noqa: PLC0415  (after Django is set up)
+    from tickets.mail.receiving import take_in  # noqa: PLC0415  (Django must be set up)
     from tickets.models import TicketQueue  # noqa: PLC0415
 
     queue = TicketQueue.objects.get()

@@ -1,7 +1,7 @@
-"""A receiver that answers at once, on a process of its own: `python -m benchmarks.receiver PORT [HANG]`.
+"""A receiver in a process of its own that answers at once: `python -m benchmarks.receiver PORT [HANG]`.
 
-GET /times answers the arrival times (time.time()) of all POSTs so far as JSON, and forgets them. With HANG it accepts
-and never answers.
+GET /times answers the arrival times (time.time()) of all POSTs since the last such request, as JSON. With HANG it
+accepts requests and never answers.
 """
 
 import asyncio

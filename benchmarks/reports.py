@@ -1,9 +1,9 @@
-"""The agents work report over years: pages over HTTP against ready rows, and what it costs to keep it current.
+"""The agents work report over years: pages over HTTP against ready rows, and the cost of keeping it current.
 
 python -m benchmarks.reports [CONNECTIONS of the month [MONTHS]]
 
-200 agents; a month of so many connections, half of them in, and before it 35 with a fiftieth of them. Sessions,
-states and chats besides. Where there is less time: a smaller month.
+200 agents; a month of so many connections, half of them inbound, and before it 35 months with a fiftieth of them each.
+Sessions, states and chats besides. With less time, choose a smaller month.
 """
 
 import itertools
@@ -23,7 +23,7 @@ AGENTS, QUEUES, MONTHS = 200, 8, 36
 MONTH = datetime(2026, 10, 1)  # noqa: DTZ001  (the zone's wall clock)
 ZONE = "Europe/Warsaw"
 
-# What the report does not read by, and what would take most of the time to fill in.
+# Indexes that the report does not use and that would take most of the time to fill.
 _LIGHTER = """
 ALTER TABLE telephony_agentstate DROP CONSTRAINT IF EXISTS agentstate_no_two_at_once;
 ALTER TABLE telephony_agentsession DROP CONSTRAINT IF EXISTS agentsession_no_two_at_once;
@@ -39,7 +39,7 @@ SELECT 'Report ' || n, true, '', 50, 10, 20, 600, '', 'default', now(), now() FR
 INSERT INTO telephony_pause (name, is_active, "order", created_at, updated_at)
 SELECT 'Report ' || n, true, 50, now(), now() FROM generate_series(1, 3) n;
 """
-# A shift of every agent on every working day: 8 to 16 of the zone's clock.
+# A shift of every agent on every working day, from 8 to 16 local time.
 _SHIFTS = f"""
 CREATE TEMP TABLE shift AS
 SELECT a.id AS agent_id, row_number() OVER (ORDER BY a.id) - 1 AS place,
@@ -61,7 +61,7 @@ SELECT agent_id, CASE WHEN n % 4 = 3 THEN 'paused' ELSE 'free' END,
 FROM (SELECT *, CASE WHEN is_last THEN 16 ELSE 4 END AS states FROM shift) s, generate_series(0, states - 1) n,
   LATERAL (SELECT interval '8 hours' / states AS length) l;
 """
-# So many calls of each shift, every second one out, a third of those in vain; lengths of 5 to 400 seconds.
+# So many calls per shift: every second one outbound, a third of those without an answer; 5 to 400 seconds long.
 _CALLS = """
 WITH call AS (
   SELECT agent_id, begins + (n * 28000.0 / %(count)s + place) * interval '1 second' AS start, n %% 2 = 0 AS is_out,
@@ -111,7 +111,7 @@ def fill(running: Service, month: int, months: int) -> None:
         connection.execute("CHECKPOINT")
 
 
-# Rows ready to be read: the answer of the service itself, kept a row a period.
+# Ready rows: the answers of the service itself, stored as one row per period.
 _READY = """
 CREATE TABLE ready_{name} (place bigint PRIMARY KEY, login text, name text, surname text, period text,
   numbers bigint[], texts text[], pauses jsonb)
@@ -129,7 +129,9 @@ def _columns(row: dict[str, Any]) -> tuple[list[int], list[str]]:
 
 
 class Ready:
-    """The same rows, out of a table that has them as they are answered; a statement and orjson a page, and a ping."""
+    """Read the same rows from a table that holds them as they are answered: a statement and orjson per page, and a
+    ping.
+    """
 
     def __init__(self, connection: psycopg.Connection[Any], client: Client, name: str, query: str) -> None:
         self.connection, self.client, self.name, self.query = connection, client, name, query
@@ -203,7 +205,7 @@ def measure(running: Service, turns: int) -> None:
     _keeping(running, table)
 
 
-# What the verb does that ends an offer, and the same without an entry in the change log.
+# The statements of the verb that ends an offer, and the same without an entry in the change log.
 _END = "UPDATE telephony_offer SET outcome = 'answered', ended_at = %s WHERE id = %s"
 _END_NOTED = f"""
 WITH ended AS ({_END} RETURNING agent_id, offered_at, ended_at)
@@ -219,13 +221,13 @@ UPDATE telephony_agentstate SET ended_at = ended_at WHERE id = (
   WHERE o.id = %s ORDER BY s.started_at DESC LIMIT 1
 )
 """
-# The worker's part, as often as beat asks for it.
+# The worker's part, run as often as beat does.
 _WORKER = "import time\nfrom reports.tasks import refresh\nwhile True:\n  refresh()\n  time.sleep(5)"
 RATE, TURNS = 200, 200
 
 
 def _keeping(running: Service, table: Table) -> None:
-    """Calls that end, 200 a second: nobody looks; then they are noted, and a worker sums."""
+    """End 200 calls per second, first without keeping the report current; then with the change log and a worker."""
     with running.connect() as connection:
         offers = connection.execute(
             "SELECT id, ended_at FROM telephony_offer WHERE agent_id IN ("
@@ -253,7 +255,7 @@ def _keeping(running: Service, table: Table) -> None:
             with processes(running, ["manage.py", "shell", "-v0", "-c", _WORKER]):
                 rounds.append((quiet, median(_END_NOTED)))
         bound, ours = (statistics.median(column) for column in zip(*rounds, strict=True))
-        table.add("20 calls end, 200 a second; bound: the same, and nobody looks", bound, ours, 1.15)
+        table.add("20 calls end, 200 a second; bound: the same without the report", bound, ours, 1.15)
 
 
 def measure_years(month: int = 2_000_000, months: int = MONTHS) -> None:
@@ -264,7 +266,7 @@ def measure_years(month: int = 2_000_000, months: int = MONTHS) -> None:
         manage(running.environment, "rebuild_rollups")
         print(f"rebuilt in {time.perf_counter() - started:.0f} s", file=sys.stderr)
         with running.connect() as connection:
-            # As autovacuum would do, later: while something is measured.
+            # Autovacuum would do this later, during a measurement.
             connection.execute("VACUUM ANALYZE")
             connection.execute("CHECKPOINT")
         measure(running, turns=11)

@@ -39,7 +39,7 @@ def measure(running: Service, turns: int) -> None:
     agent_id = value(f"SELECT id FROM telephony_agent WHERE login = '{login}'")
     queue_id = value("SELECT max(id) FROM telephony_queue")
     day = str(value("SELECT max(created_at)::date - 100 FROM telephony_connection"))
-    # Somebody who called and was called now and then.
+    # A number that called and was called now and then.
     number = value(
         "SELECT src_number FROM telephony_connection WHERE direction = 'INBOUND' ORDER BY id LIMIT 1 OFFSET 99"
     )

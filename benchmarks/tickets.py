@@ -1,6 +1,6 @@
 """Reading a million tickets with three messages each, and commenting one.
 
-The bound of a list is what it cannot do without: the page in two row fetches, the number of all, JSON and a ping.
+The bound of a list is the least work for it: the page in two row fetches, the number of all, JSON and a ping.
 
 python -m benchmarks.tickets [TICKETS]
 """
@@ -16,7 +16,7 @@ import orjson
 from benchmarks.harness import WARM_UP, Service, Table, filled, medians
 
 TICKETS = 1_000_000
-# The page's keys are found in an index first: so an offset costs no row that is not wanted.
+# The page's keys are found in an index first, so that an offset reads no unwanted row.
 PAGE = """
 SELECT t.id, a.login, t.sender, q.name, t.queue_id, t.subject, t.category_id, t.source, t.status_id, t.substatus_id,
   t.tags, t.customer_id, s.name, ss.name, t.created_at, t.updated_at, t.closed_at, t.first_agent_responded_at,

@@ -1,4 +1,4 @@
-"""Delivering webhooks: rate against a plain loop, latency, a long queue, a receiver that hangs, cost of recording.
+"""Delivering webhooks: rate against a plain loop, latency, a long queue, a hanging receiver, cost of recording.
 
 python -m benchmarks.webhooks
 """
@@ -63,7 +63,7 @@ class Receiver:
 
 @contextmanager
 def worker(running: Service) -> Iterator[None]:
-    """The worker as `make run` starts it, and beat, which sweeps."""
+    """Run the worker as `make run` does, and beat, which sweeps."""
     celery = [sys.executable, "-m", "celery", "-q", "-A", "callcentre"]
     quiet: dict[str, Any] = {"cwd": ROOT, "env": running.environment, "stdout": subprocess.DEVNULL}
     processes = [
@@ -91,7 +91,9 @@ def register(running: Service, url: str, action: str = "OUTBOUND_RECORD_CREATED"
 
 
 def drain(running: Service, webhook_id: int, waiting: int, measured: int) -> float:
-    """Deliveries a second, over the first `measured` of those waiting, from the wake to their results in the table."""
+    """Return deliveries per second over the first `measured` waiting ones, from the first message to the stored
+    results.
+    """
     app = Celery(broker=running.environment["REDIS_URL"])
     app.conf.broker_transport_options = {"global_keyprefix": "cc:"}
     with running.connect() as connection:
@@ -128,11 +130,11 @@ numbers = (f"+48{number}" for number in itertools.count(700_000_000))
 
 
 def latency(running: Service, receiver: Receiver, turns: int) -> float:
-    """Median seconds from the start of the transaction that makes the change to the receiver, one change at a time."""
+    """Return the median seconds from the start of a change's transaction to the receiver, one change at a time."""
     client = running.client()
     with running.connect() as connection:
         row = connection.execute("SELECT max(id) FROM webhooks_event").fetchone()
-        # What a drain before has left in flight is no answer to the changes below.
+        # Deliveries of an earlier measurement must not count as answers to the changes below.
         while receiver.times():
             time.sleep(0.5)
         for _ in range(turns):
@@ -149,10 +151,10 @@ def latency(running: Service, receiver: Receiver, turns: int) -> float:
 
 
 def cost(running: Service, webhook_id: int, rounds: int, in_a_row: int, rest: float) -> tuple[float, float]:
-    """The median request that adds a record, by turns with no webhook and with one that wants the event.
+    """Measure the median request that adds a record, in turns with an inactive and an active webhook.
 
-    Without: it is inactive, so that the event is recorded and nobody is told. A rest after each row of requests lets
-    the worker finish what they gave it.
+    The inactive webhook gets no deliveries, while the event is recorded. A pause after each series of requests lets the
+    worker finish its deliveries.
     """
     client = running.client()
     times: dict[bool, list[float]] = {False: [], True: []}

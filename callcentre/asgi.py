@@ -7,16 +7,16 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
-# A request that waits for a row which a long transaction holds, an import's above all, keeps a thread from everybody
-# else: after so many seconds it is told to try again (409).
+# A request that waits for a row of a long transaction, such as an import, blocks a thread. After so many seconds it is
+# answered 409.
 os.environ.setdefault("DATABASE_LOCK_TIMEOUT", "3")
 
 
 class Utf8Request(WSGIRequest):
     """A request whose text is UTF-8, whatever charset its Content-Type names.
 
-    Django decodes the query with that charset before any middleware runs: with one such as `hex` the request fails, and
-    with `utf-7` plain ASCII becomes half a surrogate pair.
+    Django decodes the query with that charset before any middleware runs. With `hex` the request would fail, and with
+    `utf-7` plain ASCII would become half a surrogate pair.
     """
 
     @property
@@ -31,7 +31,7 @@ class Utf8Request(WSGIRequest):
 _django = get_wsgi_application()
 _django.request_class = Utf8Request
 
-# Not before Django is set up.
+# Imported only once Django is set up.
 from django.conf import settings  # noqa: E402
 
 from callcentre.checks import refuse_unsafe_settings  # noqa: E402
@@ -41,8 +41,8 @@ from callcentre.web.front import Front  # noqa: E402
 
 refuse_unsafe_settings()
 warm_up()
-# What is loaded by now stays: without it in the collector's sight, and with a collection at every 20,000th instead of
-# every 700th new object, a batch of 10,000 records loses no tenth of a second to looking at modules.
+# Objects loaded so far stay for ever, so the garbage collector need not scan them, and it runs at every 20,000th
+# instead of every 700th new object. A batch of 10,000 records is a tenth of a second faster.
 gc.collect()
 gc.freeze()
 gc.set_threshold(20_000, 20, 20)

@@ -1,4 +1,4 @@
-"""The Celery app. A request's id travels with the tasks it starts, and into theirs."""
+"""The Celery app. Tasks carry the id of the request that enqueued them, and log it."""
 
 import os
 import time
@@ -34,9 +34,9 @@ def add_headers(headers: dict[str, Any], **kwargs: Any) -> None:
 
 @worker_init.connect
 def keep_connections(**kwargs: Any) -> None:
-    """A thread or child keeps its database connection from task to task, and looks first whether that still lives.
+    """Keep a thread's or child's database connection from task to task, and check it before each task.
 
-    Celery closes it after each (settings.CELERY_DB_REUSE_MAX), and a new one costs ten times what a small task does.
+    Celery closes it after each task (settings.CELERY_DB_REUSE_MAX). A new connection costs ten times a small task.
     """
     connections.close_all()
     for parameters in connections.settings.values():
@@ -65,7 +65,7 @@ def count_loss(sender: Any, exception: BaseException | None = None, **kwargs: An
 
 @import_modules.connect
 def refuse_unsafe_settings(**kwargs: Any) -> None:
-    """Sent once by a worker and by beat, before they do anything."""
+    """Refuse unsafe settings: the signal is sent once by a worker and by beat, before they do anything."""
     from callcentre.checks import refuse_unsafe_settings as refuse  # noqa: PLC0415  (Django is set up only now)
 
     refuse()
@@ -73,4 +73,4 @@ def refuse_unsafe_settings(**kwargs: Any) -> None:
 
 @setup_logging.connect
 def keep_our_logging(**kwargs: Any) -> None:
-    """Connected, so that Celery leaves the logging of settings alone."""
+    """Receive the signal, so that Celery leaves the logging of the settings unchanged."""

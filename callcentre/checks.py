@@ -1,7 +1,7 @@
-"""System checks: settings with which the service must not run in production.
+"""System checks against settings that are unsafe in production.
 
-`manage.py` runs them before its commands; web processes, workers and beat run them when they start
-(refuse_unsafe_settings), and end with one sentence instead of serving unsafely.
+`manage.py` runs them before its commands. Web processes, workers and beat run them at their start
+(refuse_unsafe_settings) and end with one sentence instead of serving unsafely.
 """
 
 import re
@@ -28,11 +28,11 @@ from telephony.switch import BACKENDS
 from tickets.addresses import is_address
 
 Check = Callable[[], Iterable[CheckMessage]]
-# Of IPv6, what 10.0.0.0/8 is of IPv4.
+# The IPv6 counterpart of 10.0.0.0/8.
 UNIQUE_LOCAL = IPv6Network("fc00::/7")
 LOOPBACK = ("127.0.0.0/8", "::1")
 SECRET_KEY_LENGTH = 50
-# A delivery is claimed for 60 seconds, in which 5 of a batch, one request, and the storing of it all must fit.
+# A delivery is claimed for 60 seconds, which must cover 5 seconds of a batch, one request, and storing the result.
 LONGEST_WEBHOOK_TIMEOUT_SECONDS = 30
 _CHECKS: list[Check] = []
 
@@ -62,7 +62,7 @@ def check_debug(**kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def check_mail_leaves(**kwargs: Any) -> list[CheckMessage]:
-    """What a demonstration may lack, and a service that serves customers may not."""
+    """Warn of settings that suit a demonstration and not a service for customers."""
     if not settings.EMAIL_HOST:
         return [
             Doubt(
@@ -98,7 +98,7 @@ def refuse_unsafe_settings() -> None:
         sys.exit("Refused to start: " + " ".join(f"{error.msg} {error.hint} ({error.id})" for error in errors))
 
 
-# With DEBUG on, the settings have defaults that are no secret, and nobody but the developer is to be served.
+# With DEBUG on, the default secrets are public: only the developer's machine may be served.
 
 
 @_check
@@ -136,7 +136,7 @@ def check_secret_key() -> Iterator[CheckMessage]:
 
 
 def _decoded(key: str) -> bytes:
-    """Return the bytes of a key, of which there are several spellings; nothing of a text that is no key."""
+    """Return the bytes of a key in any of its spellings; b"" for a text that is no key."""
     with suppress(ValueError):
         return urlsafe_b64decode(key)
     return b""
@@ -215,7 +215,7 @@ def check_networks() -> Iterator[CheckMessage]:
 
 
 def _wide(networks: list[Network]) -> Network | None:
-    """Return a part of the Internet that these networks cover together; None if each of them can be somebody's own."""
+    """Return a part of the Internet that these networks cover together; None if each can be a private network."""
     for network in collapse_addresses([each for each in networks if isinstance(each, IPv4Network)]):
         if network.prefixlen < 8:
             return network
@@ -252,7 +252,7 @@ def check_proxy_headers() -> Iterator[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def check_proxy_is_known(**kwargs: Any) -> list[CheckMessage]:
-    """Warn of a service of more than this machine that knows no proxy."""
+    """Warn if the service is reachable from other machines and trusts no proxy."""
     if settings.TRUSTED_PROXIES or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS):
         return []
     return [

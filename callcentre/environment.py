@@ -1,19 +1,20 @@
-"""Typed readers of the environment, for settings: a value that cannot be read raises and names its variable.
+"""Typed readers of environment variables for the settings. An unreadable value raises an error that names the variable.
 
-`NAME_FILE` is read where `NAME` is not set, for secrets that are mounted as files.
+If `NAME` is not set, `NAME_FILE` is read: secrets can be mounted as files.
 """
 
 import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.core.exceptions import ImproperlyConfigured
 
 from callcentre.launch.embedded import default_var, read_environment
 
 VAR = default_var()
-# What a `make run` in another terminal gave its own processes: commands beside it work with the same settings.
+# Variables of a `make run` in another terminal, so that commands beside it work with the same settings.
 _RUNNING = read_environment(VAR)
 
 
@@ -48,12 +49,37 @@ def env_int(name: str, default: int, minimum: int = 0) -> int:
     return int(value)
 
 
+def env_choice(name: str, *choices: str) -> str:
+    """Return one of the choices; the first is the default."""
+    value = env(name, choices[0])
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}: {value!r} is none of {', '.join(choices)}.")
+    return value
+
+
+def env_url(name: str, default: str = "") -> str:
+    """Return a web address without a slash at its end, or ""."""
+    value = env(name, default).rstrip("/")
+    if value and urlsplit(value).scheme not in ("http", "https"):
+        raise ImproperlyConfigured(f"{name}: {value!r} does not start with http:// or https://.")
+    return value
+
+
+def env_zone(name: str, default: str) -> str:
+    value = env(name, default)
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ImproperlyConfigured(f"{name}: {value!r} is not a zone of the IANA database.") from error
+    return value
+
+
 def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
 
 
 def database(url: str) -> dict[str, Any]:
-    """Django's database dictionary for postgresql://user:password@host:port/name?option=value."""
+    """Return Django's dictionary for postgresql://user:password@host:port/name?option=value."""
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise ImproperlyConfigured("DATABASE_URL: PostgreSQL is the only database; the URL starts postgresql://")
@@ -64,17 +90,17 @@ def database(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
         "PORT": str(parts.port or ""),
-        # A worker thread keeps its connection; authentication, the first query of each request, notices one that
-        # has died and opens another (callcentre.api.authentication), so no health check is spent on every request.
+        # A worker thread keeps its connection. Authentication, the first query of a request, replaces a connection
+        # that has died (callcentre.api.authentication), so requests need no health check.
         "CONN_MAX_AGE": env_int("DATABASE_CONN_MAX_AGE", 600),
         "OPTIONS": {
-            # Parameters travel apart from the SQL, so that a statement is planned once per connection. Behind a
-            # pooler in transaction mode that knows no prepared statements set DATABASE_PREPARE=0.
+            # Parameters are sent apart from the SQL, so that a statement is planned once per connection. Set
+            # DATABASE_PREPARE=0 behind a pooler in transaction mode that does not support prepared statements.
             "server_side_binding": True,
             "prepare_threshold": 2 if env_bool("DATABASE_PREPARE", True) else None,
             "connect_timeout": 5,
             "application_name": "callcentre",
-            # How long a statement waits for somebody else's row. The web server sets it (callcentre.asgi).
+            # The longest wait for a row that another transaction holds. The web server sets it (callcentre.asgi).
             **({"options": f"-c lock_timeout={seconds}s"} if (seconds := env_int("DATABASE_LOCK_TIMEOUT", 0)) else {}),
             **dict(parse_qsl(parts.query)),
         },

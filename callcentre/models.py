@@ -35,7 +35,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def still_there(rows: models.QuerySet[Row]) -> Row:
-    """Return the one row that is wanted; raise Conflict where it was deleted meanwhile."""
+    """Lock the row and return it; raise Conflict if it was deleted meanwhile."""
     row = rows.order_by().first()
     if row is None:
         raise Conflict(ErrorCode.CONFLICT)
@@ -51,12 +51,14 @@ class TimestampedModel(models.Model):
 
     @property
     def version(self) -> str:
-        """The state of the row that a page was made from: another one after each change."""
+        """The version of the row that a page was made from. It differs after each change."""
         return self.updated_at.isoformat()
 
 
 class Change(models.Model):
-    """One entry of a history: who did what, when. Written by the verb in its own transaction, never changed after."""
+    """An entry of a history: the person, the time, the change. A verb writes it in its own transaction; it never
+    changes.
+    """
 
     class ActorKind(models.TextChoices):
         API_USER = "api_user", _("API user")
@@ -71,7 +73,7 @@ class Change(models.Model):
     actor_id = models.BigIntegerField(null=True)
     actor_name = models.CharField(_("actor"), max_length=150)
     action = models.CharField(_("action"), max_length=30)
-    # Field name -> [old, new]; secrets never.
+    # Field name -> [old, new]; never secrets.
     changes = models.JSONField(_("changes"), default=dict)
 
     class Meta:
@@ -86,12 +88,12 @@ def actor_columns(actor: Actor) -> dict[str, Any]:
 
 
 def in_history(value: Any) -> Any:
-    """The value in a form that JSON can hold."""
+    """Return the value in a form that JSON can hold."""
     return value if isinstance(value, str | int | float | list | dict | None) else str(value)
 
 
 def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, list[Any]]:
-    """Field name -> [old, new] of those values that differ."""
+    """Return field name -> [old, new] of the values that differ."""
     return {
         name: [in_history(old), in_history(value)]
         for name, value in values.items()
@@ -100,7 +102,7 @@ def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, lis
 
 
 class User(AbstractUser):
-    """A back-office user: works in the admin. Neither an API user nor an agent."""
+    """A person who works in the admin; neither an API user nor an agent."""
 
     class Meta:
         verbose_name = _("back-office user")
@@ -124,16 +126,15 @@ def validate_networks(networks: Iterable[str]) -> None:
 
 
 def hash_secret(secret: str) -> str:
-    """SHA-256 in hex. Fit for generated secrets only: 256 random bits need no slow hash."""
+    """Return the SHA-256 in hex. It suits only generated secrets, whose 256 random bits need no slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class ApiUser(TimestampedModel):
-    """A program that calls the API: a login and a generated secret, or a password an operator chose.
+    """A program that calls the API, with a login and a generated secret, or a password that an operator chose.
 
-    A rotated secret keeps its predecessor working for a while. Authentication reads this row on every request, so a
-    change is in force for the next one (docs/decisions/0002). Only the verbs change a row; each leaves an
-    ApiUserChange.
+    A rotated secret keeps its predecessor valid for a while. Authentication reads this row on every request, so a
+    change takes effect at once (docs/decisions/0002). Only the verbs change a row; each leaves an ApiUserChange.
     """
 
     login = models.CharField(_("login"), max_length=150, unique=True)
@@ -162,11 +163,11 @@ class ApiUser(TimestampedModel):
         help_text=_("Empty for the service's own limit; 0 for none."),
     )
     last_used_at = models.DateTimeField(_("last used"), null=True, editable=False)
-    # Empty strings match no secret: a hash has 64 characters.
+    # An empty string matches no secret, because a hash has 64 characters.
     secret_hash = models.CharField(max_length=64, blank=True, editable=False)
     previous_secret_hash = models.CharField(max_length=64, blank=True, editable=False)
     previous_secret_expires_at = models.DateTimeField(_("previous secret works until"), null=True, editable=False)
-    # An operator's own choice, hashed slowly as such must be.
+    # A password chosen by an operator needs a slow hash.
     password = models.CharField(max_length=128, blank=True, editable=False)
 
     class Meta:
@@ -176,7 +177,7 @@ class ApiUser(TimestampedModel):
         constraints = [
             models.CheckConstraint(
                 name="apiuser_login_is_basic",
-                # RFC 7617: a user-id of Basic authentication holds no colon.
+                # RFC 7617: the login of Basic authentication contains no colon.
                 condition=~models.Q(login__contains=":") & ~models.Q(login=""),
                 violation_error_message=_("A login has no colon."),
             )
@@ -191,7 +192,9 @@ class ApiUser(TimestampedModel):
 
     @classmethod
     def create(cls, actor: Actor, login: str, password: str = "", **values: Any) -> tuple["ApiUser", str]:
-        """A new API user and its secret, which nobody can read again; "" where a password was given instead."""
+        """Create an API user; return it with its secret, which cannot be read again ("" if a password was given
+        instead).
+        """
         secret = "" if password else secrets.token_urlsafe(32)
         user = cls(login=login, **values)
         if password:
@@ -205,7 +208,7 @@ class ApiUser(TimestampedModel):
         return user, secret
 
     def edit(self, actor: Actor, **values: Any) -> None:
-        """Change rights, networks, expiry, description, rate limit or the active flag. Raises ValidationError."""
+        """Change rights, networks, expiry, description, rate limit or the active flag. Raise ValidationError."""
         with transaction.atomic():
             locked = ApiUser.objects.select_for_update(no_key=True).get(pk=self.pk)
             changes = differences(locked, values)
@@ -217,10 +220,10 @@ class ApiUser(TimestampedModel):
                 self._log(actor, "edit", changes)
 
     def rotate_secret(self, actor: Actor, overlap: timedelta = timedelta(hours=24), version: str = "") -> str:
-        """Return a new secret, this once. The old one works until the overlap is over; a password ends at once.
+        """Make and return a new secret. The old one works until the overlap is over; a password ends at once.
 
-        Raises Outdated where the user is not at this version any more: two rotations at once would leave one of the
-        two new secrets dead.
+        Raise Outdated if the user has another version: after two rotations at once, one of the new secrets would be
+        dead.
         """
         secret = secrets.token_urlsafe(32)
         with transaction.atomic():
@@ -236,7 +239,7 @@ class ApiUser(TimestampedModel):
         return secret
 
     def set_password(self, actor: Actor, password: str) -> None:
-        """Let in by a password of the operator's choice, and by nothing else."""
+        """Set a password of the operator's choice as the only credential."""
         with transaction.atomic():
             self.password = make_password(password)
             self.secret_hash = self.previous_secret_hash = ""
@@ -263,7 +266,7 @@ class ApiUser(TimestampedModel):
 
 
 class ApiUserChange(Change):
-    """What happened to an API user: created, edited, secret rotated, password set; who did it."""
+    """A change of an API user: created, edited, secret rotated, password set; with the person who made it."""
 
     api_user = models.ForeignKey(ApiUser, models.CASCADE, related_name="changes", verbose_name=_("API user"))
 
@@ -281,17 +284,17 @@ class IdempotencyRecordQuerySet(models.QuerySet["IdempotencyRecord"]):
 class IdempotencyRecord(models.Model):
     """The answer to a POST with an Idempotency-Key, written in the transaction of the work itself.
 
-    The row is inserted before the work: a second request with the key waits on the unique index. It is committed
-    with the work and the answer, or not at all.
+    The row is inserted before the work: a second request with the key waits on the unique index. It is committed with
+    the work and the answer, or not at all.
     """
 
     api_user = models.ForeignKey(ApiUser, models.CASCADE, db_index=False)
     # SHA-256 of method, path and key: a path is too long for an index.
     fingerprint = models.CharField(max_length=64)
-    # Of the body; of query and body where the request has a query.
+    # Of the body, or of query and body if there is a query.
     body_hash = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(null=True)
-    # Encrypted: an answer can hold a secret.
+    # Encrypted, because an answer can contain a secret.
     answer = models.BinaryField(default=b"")
     created_at = models.DateTimeField(db_default=Now())
 
@@ -314,13 +317,13 @@ class LockoutQuerySet(models.QuerySet["Lockout"]):
         self.update_or_create(realm=realm, source=source, login=login[:255], defaults={"until": until})
 
     def until(self, realm: str, source: str, login: str) -> datetime | None:
-        """When the lockout that is in force ends; None where none is."""
+        """Return the end of the lockout in force, or None."""
         locked = self.filter(realm=realm, source=source, login__in=["", login[:255]], until__gt=timezone.now())
         return locked.order_by("-until").values_list("until", flat=True).first()
 
 
 class Lockout(models.Model):
-    """Too many wrong log-ins came from an address: until when it is not listened to, for one login or for any ("")."""
+    """The refusal of log-ins from an address after too many wrong ones: for one login or for all ("")."""
 
     class Realm(models.TextChoices):
         API = "api", _("API")
@@ -343,5 +346,5 @@ class Lockout(models.Model):
         return f"{self.source} {self.login}".strip()
 
 
-# Models of this app in modules of their own.
+# Models of this app that are defined in other modules.
 from callcentre.core.deletions import Deletion, FileRemoval  # noqa: E402, F401

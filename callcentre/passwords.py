@@ -1,6 +1,6 @@
 """Checks of back-office passwords: at the log-in, and again before a secret is shown or changed.
 
-Every check goes through `attempt`: wrong passwords lock the login out, wherever they are typed.
+Every check goes through `attempt`, so wrong passwords count towards a lockout on every page.
 """
 
 import time
@@ -21,7 +21,7 @@ from callcentre.models import User
 
 REALM = "admin"
 CONFIRMED_FOR_SECONDS = 10 * 60
-# The session's key for when its person last gave the password, in seconds since 1970.
+# The session's key for the last time its person gave the password, in seconds since 1970.
 CONFIRMED_AT = "confirmed_at"
 
 _Result = TypeVar("_Result")
@@ -29,7 +29,7 @@ _gate = HashGate()
 
 
 class Refused(Exception):
-    """The password was not looked at. The person may try again after `seconds`."""
+    """The password was not compared. The person may retry after `seconds`."""
 
     def __init__(self, seconds: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 def attempt(request: HttpRequest, username: str, check: Callable[[], _Result]) -> _Result:
-    """Return the result of one check of a password; a false one counts as a guess. Raises Refused."""
+    """Return the result of one check of a password; a false one counts as a guess. Raise Refused."""
     address = client_address(request.META)
     if refusal := lockout(request, username):
         raise refusal
@@ -53,7 +53,7 @@ def attempt(request: HttpRequest, username: str, check: Callable[[], _Result]) -
 
 
 def lockout(request: HttpRequest, username: str) -> Refused | None:
-    """Return the refusal that is in force for this login from the address of the request; None if there is none."""
+    """Return the refusal in force for this login from the address of the request, or None."""
     seconds = rate_limits.locked_for(REALM, username, client_address(request.META))
     if not seconds:
         return None
@@ -73,7 +73,7 @@ def is_confirmed(request: HttpRequest) -> bool:
 
 
 def confirm(request: HttpRequest, password: str) -> None:
-    """Check the person's own password, and remember for ten minutes that it was given. Raises ValidationError."""
+    """Check the person's own password, and remember it for ten minutes. Raise ValidationError."""
     user = cast("User", request.user)
     if not password:
         raise ValidationError(_("Type your own password."), code="required")
@@ -86,6 +86,6 @@ def confirm(request: HttpRequest, password: str) -> None:
         raise ValidationError(error.sentence, code="locked") from error
     if not is_right:
         raise ValidationError(_("This is not your password."), code="wrong")
-    # A new session key: a session that was stolen before does not become a confirmed one. The hash may be new as well.
+    # A new session key: a stolen session must not become a confirmed one. The password's hash may be new too.
     update_session_auth_hash(request, user)
     request.session[CONFIRMED_AT] = time.time()

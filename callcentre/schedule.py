@@ -1,7 +1,7 @@
-"""The timetable of beat: the tasks that repeat, how often, and a word on what each is for.
+"""The timetable of beat: the repeated tasks, their intervals and their purposes.
 
-A sweep whose turn has passed before a worker took it is dropped: the next one does the same.
-Beat counts intervals and hours in UTC (CELERY_TIMEZONE), so that no clock change stops or doubles them.
+A sweep that no worker took in time is dropped: the next one does the same. Beat counts intervals and hours in UTC
+(CELERY_TIMEZONE), so that no clock change stops or doubles them.
 """
 
 from datetime import datetime
@@ -12,10 +12,10 @@ from django.utils import timezone
 
 
 class LocalTime(crontab):
-    """A time of day by the service's own clock (TIME_ZONE).
+    """A time of day in local time (TIME_ZONE).
 
-    It comes once a day on the days of a clock change too: an hour later where its own hour is left out, and the first
-    time where its hour comes twice.
+    It comes once a day, also on days of a clock change: an hour later if its own hour is skipped, and the first time if
+    its hour is repeated.
     """
 
     def maybe_make_aware(self, dt: datetime, naive_as_utc: bool = True) -> datetime:
@@ -23,58 +23,58 @@ class LocalTime(crontab):
 
 
 SCHEDULE: dict[str, Any] = {
-    # every second: place calls whose message was lost or that had to wait, should the listener not have
+    # every second: place calls whose message was lost or that had to wait, in case the listener does not
     "telephony.sweep_calls": {"task": "telephony.sweep_calls", "schedule": 1.0, "options": {"expires": 2}},
-    # every 5 seconds: end wrap-ups that the listener did not end, and sessions that nobody did
+    # every 5 seconds: end wrap-ups that the listener did not end, and sessions past their limit
     "telephony.sweep_agents": {"task": "telephony.sweep_agents", "schedule": 5.0, "options": {"expires": 5}},
-    # every 5 seconds: fetch recordings and make transcriptions whose message or worker was lost, or whose turn it is
+    # every 5 seconds: fetch recordings and make transcriptions that are due or whose message or worker was lost
     "telephony.sweep_recordings": {
         "task": "telephony.sweep_recordings",
         "schedule": 5.0,
         "options": {"expires": 5},
     },
-    # at 3:41 every night: remove recordings that were kept for long enough
+    # at 3:41 every night: remove recordings past their retention
     "telephony.prune_recordings": {"task": "telephony.prune_recordings", "schedule": LocalTime(hour="3", minute="41")},
-    # every second: deliver what is due again, and what no message was sent for
+    # every second: send deliveries that are due, and those whose message was lost
     "webhooks.sweep": {"task": "webhooks.sweep", "schedule": 1.0, "options": {"expires": 2}},
-    # every 10 seconds: go on with resends whose message or worker was lost
+    # every 10 seconds: continue resends whose message or worker was lost
     "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
-    # at 2:41 every night: forget events that are 90 days old, and what is left of removed webhooks
+    # at 2:41 every night: delete events that are 90 days old, and rows of removed webhooks
     "webhooks.prune": {"task": "webhooks.prune", "schedule": LocalTime(hour="2", minute="41")},
-    # every 5 seconds: send what is due again, and what no message was sent for
+    # every 5 seconds: send messages that are due, and those whose message to the worker was lost
     "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
     # once a minute: read the mailboxes of ticket queues
     "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
-    # once an hour: forget uploaded files that no message has used, 24 hours old
+    # once an hour: delete unused uploaded files that are 24 hours old
     "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
-    # every 5 seconds: sum anew what has changed of agents' hours, and of longer periods that are over
+    # every 5 seconds: renew stale rollups of hours, and of longer periods that are over
     "reports.refresh": {"task": "reports.refresh", "schedule": 5.0, "options": {"expires": 5}},
     # every 10 seconds: build exports of the report whose message or worker was lost
     "reports.build_exports": {"task": "reports.build_exports", "schedule": 10.0, "options": {"expires": 10}},
-    # every 20 seconds: ask for scheduled exports whose hour has come
+    # every 20 seconds: start scheduled exports that are due
     "reports.run_schedules": {"task": "reports.run_schedules", "schedule": 20.0, "options": {"expires": 20}},
-    # every 10 seconds: mail exports that are due again, and those that no message was sent for
+    # every 10 seconds: mail exports that are due, and those whose message was lost
     "reports.sweep_mails": {"task": "reports.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
-    # at 3:17 every night: remove files of exports, 30 days old
+    # at 3:17 every night: remove files of exports that are 30 days old
     "reports.prune_exports": {"task": "reports.prune_exports", "schedule": LocalTime(hour="3", minute="17")},
     # once an hour: count the words of catalogs whose articles have changed, for searches
     "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
-    # every 10 seconds: add Polish word forms to articles whose message or worker was lost, and after an upgrade to all
+    # every 10 seconds: index articles whose message or worker was lost, and all articles after an upgrade
     "knowledgebase.sweep_word_forms": {
         "task": "knowledgebase.sweep_word_forms",
         "schedule": 10.0,
         "options": {"expires": 10},
     },
-    # at 3:41 every night: forget searches that nobody asks any more, and images that no article took
+    # at 3:41 every night: delete old misses of searches, and images without an article
     "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": LocalTime(hour="3", minute="41")},
-    # once an hour: forget answers kept for retried writes, 24 hours old
+    # once an hour: delete answers of retried writes that are 24 hours old
     "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
-    # at 3:29 every night: delete sessions of the back office that are over
+    # at 3:29 every night: delete expired sessions of the back office
     "callcentre.prune_sessions": {"task": "callcentre.prune_sessions", "schedule": LocalTime(hour="3", minute="29")},
-    # at 3:17 every night: remove uploaded import files and their error files, 30 days old
+    # at 3:17 every night: remove uploaded import files and their error files that are 30 days old
     "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": LocalTime(hour="3", minute="17")},
-    # every 10 seconds: resume deletions whose message or worker was lost, and remove files that they left
+    # every 10 seconds: resume deletions whose message or worker was lost, and remove the files that they left
     "callcentre.sweep_deletions": {"task": "callcentre.sweep_deletions", "schedule": 10.0, "options": {"expires": 10}},
 }

@@ -1,11 +1,8 @@
-"""Every setting, read from the environment (callcentre.environment). Unsafe defaults exist only when DEBUG is on."""
+"""All settings, read from the environment (callcentre.environment). Unsafe defaults apply only with DEBUG on."""
 
 import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
@@ -13,26 +10,24 @@ from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.environment import VAR, database, env, env_bool, env_int, env_list
+from callcentre.environment import VAR, database, env, env_bool, env_choice, env_int, env_list, env_url, env_zone
 from callcentre.launch.embedded import read_stores
 from callcentre.monitoring.logging import logging_config
 from callcentre.schedule import SCHEDULE
-
-BASE_DIR = Path(__file__).resolve().parent.parent
 
 # Foundations
 
 DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env("SECRET_KEY", "insecure-key-of-a-debugging-session" if DEBUG else "")
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
-# Fernet keys for credentials kept in the database, newest first: the first one encrypts, all of them decrypt.
-# Anybody can read this one here: it serves debugging sessions only.
+# Fernet keys for credentials in the database, newest first: the first encrypts, all decrypt. This public key serves
+# debugging sessions only.
 PUBLISHED_FIELD_KEY = "ZGVidWdnaW5nLXNlc3Npb24tZmllbGQta2V5LTAwMDE="
 FIELD_ENCRYPTION_KEYS = env_list("FIELD_ENCRYPTION_KEYS", PUBLISHED_FIELD_KEY if DEBUG else "")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]" if DEBUG else "")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
-# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; RequestMiddleware strips what
-# anybody else sends.
+# Networks (CIDR) of the proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted; RequestMiddleware removes
+# these headers from all other requests.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 # Networks (CIDR) that may read /metrics.
 METRICS_ALLOWED_NETWORKS = env_list("METRICS_ALLOWED_NETWORKS", "127.0.0.0/8,::1")
@@ -97,7 +92,6 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "callcentre" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -124,8 +118,7 @@ STORAGES = {
     },
 }
 
-# The web server: threads of each of its processes, and how long the beginning of a body may take.
-# See callcentre.web.front.
+# The web server (callcentre.web.front): threads per process, and the time limit for the first bytes of a body.
 WEB_THREADS = env_int("WEB_THREADS", 16, minimum=1)
 BODY_TIMEOUT_SECONDS = env_int("BODY_TIMEOUT_SECONDS", 15, minimum=1)
 
@@ -133,45 +126,35 @@ BODY_TIMEOUT_SECONDS = env_int("BODY_TIMEOUT_SECONDS", 15, minimum=1)
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("pl", _("Polish"))]
-LOCALE_PATHS = [BASE_DIR / "callcentre" / "locale"]
 FORMAT_MODULE_PATH = ["callcentre.formats"]
-USE_I18N = True
-USE_TZ = True
-TIME_ZONE = env("TIME_ZONE", "Europe/Warsaw")
-try:
-    ZoneInfo(TIME_ZONE)
-except (ZoneInfoNotFoundError, ValueError) as error:
-    raise ImproperlyConfigured(f"TIME_ZONE: {TIME_ZONE!r} is not a zone of the IANA database.") from error
-# Region whose national numbers are understood where a number names no country.
+TIME_ZONE = env_zone("TIME_ZONE", "Europe/Warsaw")
+# The region of phone numbers without a country code.
 DEFAULT_REGION = env("DEFAULT_REGION", "PL")
 
 # Security
 
-SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "callcentre.web.error_pages.refuse_form"
 SECURE_COOKIES = env_bool("SECURE_COOKIES", not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE_COOKIES
-# Browsers take a cookie with this prefix from this very host by HTTPS only. By plain HTTP they would take none.
+# Browsers accept cookies with this prefix only by HTTPS and from this host.
 _prefix = "__Host-" if SECURE_COOKIES else ""
 SESSION_COOKIE_NAME = f"{_prefix}sessionid"
 CSRF_COOKIE_NAME = f"{_prefix}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_prefix}django_language"
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
-# A session of the back office ends when its person has done nothing for so long (callcentre.web.sessions).
+# A session of the back office ends after this time without a request (callcentre.web.sessions).
 SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
-# Probes and Prometheus ask without TLS, on this machine.
+# Probes and Prometheus on this machine use no TLS.
 SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
 SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
-# No page has a script written into it, so none needs a nonce. The admin's theme evaluates expressions in attributes
-# (Alpine); it and we write styles into pages.
+# No page has an inline script, so none needs a nonce. The admin's theme evaluates expressions in attributes (Alpine),
+# and pages have inline styles.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -187,32 +170,27 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# TLS ends at a proxy, which also redirects; HTTP here is between it and us (docs/operations.md).
+# TLS ends at the proxy, which also redirects to HTTPS (docs/operations.md).
 SILENCED_SYSTEM_CHECKS = ["security.W008"]
 AUTHENTICATION_BACKENDS = ["callcentre.web.login.ThrottledBackend"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
+    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
 ]
 LOGIN_URL = "admin:login"
-# Also where a log-in or a log-out names another site as its `next`.
+# Used also if `next` names another site.
 LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "admin:login"
 MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
-# Uploaded files of one API user that no message has used yet, and how long they are kept for one.
+# Uploaded files of one API user that no message uses yet, and how long they are kept.
 MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
 TEMPORARY_FILE_RETENTION = timedelta(hours=24)
-# A file of records, which is streamed to disk; a million rows are 40 to 100 MB.
+# A file of records is streamed to disk; a million rows are 40 to 100 MB.
 MAX_IMPORT_MB = env_int("MAX_IMPORT_MB", 512, minimum=1)
-# Recordings, attachments, imports and exports are for the service's own user.
+# Only the account of the service may read recordings, attachments, imports and exports.
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
-# No page takes files but those that callcentre.web.bodies names.
+# Only the pages that callcentre.web.bodies names accept files.
 FILE_UPLOAD_HANDLERS = ["callcentre.web.bodies.NoFiles"]
 # A batch of 10,000 records with all their fields is about 4 MB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_MB * 1024 * 1024
@@ -234,9 +212,9 @@ REST_FRAMEWORK = {
     "URL_FORMAT_OVERRIDE": None,
     "PAGE_SIZE": 100,
 }
-# Requests of one API user in one minute, unless its own limit says otherwise; 0 is no limit.
+# Requests per minute of an API user without a limit of its own; 0 is no limit.
 API_RATE_LIMIT = env_int("API_RATE_LIMIT", 300_000)
-# Failed log-ins within five minutes that stop further guessing: of one login from one address, and of one address.
+# Failed log-ins within five minutes that lock out a login from one address, and an address.
 LOGIN_FAILURES_PER_LOGIN = env_int("LOGIN_FAILURES_PER_LOGIN", 20, minimum=1)
 LOGIN_FAILURES_PER_ADDRESS = env_int("LOGIN_FAILURES_PER_ADDRESS", 200, minimum=1)
 IDEMPOTENCY_RETENTION = timedelta(hours=24)
@@ -258,9 +236,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": _("Call centre"),
     "SITE_SYMBOL": "headset_mic",
     "SITE_URL": None,
-    "SITE_FAVICONS": [
-        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("callcentre/icon.svg")},
-    ],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("callcentre/icon.svg")}],
     "STYLES": [lambda request: static("callcentre/admin.css")],
     "SCRIPTS": [lambda request: static("callcentre/admin.js")],
     "SHOW_LANGUAGES": True,
@@ -294,70 +270,63 @@ UNFOLD: dict[str, Any] = {
 
 # Webhooks
 
-WEBHOOK_DEFAULT_FORMAT = env("WEBHOOK_DEFAULT_FORMAT", "json")
-if WEBHOOK_DEFAULT_FORMAT not in ("json", "form"):
-    raise ImproperlyConfigured(f"WEBHOOK_DEFAULT_FORMAT: {WEBHOOK_DEFAULT_FORMAT!r} is neither json nor form.")
-# Networks (CIDR) that receivers may be in although they are not public.
+WEBHOOK_DEFAULT_FORMAT = env_choice("WEBHOOK_DEFAULT_FORMAT", "json", "form")
+# Networks (CIDR) that are not public and may still hold receivers.
 WEBHOOK_ALLOWED_NETWORKS = env_list("WEBHOOK_ALLOWED_NETWORKS")
-# For connection, request and answer together.
+# The time limit for connection, request and answer together.
 WEBHOOK_TIMEOUT_SECONDS = env_int("WEBHOOK_TIMEOUT_SECONDS", 15, minimum=1)
 EVENT_RETENTION = timedelta(days=env_int("EVENT_RETENTION_DAYS", 90, minimum=1))
 
 # Calls
 
-# `simulated`, `asterisk`, or the dotted path of a class that is a telephony.switch.base.Switch.
+# `simulated`, `asterisk`, or the dotted path of a subclass of telephony.switch.base.Switch.
 SWITCH_BACKEND = env("SWITCH_BACKEND", "simulated")
-# How many times faster than people those behind the simulated switch are.
+# The speed of the simulated people, as a multiple of real time.
 SIMULATED_SPEED = env_int("SIMULATED_SPEED", 1, minimum=1)
-# Asterisk's REST interface, as http://pbx:8088/ari, our user of ari.conf, and the name of our Stasis application, with
-# which the ids of our channels begin: installations that share an Asterisk have one each.
+# Asterisk's REST interface (http://pbx:8088/ari), our user in ari.conf, and the name of our Stasis application. Ids of
+# our channels begin with it, so installations that share an Asterisk need different names.
 ARI_URL = env("ARI_URL")
 ARI_USER = env("ARI_USER")
 ARI_PASSWORD = env("ARI_PASSWORD")
 ARI_APP = env("ARI_APP", "callcentre")
-# The endpoint of pjsip.conf by which numbers outside are reached.
+# The endpoint in pjsip.conf for outside numbers.
 TRUNK = env("TRUNK", "trunk")
-# The number presented to those whom we call; empty: what the trunk presents.
+# The caller id of outbound calls; empty: the trunk's.
 CALLER_ID = env("CALLER_ID")
-# How long a phone rings: an agent's, when he has asked for a call, and the customer's.
+# How long a phone rings: the agent's phone after a click to call, and the customer's phone.
 AGENT_RING_SECONDS = env_int("AGENT_RING_SECONDS", 30, minimum=1)
 RING_SECONDS = env_int("RING_SECONDS", 45, minimum=1)
-# Calls placed in one second, and calls in and out at one time; 0 is no limit. A call that has to wait is placed as
-# soon as it may be; after so many seconds it has failed.
+# Calls placed per second, and calls in and out at one time; 0 is no limit. A call waits for its turn at most
+# PLACE_LIMIT_SECONDS, then it fails.
 CALLS_PER_SECOND = env_int("CALLS_PER_SECOND", 0)
 TRUNK_LIMIT = env_int("TRUNK_LIMIT", 0)
 PLACE_LIMIT_SECONDS = env_int("PLACE_LIMIT_SECONDS", 60, minimum=1)
-# A session that is longer was not ended by the agent: it ends then.
+# An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)
-# Where the switch leaves recordings as NAME.wav; empty: it is asked for them.
+# The folder where the switch stores recordings as NAME.wav; empty: they are fetched over its interface.
 RECORDINGS_FOLDER = env("RECORDINGS_FOLDER")
 RECORDING_RETENTION = timedelta(days=env_int("RECORDING_RETENTION_DAYS", 90, minimum=1))
 
-# Transcriptions (docs/transcription.md): an OpenAI-compatible provider, as https://api.openai.com/v1; none: no
-# transcriptions. ANALYSIS_MODEL, which may have a provider of its own, sums up and evaluates; empty: nobody does.
+# Transcriptions (docs/transcription.md) by an OpenAI-compatible provider (https://api.openai.com/v1); empty: none.
+# ANALYSIS_MODEL summarises and evaluates calls, at the same or another provider; empty: no analysis.
 
-TRANSCRIPTION_URL = env("TRANSCRIPTION_URL").rstrip("/")
+TRANSCRIPTION_URL = env_url("TRANSCRIPTION_URL")
 TRANSCRIPTION_API_KEY = env("TRANSCRIPTION_API_KEY")
 TRANSCRIPTION_MODEL = env("TRANSCRIPTION_MODEL", "whisper-1")
-# verbose_json, or diarized_json of models that tell speakers apart.
-TRANSCRIPTION_FORMAT = env("TRANSCRIPTION_FORMAT", "verbose_json")
-# ISO 639-1; empty: the model finds out.
+# diarized_json is for models that tell speakers apart.
+TRANSCRIPTION_FORMAT = env_choice("TRANSCRIPTION_FORMAT", "verbose_json", "diarized_json")
+# ISO 639-1; empty: the model detects it.
 TRANSCRIPTION_LANGUAGE = env("TRANSCRIPTION_LANGUAGE")
-ANALYSIS_URL = env("ANALYSIS_URL", TRANSCRIPTION_URL).rstrip("/")
+ANALYSIS_URL = env_url("ANALYSIS_URL", TRANSCRIPTION_URL)
 ANALYSIS_API_KEY = env("ANALYSIS_API_KEY", TRANSCRIPTION_API_KEY)
 ANALYSIS_MODEL = env("ANALYSIS_MODEL")
-# For one request, from its first byte to the answer's last; a long call takes several requests.
+# The time limit of one request with its answer; a long call takes several requests.
 TRANSCRIPTION_TIMEOUT_SECONDS = env_int("TRANSCRIPTION_TIMEOUT_SECONDS", 300, minimum=1)
-# Minutes of calls that are sent in a month; 0 is no limit.
+# Minutes of calls transcribed per month; 0 is no limit.
 TRANSCRIPTION_MONTHLY_MINUTES = env_int("TRANSCRIPTION_MONTHLY_MINUTES", 0)
-for _name in ("TRANSCRIPTION_URL", "ANALYSIS_URL"):
-    if globals()[_name] and urlsplit(globals()[_name]).scheme not in ("http", "https"):
-        raise ImproperlyConfigured(f"{_name}: {globals()[_name]!r} does not start with http:// or https://.")
-if TRANSCRIPTION_FORMAT not in ("verbose_json", "diarized_json"):
-    raise ImproperlyConfigured(f"TRANSCRIPTION_FORMAT: {TRANSCRIPTION_FORMAT!r} is no format that has segments.")
 
-# Mail: by the server of EMAIL_HOST; without one, to files that whoever runs the demonstration can read.
+# Mail goes to the server EMAIL_HOST, or without one into files.
 
 EMAIL_HOST = env("EMAIL_HOST")
 EMAIL_BACKEND = (
@@ -369,23 +338,21 @@ EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)
 EMAIL_PORT = env_int("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25, minimum=1)
 EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
-# For each answer of the server.
+# The time limit for each answer of the server.
 EMAIL_TIMEOUT = env_int("EMAIL_TIMEOUT", 15, minimum=1)
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
-# Where customers reach this service, as https://callcentre.example: links in mails to them start with it; empty: mails
-# have none.
+# The public address of this service (https://callcentre.example), for links in mails; empty: mails have no links.
 PUBLIC_URL = env("PUBLIC_URL").rstrip("/")
-# The largest mail that is taken in.
+# The largest mail that is received.
 MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
-# Networks (CIDR) that mailboxes may be in although they are not public; only there a log-in may be without encryption.
+# Networks (CIDR) that are not public and may still hold mail servers. Only these may be used without encryption.
 MAILBOX_ALLOWED_NETWORKS = env_list("MAILBOX_ALLOWED_NETWORKS")
-# Who is told of what nobody but a person can mend, such as a webhook that was given up.
+# Addresses of supervisors, who get a mail when a person must act: for example when a webhook is disabled.
 SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
 
-# Celery. State, due times and attempts live in our rows; a message carries a primary key only.
+# Celery. State, due times and attempts are columns of our tables; a message carries only a primary key.
 
 CELERY_BROKER_URL = REDIS_URL
-CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_QUEUE_NAMES = ("calls", "webhooks", "mail", "default", "reports")
@@ -400,24 +367,22 @@ CELERY_TASK_ROUTES = {
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
-CELERY_TASK_TRACK_STARTED = True
 CELERY_TASK_TIME_LIMIT = 3600
 CELERY_TASK_SOFT_TIME_LIMIT = 3500
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
-# Tasks for which a worker keeps its database connections: their age decides, as in the web server (callcentre.celery).
+# A worker keeps its database connections as long as the web server does: by their age (callcentre.celery).
 CELERY_DB_REUSE_MAX = sys.maxsize
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# However long the broker is away: a worker that gave up would have to be started by hand.
+# A worker waits for the broker for ever: otherwise a person would have to start it again.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# Publishing happens in requests too: one try, and the sweep finds what was not published.
+# Requests publish tasks too, so they try once. Sweeps find the rows whose task was not published.
 CELERY_TASK_PUBLISH_RETRY = False
-# Arithmetic in a zone with clock changes loses an hour of intervals each autumn (schedule.LocalTime keeps local time).
+# In a zone with clock changes, intervals lose an hour each autumn. schedule.LocalTime keeps local time.
 CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # Longer than the longest task, or its message would be given out again while it still runs.
+    # Longer than the longest task: the broker delivers the message again after this time.
     "visibility_timeout": 2 * CELERY_TASK_TIME_LIMIT,
     "unacked_restore_throttle": 1,
     "socket_timeout": 30,

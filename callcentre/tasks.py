@@ -9,20 +9,20 @@ from callcentre.models import IdempotencyRecord, Lockout
 
 @shared_task(name="callcentre.prune_idempotency")
 def prune_idempotency() -> None:
-    """Forget the answers of retried writes that are past their retention, and lockouts that are over."""
+    """Delete the answers of retried writes past their retention, and expired lockouts."""
     IdempotencyRecord.objects.older_than(timezone.now() - settings.IDEMPOTENCY_RETENTION).delete()
     Lockout.objects.over().delete()
 
 
 @shared_task(name="callcentre.prune_sessions")
 def prune_sessions() -> None:
-    """Delete the sessions of the back office that are over."""
+    """Delete expired sessions of the back office."""
     SessionStore.clear_expired()
 
 
 @shared_task(name="callcentre.delete_personal_data")
 def delete_personal_data(pk: int) -> None:
-    """Make one deletion that a person asked for."""
+    """Run one deletion that a person asked for."""
     deletions.run(pk)
 
 

@@ -1,4 +1,4 @@
-"""Every route: the API's paths as the interface spells them, its documents, the admin, health and metrics."""
+"""All routes: the API's paths as in the interface, its documents, the admin, health and metrics."""
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path

@@ -10,9 +10,11 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
+from callcentre.core.field_tables import Kind
 from callcentre.core.spreadsheets import CsvWriter, harmless_in_sql
 from campaigns.importing.columns import TARGETS, simple_name
 from campaigns.models import Campaign
+from campaigns.models.record_fields import RECORD_FIELDS
 
 # So that spreadsheets know that it is UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
@@ -28,23 +30,13 @@ def _minute(value: sql.Composable) -> sql.Composable:
     return sql.SQL("to_char({} AT TIME ZONE {}, 'YYYY-MM-DD HH24:MI')").format(value, zone)
 
 
+_WRITERS = {Kind.TEXT: harmless_in_sql, Kind.MINUTE: _minute}
 _ADDITIONAL = (
     "(SELECT string_agg(n.phone_number, ', ' ORDER BY n.id) FROM campaigns_additionalnumber n WHERE n.record_id = r.id)"
 )
-# Column -> what is in it, and how it is written.
+# Name of a column -> expression of its value, and how the value is written.
 _COLUMNS = {
-    "record_id": ("r.id", _plain),
-    "phone_number": ("r.phone_number", harmless_in_sql),
-    "identifier": ("r.identifier", harmless_in_sql),
-    "status": ("s.name", harmless_in_sql),
-    "system_status": ("r.system_status", _plain),
-    "agent_login": ("a.login", harmless_in_sql),
-    "agent_name": ("trim(concat_ws(' ', a.name, a.surname))", harmless_in_sql),
-    "next_call_date": ("r.next_call_at", _minute),
-    "order": ('r."order"', _plain),
-    "call_date": ("r.called_at", _minute),
-    "create_date": ("r.created_at", _minute),
-    "last_note": ("r.last_note", harmless_in_sql),
+    **{field.wire: (field.sql, _WRITERS.get(field.kind, _plain)) for field in RECORD_FIELDS if field.is_exported},
     "additional_numbers": (_ADDITIONAL, harmless_in_sql),
     "last_change_date": ("h.at", _minute),
     "last_change_by": ("h.actor_name", harmless_in_sql),

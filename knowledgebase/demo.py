@@ -5,7 +5,7 @@ from pathlib import Path
 from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
-from knowledgebase.exchange.importing import import_folder
+from knowledgebase.exchange.folder_import import import_folder
 from knowledgebase.models import Catalog, Category, Term
 
 CATALOG = "Customer help"

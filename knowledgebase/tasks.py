@@ -4,7 +4,7 @@ from celery import shared_task
 from django.db.models import F, Q
 
 from callcentre.core.enqueue import enqueue
-from knowledgebase import indexing
+from knowledgebase import word_forms
 from knowledgebase.models import Article, ArticleImage, Catalog, SearchMiss, Term
 
 # Articles of one turn: seconds, so that other tasks get theirs.
@@ -21,13 +21,13 @@ def count_terms() -> None:
 
 @shared_task(name="knowledgebase.add_word_forms")
 def add_word_forms(article_id: str) -> None:
-    indexing.add_word_forms(UUID(article_id))
+    word_forms.add_word_forms(UUID(article_id))
 
 
 @shared_task(name="knowledgebase.sweep_word_forms")
 def sweep_word_forms() -> None:
     """Index articles whose message was lost, and after an upgrade all that there are, turn by turn."""
-    if indexing.index_word_forms(TURN) == TURN:
+    if word_forms.index_word_forms(TURN) == TURN:
         enqueue("knowledgebase.sweep_word_forms")
 
 

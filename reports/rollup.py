@@ -22,7 +22,7 @@ from reports.measures import COUNTS, Measures
 from reports.models import Rollup, column_names
 from reports.periods import FIRST, LAST, RESOLUTION, Level, borders, end_of, start_of
 from reports.stored import array
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 
 # Who sums is alone.
 _LOCK = 0x726F6C6C
@@ -88,7 +88,7 @@ def refresh() -> int:
         _mark(stretches)
         cursor.execute("DELETE FROM telephony_ledgerchange WHERE id = ANY(%s)", [done])
         if rest:
-            change_log.note_rows(
+            ledger_changes.record_rows(
                 "SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[])",
                 [list(column) for column in zip(*rest, strict=True)],
             )

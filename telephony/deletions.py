@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
 from telephony import events
 from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
-from telephony.models.recording import LEASE
+from telephony.verbs.recordings import LEASE
 
 # Calls that lose the person in one step.
 BATCH = 500

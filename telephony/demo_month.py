@@ -14,19 +14,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from telephony import causes
-from telephony.models import (
-    Agent,
-    AgentSession,
-    AgentState,
-    Connection,
-    Leg,
-    Offer,
-    Pause,
-    Queue,
-    Transfer,
-    change_log,
-)
+from telephony.models import Agent, AgentSession, AgentState, Connection, Leg, Offer, Pause, Queue, Transfer
 from telephony.numbers import comparable
+from telephony.verbs import ledger_changes
 
 DAYS = 30
 # Each agent's first and last hour.
@@ -288,7 +278,7 @@ class Month:
         Transfer.objects.bulk_create(self.transfers)
         AgentSession.objects.bulk_create(self.sessions)
         AgentState.objects.bulk_create(sorted(self.states, key=lambda state: state.started_at), batch_size=1000)
-        change_log.note_everything(self.sessions[0].started_at, timezone.now())
+        ledger_changes.record_everything(self.sessions[0].started_at, timezone.now())
 
 
 def days() -> Iterator[date]:

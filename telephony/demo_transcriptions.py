@@ -24,7 +24,7 @@ from telephony.models import (
     TopicField,
     Transcription,
 )
-from telephony.ratio import CUSTOMER, USER
+from telephony.talk_ratio import CUSTOMER, USER
 
 RATE = 8000
 # From, to in seconds of a call of SCRIPT_SECONDS, who, what.

@@ -17,15 +17,15 @@ import psycopg
 from django.utils import timezone
 
 from callcentre.core.pubsub import subscribe
-from telephony import clocks
-from telephony.calls import commands, distributing, inbound, orders, placing, resync
-from telephony.contact import Contact
-from telephony.crew import Crew
-from telephony.dispatch import Dispatcher
-from telephony.leading import Leadership
-from telephony.models import Agent
+from telephony import call_clock
+from telephony.calls import commands, distribution, inbound, placement, reconciliation, switch_events, switch_requests
+from telephony.event_dispatcher import Dispatcher
+from telephony.keyed_pool import KeyedPool
+from telephony.last_contact import LastContact
+from telephony.leader_election import Leadership
 from telephony.switch import current_switch
-from telephony.switch.base import Event, Heard, Offline, Online, Replaced, Switch, SwitchError
+from telephony.switch.base import Alive, Event, Offline, Online, Replaced, Switch, SwitchError
+from telephony.verbs import presence
 
 logger = logging.getLogger(__name__)
 
@@ -49,35 +49,35 @@ class Listener:
         self.is_stopping = False
         self._over = threading.Event()
         self._wake = threading.Event()
-        self._crew = Crew(THREADS)
-        self._dispatcher = Dispatcher(self._crew)
-        self._comparison = resync.Comparison()
+        self._pool = KeyedPool(THREADS)
+        self._dispatcher = Dispatcher(self._pool)
+        self._comparison = reconciliation.Comparison()
         self._switch: Switch = current_switch()
-        self._is_heard = False
+        self._is_connected = False
         self._last_look = float("-inf")
-        self._contact = Contact()
+        self._contact = LastContact()
         # When the last contact was stored, and how often we have looked since the stream began.
         self._stored_at = float("-inf")
         self._looks = 0
-        self._given: set[int] = set()
+        self._submitted: set[int] = set()
 
     def run(self) -> None:
         subscribe("calls", self._wake.set, self._over)
         while not self.is_stopping:
             with suppress(psycopg.Error), Leadership() as leadership:
                 # A standby keeps its connection: it asks again and again, and leads as soon as the leader's is gone.
-                while not self.is_stopping and not leadership.is_won():
+                while not self.is_stopping and not leadership.acquire():
                     time.sleep(TICK_SECONDS)
                 if not self.is_stopping:
                     self._lead(leadership)
             time.sleep(TICK_SECONDS)
         self._over.set()
-        self._crew.end(PATIENCE_SECONDS)
+        self._pool.shut_down(PATIENCE_SECONDS)
 
     def _lead(self, leadership: Leadership) -> None:
         """Until we are asked to end, or another one leads, or hears the switch in our place."""
         logger.info("leading")
-        self._contact = Contact(leadership.last_contact())
+        self._contact = LastContact(leadership.last_contact())
         reader = threading.Thread(target=self._read, name="events", daemon=True)
         reader.start()
         was_heard = False
@@ -85,19 +85,19 @@ class Listener:
             while not self.is_stopping and reader.is_alive():
                 self._wake.wait(TICK_SECONDS)
                 self._wake.clear()
-                if not leadership.is_kept():
+                if not leadership.is_held():
                     logger.warning("the database is away, or has restarted")
                     leadership = self._regained(leadership)
                     was_heard = False
-                    self._crew.is_in_trouble = True
-                if was_heard != self._is_heard:
-                    was_heard = self._is_heard
-                    leadership.tell(is_heard=was_heard)
+                    self._pool.has_failed = True
+                if was_heard != self._is_connected:
+                    was_heard = self._is_connected
+                    leadership.report(is_connected=was_heard)
                     if was_heard:
                         # Kept until somebody hears what becomes of them; some were hung up meanwhile.
-                        self._crew.attempt(self._give_commands)
-                        self._crew.attempt(lambda: self._give_all(placing.queued(), placing.place))
-                self._keep_contact(leadership)
+                        self._pool.run(self._submit_commands)
+                        self._pool.run(lambda: self._submit_all(placement.queued(), placement.place))
+                self._store_contact(leadership)
                 self._tick()
         except _Lost:
             logger.warning("another listener leads")
@@ -108,12 +108,12 @@ class Listener:
         if not self.is_stopping:
             time.sleep(PAUSE_SECONDS)
 
-    def _keep_contact(self, leadership: Leadership) -> None:
+    def _store_contact(self, leadership: Leadership) -> None:
         clock = time.monotonic()
         heard_at = self._contact.to_store
-        if self._is_heard and heard_at and clock - self._stored_at >= CONTACT_SECONDS:
+        if self._is_connected and heard_at and clock - self._stored_at >= CONTACT_SECONDS:
             self._stored_at = clock
-            leadership.keep_contact(heard_at)
+            leadership.store_contact(heard_at)
 
     def _regained(self, leadership: Leadership) -> Leadership:
         """The stream goes on meanwhile, and what it tells waits for the database. Raises _Lost."""
@@ -121,7 +121,7 @@ class Listener:
         while not self.is_stopping:
             with suppress(psycopg.Error):
                 leadership = Leadership()
-                if leadership.is_won():
+                if leadership.acquire():
                     return leadership
                 leadership.__exit__()
                 raise _Lost
@@ -136,7 +136,7 @@ class Listener:
                 self._receive(event)
         except Exception:
             logger.exception("the events of the switch cannot be read")
-        self._is_heard = False
+        self._is_connected = False
         self._wake.set()
 
     def _receive(self, event: Event) -> None:
@@ -145,85 +145,92 @@ class Listener:
                 logger.info("the switch is heard")
                 self._contact.begin()
                 self._looks = 0
-                self._crew.is_in_trouble = self._is_heard = True
+                self._pool.has_failed = self._is_connected = True
                 self._last_look = float("-inf")
                 self._wake.set()
             case Offline(reason):
                 logger.warning("the switch is not heard", extra={"reason": reason})
-                self._is_heard = False
+                self._is_connected = False
                 self._wake.set()
             case Replaced():
                 logger.warning("another listener is connected to the PBX in place of this one")
-            case Heard(at):
-                self._contact.hear(at)
+            case Alive(at):
+                self._contact.update(at)
                 return
             case _:
                 self._dispatcher.receive(event)
         if not isinstance(event, Offline | Replaced):
-            self._contact.hear(clocks.now())
+            self._contact.update(call_clock.now())
 
     # What is due
 
     def _tick(self) -> None:
-        now = clocks.now()
+        now = call_clock.now()
         due: list[Callable[[], Any]] = [
-            lambda: Agent.objects.end_wrap_ups(now),
-            lambda: self._give_all(placing.overdue(now), placing.place),
+            lambda: presence.end_wrap_ups(now),
+            lambda: self._submit_all(placement.overdue(now), placement.place),
+            self._submit_refused,
         ]
-        if self._is_heard:
+        if self._is_connected:
             due += [
-                self._give_commands,
-                lambda: self._give_all(distributing.overdue(now), partial(inbound.overflow, now=now)),
-                lambda: distributing.distribute(now),
+                self._submit_commands,
+                lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
+                lambda: distribution.distribute(now),
                 self._look,
             ]
         for task in due:
-            if not self._crew.attempt(task):
+            if not self._pool.run(task):
                 return
 
-    def _give_all(self, connection_ids: list[int], act: Callable[[int], None]) -> None:
+    def _submit_all(self, connection_ids: list[int], act: Callable[[int], None]) -> None:
         for pk in connection_ids:
-            self._crew.give(pk, partial(act, pk))
+            self._pool.submit(pk, partial(act, pk))
 
-    def _give_commands(self) -> None:
+    def _submit_refused(self) -> None:
+        for connection_id, channel_id in switch_events.refused_legs():
+            self._pool.submit(connection_id, partial(switch_events.end_refused, channel_id))
+
+    def _submit_commands(self) -> None:
         outstanding = dict(commands.outstanding())
-        self._given &= outstanding.keys()
+        self._submitted &= outstanding.keys()
         for pk, connection_id in outstanding.items():
-            if pk not in self._given:
-                self._given.add(pk)
-                self._crew.give(connection_id, partial(commands.carry_out, pk, connection_id))
+            if pk not in self._submitted:
+                self._submitted.add(pk)
+                self._pool.submit(connection_id, partial(commands.carry_out, pk, connection_id))
 
     def _look(self) -> None:
         """Compare rows and channels, where there is a reason to, or nobody has for a while."""
         now, clock = timezone.now(), time.monotonic()
-        is_behind = self._crew.is_in_trouble or orders.untold.is_set()
+        is_behind = self._pool.has_failed or switch_requests.unsent.is_set()
         since = clock - self._last_look
         if since < DOUBT_SECONDS:
             return
-        if since < CALM_SECONDS and not (is_behind or self._comparison.is_in_doubt or resync.is_overdue(now)):
+        if since < CALM_SECONDS and not (
+            is_behind or self._comparison.is_inconclusive or reconciliation.is_overdue(now)
+        ):
             return
         self._last_look = clock
-        self._crew.is_in_trouble = False
-        orders.untold.clear()
+        self._pool.has_failed = False
+        switch_requests.unsent.clear()
         try:
-            seen = self._comparison.look(self._switch, self._contact.silent_since)
+            seen = self._comparison.compare(self._switch, self._contact.silent_since)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
-            self._crew.is_in_trouble |= is_behind
+            self._pool.has_failed |= is_behind
             return
         # The switch has answered: a channel that it listed was there later than the last event.
-        self._contact.hear(clocks.now())
+        self._contact.update(call_clock.now())
         for caller in seen.callers:
             self._dispatcher.receive(caller)
         for finding in seen.findings:
-            self._crew.give(finding.connection_id, finding.act)
-        self._give_all(resync.legless(now), resync.end_legless)
+            self._pool.submit(finding.connection_id, finding.act)
+        self._submit_all(reconciliation.without_legs(now), reconciliation.end_without_legs)
         # What the first look misses is lost when the second one misses it too.
         self._looks += 1
-        if self._looks > 1 or not self._comparison.is_in_doubt:
+        if self._looks > 1 or not self._comparison.is_inconclusive:
             self._contact.settle()
         if is_behind:
-            self._give_all(resync.established(), resync.restore)
+            self._submit_all(reconciliation.established(), reconciliation.restore)
 
 
 class _Lost(Exception):

@@ -5,18 +5,17 @@ from collections.abc import Iterable
 from prometheus_client.core import Metric
 
 from callcentre.core.monitoring import database_figures, gauge, gauges, query
-from telephony.leading import HEARS, HOLDERS, LEADS
+from telephony.leader_election import CONNECTED, HOLDERS, LEADER
 from telephony.models import AgentState
+from telephony.models.connection import PHONE_IS_IN_CALL
 
-_OPEN_CALLS = """
+_OPEN_CALLS = f"""
 SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at) FILTER (
   -- A call that waits for its agent's phone is not late.
-  WHERE state <> 'queued' OR NOT EXISTS (
-    SELECT FROM telephony_leg l WHERE l.agent_id = telephony_connection.agent_id AND l.ended_at IS NULL
-  )
+  WHERE state <> 'queued' OR NOT {PHONE_IS_IN_CALL}
 )), 0)::float8
 FROM telephony_connection WHERE state <> 'ended' GROUP BY state
-"""
+"""  # noqa: S608  (of our own constants)
 _WAITING_CALLERS = """
 SELECT q.name, count(c.id), GREATEST(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
 FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'
@@ -34,10 +33,10 @@ def figures() -> Iterable[Metric]:
     callers = query(_WAITING_CALLERS)
     agents = dict(query(_AGENTS))
     states = ("queued", "originating", "dialling", "waiting", "talking")
-    yield gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADS in locks)
-    yield gauge("callcentre_switch_heard", "Whether it is connected to the PBX", HEARS in locks)
-    if LEADS in locks:
-        seconds = max(locks[LEADS], 0)
+    yield gauge("callcentre_listener_up", "Whether a process listens to the switch", LEADER in locks)
+    yield gauge("callcentre_switch_heard", "Whether it is connected to the PBX", CONNECTED in locks)
+    if LEADER in locks:
+        seconds = max(locks[LEADER], 0)
         yield gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", seconds)
     yield gauges(
         "callcentre_open_calls", "Calls that are not over", "state", {state: counts.get(state, 0) for state in states}

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, transaction
 
 from callcentre.celery import app
 from callcentre.launch.embedded import Stores
-from telephony.leading import HEARS, Leadership
+from telephony.leader_election import CONNECTED, Leadership
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -58,7 +58,7 @@ def heard_switch() -> Iterator[None]:
     """A listener that hears the switch, as far as others can tell."""
     with Leadership() as leadership:
         # The session of an earlier test may hold the lock for a moment after its end.
-        assert wait_until(lambda: leadership._take(HEARS))
+        assert wait_until(lambda: leadership._take(CONNECTED))
         yield
 
 

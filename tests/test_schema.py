@@ -19,6 +19,7 @@ from pytest_django import DjangoDbBlocker
 from callcentre.core.errors import ErrorCode
 from knowledgebase.models import Article
 from telephony.models import Agent
+from telephony.verbs import presence
 from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.telephony.factories import (
     ConnectionFactory,
@@ -124,7 +125,7 @@ def demonstrate() -> None:
     WebhookFactory()
     # The objects that the examples of the document name.
     PauseFactory(pk=2)
-    Agent.objects.get(login="agent1").log_in(ACTOR)
+    presence.log_in(Agent.objects.get(login="agent1"), ACTOR)
     queue = QueueFactory(pk=88_001)
     call = ConnectionFactory(pk=341, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
     topic = TopicFactory(pk=5, group__queue=queue, show_custom_fields=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SETTINGS = TESTS.parent / "callcentre" / "settings.py"
-READERS = {"env", "env_bool", "env_int", "env_list"}
+READERS = {"env", "env_bool", "env_choice", "env_int", "env_list", "env_url", "env_zone"}
 # What settings.py makes of variables or fixes, and why a test may set it all the same.
 REASONS = {
     "CELERY_BROKER_URL": "is REDIS_URL",

@@ -10,7 +10,6 @@ import pytest
 from babel.messages import Catalog
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
-from django.conf import settings
 from django.template import engines
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils.translation import gettext, ngettext, override, pgettext
@@ -19,8 +18,9 @@ from django.utils.translation.template import constant_re
 from campaigns.models.status import SystemStatus
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ApiClient
+from tests.processes import ROOT
 
-FILE = settings.BASE_DIR / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 # Name of a function, as Django has it or as we import it -> the places of context, singular and plural in its call.
 FUNCTIONS: dict[str, tuple[int | None, int, int | None]] = {
@@ -71,7 +71,7 @@ def used() -> dict[Key, str]:
     """Every string that the code marks for translation -> a file it is in."""
     found: dict[Key, str] = {}
     for app in APPS:
-        for path in sorted((settings.BASE_DIR / app).rglob("*")):
+        for path in sorted((ROOT / app).rglob("*")):
             if path.suffix in (".py", ".html"):
                 strings = strings_in_python if path.suffix == ".py" else strings_in_template
                 found |= dict.fromkeys(strings(path.read_text(encoding="utf-8")), path.name)
@@ -154,7 +154,7 @@ def _texts(messages: Catalog) -> dict[Any, list[str]]:
 
 def test_scripts_have_no_strings_of_their_own() -> None:
     """There is no catalogue for scripts: what they show, the page gives them in its attributes."""
-    scripts = [path for app in APPS for path in (settings.BASE_DIR / app).rglob("*.js")]
+    scripts = [path for app in APPS for path in (ROOT / app).rglob("*.js")]
 
     assert [path.name for path in scripts if "gettext(" in path.read_text(encoding="utf-8")] == []
 

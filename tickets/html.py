@@ -4,7 +4,7 @@ import html
 import re
 from typing import Any
 
-from callcentre.core.html_cleaning import LONGEST, MARK, Policy, Uncleanable, unescape
+from callcentre.core.html_cleaning import LONGEST, MARK, CleanHtml, Policy, Uncleanable, unescape
 from callcentre.core.html_cleaning import clean as clean_by
 
 # What mail programs and editors use to say something; nothing that runs, loads, or lies over the rest of the page.
@@ -98,24 +98,18 @@ _BLANKS = re.compile(r"[ \t\r\f\v]+")
 _LINES = re.compile(r"\n{3,}")
 
 
-class Clean(str):
-    """HTML of a message that was cleaned. Its parts, and what is made of it, are plain texts again."""
-
-    __slots__ = ()
-
-
-def clean(text: str) -> Clean:
+def clean(text: str) -> CleanHtml:
     """Return the HTML without what could run, or pretend to be part of the page around it.
 
     What cannot be cleaned is kept as the text that it says.
     """
-    return text if isinstance(text, Clean) else Clean(clean_or_text(text, _MESSAGE))
+    return clean_or_text(text, _MESSAGE)
 
 
-def clean_marked(text: str) -> tuple[Clean, str]:
+def clean_marked(text: str) -> tuple[CleanHtml, str]:
     """Return the cleaned HTML, and the same with the marks of mail programs, which is to be cleaned again."""
     marked = clean_or_text(text, _MARKED)
-    return Clean(_MARKED_ATTRIBUTE.sub("", marked)), marked
+    return CleanHtml(_MARKED_ATTRIBUTE.sub("", marked), _MESSAGE), marked
 
 
 def marks_in(attributes: str) -> list[str]:
@@ -123,12 +117,12 @@ def marks_in(attributes: str) -> list[str]:
     return [mark.lower() for mark in _MARKED_ATTRIBUTE.findall(attributes)]
 
 
-def clean_or_text(text: str, policy: Policy) -> str:
+def clean_or_text(text: str, policy: Policy) -> CleanHtml:
     """Return the HTML cleaned by a policy; what cannot be cleaned becomes the text that it says."""
     try:
         return clean_by(text, policy)
     except Uncleanable:
-        return from_text(_seen(text[:LONGEST])[: LONGEST // 8])
+        return CleanHtml(from_text(_seen(text[:LONGEST])[: LONGEST // 8]), policy)
 
 
 def as_text(markup: str) -> str:

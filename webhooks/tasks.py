@@ -4,7 +4,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
-from webhooks import delivering, notices, retention
+from webhooks import delivery_worker, retention, supervisor_mail
 from webhooks.models import Resend, Webhook
 
 _DUE = """
@@ -20,13 +20,13 @@ ORDER BY random()
 @shared_task(name="webhooks.deliver")
 def deliver(webhook_id: int) -> None:
     """Send what is due to one webhook."""
-    for following in delivering.deliver(webhook_id):
+    for following in delivery_worker.deliver(webhook_id):
         enqueue("webhooks.deliver", following)
 
 
 @shared_task(name="webhooks.sweep")
 def sweep() -> None:
-    """Wake those whose message was lost, whose pause is over, or whose next attempt has come; and owed notices.
+    """Wake those whose message was lost, whose pause is over, or whose next attempt has come; and owed supervisor_mail.
 
     In any order: should there be fewer places than they are, each has its chance.
     """
@@ -41,7 +41,7 @@ def sweep() -> None:
 @shared_task(name="webhooks.notify_disabled")
 def notify_disabled(webhook_id: int) -> None:
     """Tell supervisors of a webhook that was given up."""
-    notices.tell_supervisors(webhook_id)
+    supervisor_mail.tell_supervisors(webhook_id)
 
 
 @shared_task(name="webhooks.prune")

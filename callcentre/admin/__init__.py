@@ -6,8 +6,7 @@ from callcentre.admin.base import (
     ReadOnlyAdmin,
     actor_of,
     cut,
-    display,
-    page_action,
+    user_of,
     without_buttons,
 )
 from callcentre.admin.confirmations import confirm_first
@@ -17,6 +16,7 @@ from callcentre.admin.edit_conflicts import EditConflictForm
 from callcentre.admin.history import ChangeMixin, HistoryMixin
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
+from callcentre.admin.theme import ModelForm, display, page_action
 
 # Registers what is our own.
 from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
@@ -30,6 +30,7 @@ __all__ = [
     "EditConflictForm",
     "HistoryMixin",
     "Inline",
+    "ModelForm",
     "PeriodFilter",
     "ReadOnlyAdmin",
     "UncountedChangeList",
@@ -39,5 +40,6 @@ __all__ = [
     "cut",
     "display",
     "page_action",
+    "user_of",
     "without_buttons",
 ]

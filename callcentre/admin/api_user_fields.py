@@ -1,4 +1,4 @@
-"""Form fields of an API user: rights as a matrix of areas and access, networks one per line."""
+"""The form fields of an API user: rights as a matrix of areas and access, networks one a line."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,9 +13,9 @@ from callcentre.models import AREAS, RIGHTS, validate_networks
 
 
 class RightsMatrix(forms.CheckboxSelectMultiple):
-    """A table: a row for each area, a box for read and one for write; above it all areas, and everything.
+    """A table of check boxes, a row for each area with one box for read and one for write.
 
-    Rights that the person at the page may not give are left out.
+    The rows above them are for all areas and for everything. Rights that the person may not give are left out.
     """
 
     template_name = "admin/widgets/rights.html"
@@ -51,7 +51,7 @@ class RightsField(forms.MultipleChoiceField):
         self.error_messages["invalid_choice"] = _("You cannot give the right %(value)s.")
 
     def offer(self, rights: Iterable[str]) -> None:
-        """Show, and take, these rights only."""
+        """Show and accept these rights only."""
         self.choices = [(right, right) for right in rights]
 
     def clean(self, value: Any) -> list[str]:
@@ -63,7 +63,7 @@ class RightsField(forms.MultipleChoiceField):
 
 
 class NetworksField(forms.CharField):
-    """One network a line; commas will do as well."""
+    """A list of networks, one a line or with commas between them."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "class": "cc-monospace"}), **kwargs)
@@ -88,7 +88,7 @@ class NetworksField(forms.CharField):
             raise ValidationError(errors)
 
     def run_validators(self, value: Any) -> None:
-        """The validators of a text; this is a list by now, and looked at above."""
+        """Skip the validators of a text: the value is a list, and `validate` has checked it."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool(list(initial or ()) != self.to_python(data))

@@ -1,13 +1,13 @@
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.formats import localize
@@ -17,18 +17,19 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
 
 from callcentre.admin.api_user_fields import NetworksField, RightsField
-from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, display, page_action
+from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, user_of
 from callcentre.admin.confirmations import confirm_first
 from callcentre.admin.grant_limits import givable_rights, is_stronger
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
-from callcentre.admin.secrets import OwnPasswordForm, password_inputs, secret_page
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.theme import ModelForm, display, page_action
 from callcentre.core.errors import Outdated
-from callcentre.models import ApiUser, ApiUserChange, User
+from callcentre.models import ApiUser, ApiUserChange
 
 EDITABLE = ("description", "is_active", "rights", "allowed_networks", "expires_at", "rate_limit")
 
 
-class ApiUserForm(OwnPasswordForm, forms.ModelForm):  # type: ignore[type-arg]
+class ApiUserForm(OwnPasswordForm, ModelForm):
     rights = RightsField(label=_("Rights"), required=False)
     allowed_networks = NetworksField(
         label=_("Allowed networks"),
@@ -43,7 +44,7 @@ class ApiUserForm(OwnPasswordForm, forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if isinstance(rights := self.fields.get("rights"), RightsField):
-            rights.offer(givable_rights(cast("User", self.request.user)))
+            rights.offer(givable_rights(user_of(self.request)))
 
     def is_sensitive(self) -> bool:
         """Return whether a new API user is added: the answer shows its secret."""
@@ -65,7 +66,7 @@ class RotateForm(OwnPasswordForm):
         widget=UnfoldAdminIntegerFieldWidget(),
         help_text=_("0 ends it at once. Long enough to change it in every program that uses it."),
     )
-    # A page sent twice would end the secret that it has just shown: the second time, the user has changed since.
+    # A form sent twice would end the secret that it has just shown. The second time, the version is outdated.
     version = forms.CharField(widget=forms.HiddenInput)
 
 
@@ -127,13 +128,13 @@ class ApiUserAdmin(HistoryMixin, Admin):
         return (*self.readonly_fields, "login") if obj else self.readonly_fields
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse API users that are stronger: whoever changed their secret or networks could act with their rights."""
-        if isinstance(obj, ApiUser) and is_stronger(obj, cast("User", request.user)):
+        """Refuse to change API users that are stronger: with a new secret, the person could act with their rights."""
+        if isinstance(obj, ApiUser) and is_stronger(obj, user_of(request)):
             return False
         return bool(super().has_change_permission(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """An API user is disabled, never deleted: its history goes on saying what it was allowed to do."""
+        """Refuse: an API user is disabled, never deleted, so that the history of its rights remains."""
         return False
 
     # The list
@@ -189,11 +190,10 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
     # The page
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        """Answer with the page; without its buttons for an API user that is stronger."""
-        if not self.has_change_permission(request, options.get("obj")):
-            context["actions_detail"] = []
-        return super().render_change_form(request, context, **options)
+    def page_context(self, request: HttpRequest, obj: ApiUser | None) -> dict[str, Any]:
+        """Leave out the buttons on the page of an API user that is stronger."""
+        context = super().page_context(request, obj)
+        return context if self.has_change_permission(request, obj) else context | {"actions_detail": []}
 
     @display(description=_("authentication"))
     def credential(self, user: ApiUser) -> str:
@@ -218,11 +218,11 @@ class ApiUserAdmin(HistoryMixin, Admin):
         values = {name: form.cleaned_data[name] for name in EDITABLE}
         user, secret = ApiUser.create(actor_of(request), form.cleaned_data["login"], **values)
         obj.__dict__.update(user.__dict__)
-        request.new_secret = secret  # type: ignore[attr-defined]
+        obj.new_secret = secret
 
-    def response_add(self, request: HttpRequest, obj: ApiUser, post_url_continue: str | None = None) -> HttpResponse:
-        """The secret, in the answer itself: not in a message, a session or a log, and on no page ever again."""
-        return self._secret_page(request, obj, request.new_secret)  # type: ignore[attr-defined]
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        """Show the secret in the answer itself: no message, session, log or other page has it."""
+        return self._secret_page(request, obj, obj.new_secret)
 
     def _secret_page(self, request: HttpRequest, user: ApiUser, secret: str) -> HttpResponse:
         intro = _now(
@@ -230,19 +230,11 @@ class ApiUserAdmin(HistoryMixin, Admin):
             " read again; whoever loses it makes a new one."
         )
         title = _now("The secret of %(login)s") % {"login": user.login}
-        return secret_page(self, request, user, secret, title=title, intro=intro, login=user.login)
-
-    def _user(self, request: HttpRequest, object_id: str) -> ApiUser:
-        user = self.get_object(request, object_id)
-        if user is None:
-            raise Http404
-        if not self.has_change_permission(request, user):
-            raise PermissionDenied
-        return user  # type: ignore[no-any-return]
+        return self.secret_page(request, user, secret, title=title, intro=intro, login=user.login)
 
     @page_action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
     def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        user = self._user(request, object_id)
+        user = self.row_or_404(request, object_id)
         form = RotateForm.of(request)(request.POST or None, initial={"version": user.version, "overlap_hours": 24})
         if request.method == "POST" and form.is_valid():
             overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
@@ -264,7 +256,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Set a password"), url_path="set-password", icon="password", permissions=["change"])
     def set_password(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        user = self._user(request, object_id)
+        user = self.row_or_404(request, object_id)
         form = PasswordForm.of(request)(user, request.POST or None)
         if request.method == "POST" and form.is_valid():
             user.set_password(actor_of(request), form.cleaned_data["password"])
@@ -284,7 +276,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
 
 def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
-    """Name, before, after of what an entry says; of a new user only what is not empty."""
+    """Return name, before and after of each change; of a new user only the values that are not empty."""
     names: dict[str, Callable[[], Any] | Any] = {
         field.name: field.verbose_name for field in ApiUser._meta.fields if field.name in EDITABLE
     }

@@ -1,4 +1,4 @@
-"""What every admin of ours is made of: verbs instead of save(), faults at their fields, pages without a full count."""
+"""The base classes of every admin: verbs instead of save(), faults at their fields, lists without a full count."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,62 +13,57 @@ from django.contrib.admin import ShowFacets, helpers
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, PermissionDenied, ValidationError
 from django.db import IntegrityError, OperationalError, models
 from django.db.models import ProtectedError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from unfold import decorators as theme
-from unfold.admin import ModelAdmin, TabularInline
 
 from callcentre.admin.edit_conflicts import ShownValueField
 from callcentre.admin.lists import ChangeList
 from callcentre.admin.secrets import OwnPasswordForm
+from callcentre.admin.theme import ModelAdmin, TabularInline
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
+from callcentre.models import User
 
 logger = logging.getLogger(__name__)
 
-# What a verb raises, or the database behind it, where input breaks a rule or comes too late.
-# Of operational errors `refusals_of` takes refused locks only, and raises the others again.
+# The errors of a verb, or of the database behind it, for input that breaks a rule or comes too late.
+# Of operational errors, `refusals_of` explains refused locks only and raises the others again.
 REFUSALS = (ValidationError, Conflict, IntegrityError, OperationalError)
-# More rows than this no action takes at once: nobody looks through what he has selected.
+# The most rows that one action takes: a person does not look through more.
 MAX_SELECTED = 1000
 
-# For the views of pages that show what people have written: it may have images of other sites.
+# A decorator for the views of pages that show what people wrote: the text may have images of other sites.
 with_images_from_elsewhere = csp_update({"img-src": ["https:", "http:"]})
 
 Refusal = tuple[str, str]  # field or "", sentence
-Function = TypeVar("Function", bound=Callable[..., Any])
+Row = TypeVar("Row")
 
 
-def display(**options: Any) -> Callable[[Function], Function]:
-    """The theme's decorator of what a list or a page shows, with types."""
-    return cast("Callable[[Function], Function]", theme.display(**options))
-
-
-def page_action(**options: Any) -> Callable[[Function], Function]:
-    """The theme's decorator of an action with an address of its own, with types."""
-    return cast("Callable[[Function], Function]", theme.action(**options))
+def user_of(request: HttpRequest) -> User:
+    """Return the person at the page, who has logged in."""
+    return cast("User", request.user)
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    actor: Actor = request.user.actor  # type: ignore[union-attr]
-    return actor
+    return user_of(request).actor
 
 
 def cut(text: Any) -> str:
-    """In a list: what is too long for its place is whole under the mouse."""
+    """Return a cell of a list that shows a long text cut to the column, and whole under the mouse."""
     return format_html('<span class="cc-cut" title="{}">{}</span>', text, text)
 
 
 def without_buttons(formfield: Any) -> Any:
-    """Without the buttons that add, change or delete what the field points to: those have pages of their own."""
+    """Take away the buttons that add, change or delete the related row: such rows have pages of their own."""
     if isinstance(widget := getattr(formfield, "widget", None), RelatedFieldWidgetWrapper):
         for name in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
             setattr(widget, name, False)
@@ -76,7 +71,7 @@ def without_buttons(formfield: Any) -> Any:
 
 
 class MinuteField(forms.SplitDateTimeField):
-    """An instant shown and typed to the minute: one with seconds that nobody touched has not changed."""
+    """An instant shown and typed to the minute. The seconds of the stored instant are no change."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         if isinstance(initial, datetime):
@@ -84,42 +79,42 @@ class MinuteField(forms.SplitDateTimeField):
         return super().has_changed(initial, data)
 
 
-class _RefusedForm:
-    """Makes a form of one that was found valid and then refused by a verb: with what the verb said at its fields."""
+class _RefusedForm(forms.BaseForm):
+    """A form that was valid and that a verb refused. It shows the sentences of the verb at its fields."""
 
     refusals: ClassVar[Sequence[Refusal]] = ()
 
     def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]
+        super()._post_clean()  # type: ignore[misc]  # the types of Django leave it out
         for name, sentence in self.refusals:
-            self.add_error(name if name in self.fields else None, sentence)  # type: ignore[attr-defined]
+            self.add_error(name if name in self.fields else None, sentence)
 
 
 class Admin(ModelAdmin):
-    """The base of every admin. `save_model` of the ones with verbs calls the verb; whatever a verb refuses, or the
-    database, is shown in the form and never a 500."""
+    """The base of every admin. `save_model` calls the verb where there is one. A refusal of the verb or of the database
+    is shown in the form and is never a 500."""
 
     list_per_page = 50
     list_max_show_all = 0
-    # A count beside each choice of a filter is a count of the table for each.
+    # Facets would count the table once for each choice of each filter.
     show_facets = ShowFacets.NEVER
     list_filter_submit = True
     warn_unsaved_form = True
-    # The page says what it showed, so that what counts as changed is what the person changed, and not what somebody
-    # else did meanwhile.
+    # The page sends the values along that it showed: a field counts as changed if the person changed it, not if
+    # another user did so meanwhile.
     sends_shown_values = True
-    # The history of the object itself is shown where it has one; then Django's own is one too many.
+    # Django's own history is hidden where the object has one.
     has_own_history = False
-    # The model's name for a value -> the form's, where they differ.
+    # The verb's name of a field -> the form's, where they differ.
     fault_fields: Mapping[str, str] = {}
-    # Sentences in the words of the admin, where a fault's own speaks of the wire.
+    # Sentences for the admin, where the fault's own sentence speaks of the wire.
     sentences: Mapping[ErrorCode, Any] = {}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ChangeList
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the list. Say so if its address makes no sense, and all rows are shown instead."""
+        """Return the list. Warn if its address makes no sense; Django then shows all rows."""
         try:
             return super().get_changelist_instance(request)
         except IncorrectLookupParameters as error:
@@ -130,7 +125,7 @@ class Admin(ModelAdmin):
             raise
 
     def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any], *rest: Any, **options: Any) -> Any:
-        """Apply an action to the selected rows. Refuse what cannot be the id of a row."""
+        """Apply an action to the selected rows. Refuse a selection that is no id of a row."""
         for selected in request.POST.getlist(helpers.ACTION_CHECKBOX_NAME):
             try:
                 self.opts.pk.clean(selected, None)
@@ -139,13 +134,13 @@ class Admin(ModelAdmin):
         return super().response_action(request, queryset, *rest, **options)
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Without Django's deletion of whatever is selected: what may be deleted at all is deleted one by one."""
+        """Return the actions without Django's deletion of the selected rows: rows are deleted one by one."""
         actions = super().get_actions(request)
         actions.pop("delete_selected", None)
         return actions
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what the address says of a new row, without the values that its fields cannot hold."""
+        """Return the values that the address has for a new row, without those that the fields cannot hold."""
         initial: dict[str, Any] = super().get_changeform_initial_data(request)
         for field in (*self.opts.fields, *self.opts.many_to_many):
             if field.name in initial:
@@ -156,7 +151,7 @@ class Admin(ModelAdmin):
         return initial
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save what was changed and nothing else: two who edit one row at once keep each other's changes."""
+        """Save the changed columns only: two people who edit one row at once keep each other's changes."""
         if not change:
             obj.save(force_insert=True)
         elif form.changed_data:
@@ -193,9 +188,17 @@ class Admin(ModelAdmin):
         except REFUSALS as error:
             if request.method != "POST":
                 raise
-            # Nothing was changed: the transaction is gone. Make the page again, with what is wrong in its form.
+            # The transaction was rolled back. Show the page again, with the refusals in its form.
             request.refusals = self.refusals_of(error)  # type: ignore[attr-defined]
             return super().changeform_view(request, object_id, form_url, dict(extra))
+
+    def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        """Return what the page shows beside the form. `obj` is None on the page of a new row."""
+        return {}
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
+        context |= self.page_context(request, options.get("obj"))
+        return super().render_change_form(request, context, *args, **options)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         try:
@@ -205,12 +208,12 @@ class Admin(ModelAdmin):
             return redirect(self.url_of("change", object_id))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What stands against a deletion is named as such, not as a permission that is lacking."""
+        """Name the rows that prevent a deletion, rather than a missing permission for them."""
         deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
         return deleted, counts, set() if protected else lacking, protected
 
     def refusals_of(self, error: Exception) -> list[Refusal]:
-        """(field of the form or "", sentence) of each thing that is wrong."""
+        """Return the field of the form, or "", and the sentence of each refusal. Raise other errors again."""
         match error:
             case Invalid():
                 return [(self._form_field(fault.field), self.sentence(fault)) for fault in error.faults]
@@ -240,9 +243,43 @@ class Admin(ModelAdmin):
     def _form_field(self, name: str) -> str:
         return self.fault_fields.get(name, name)
 
-    def say_refused(self, request: HttpRequest, error: Exception) -> None:
+    def say_refused(self, request: HttpRequest, error: Exception, subject: str = "") -> None:
+        """Show each sentence of a refusal, after the name of its subject."""
         for _field, sentence in self.refusals_of(error):
-            self.message_user(request, sentence, messages.ERROR)
+            self.message_user(request, f"{subject}: {sentence}" if subject else sentence, messages.ERROR)
+
+    def add_refusals(self, form: forms.BaseForm, error: Exception) -> None:
+        """Show a refusal in a form without a model. `form.fault_fields`: the verb's name of a field -> the form's."""
+        names: Mapping[str, str] = getattr(form, "fault_fields", {})
+        for name, sentence in self.refusals_of(error):
+            first = name.partition(".")[0]
+            own = names.get(name) or names.get(first, first)
+            form.add_error(own if own in form.fields else None, sentence)
+
+    def apply_to_each(
+        self,
+        request: HttpRequest,
+        rows: Iterable[Row],
+        verb: Callable[[Row], object],
+        subject: Callable[[Row], object] = str,
+    ) -> int:
+        """Apply a verb to each row and return the number of successes. A refusal is shown and stops no other row."""
+        count = 0
+        for row in rows:
+            try:
+                verb(row)
+                count += 1
+            except REFUSALS as error:
+                self.say_refused(request, error, str(subject(row)))
+        return count
+
+    def row_or_404(self, request: HttpRequest, object_id: str, may: str = "change") -> Any:
+        """Return the row of a page of its own. Raise Http404, or PermissionDenied to a person who may not `may` it."""
+        if (row := self.get_object(request, object_id)) is None:
+            raise Http404
+        if not getattr(self, f"has_{may}_permission")(request, row):
+            raise PermissionDenied
+        return row
 
     def url_of(self, page: str, *args: Any) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}", args=args)
@@ -258,37 +295,51 @@ class Admin(ModelAdmin):
         selected: Iterable[models.Model] = (),
         **context: Any,
     ) -> HttpResponse:
-        """The page on which an action asks for what it needs, or says what it is about to do."""
-        return TemplateResponse(
-            request,
-            "admin/action.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": title,
-                "subtitle": str(obj) if obj else None,
-                "opts": self.opts,
-                "original": obj,
-                "form": form,
-                "media": self.media + (form.media if form else forms.Media()),
-                "submit_label": submit,
-                "selected": [(str(row.pk), str(row)) for row in selected],
-                "action": request.POST.get("action", ""),
-                "checkbox": helpers.ACTION_CHECKBOX_NAME,
-                "cancel_url": self.url_of("change", obj.pk) if obj else request.get_full_path(),
-                **context,
-            },
-        )
+        """Answer with the page on which an action asks for input, or for confirmation."""
+        defaults = {
+            "form": form,
+            "media": self.media + (form.media if form else forms.Media()),
+            "submit_label": submit,
+            "selected": [(str(row.pk), str(row)) for row in selected],
+            "action": request.POST.get("action", ""),
+            "checkbox": helpers.ACTION_CHECKBOX_NAME,
+            "cancel_url": self.url_of("change", obj.pk) if obj else request.get_full_path(),
+        }
+        return self.page(request, "admin/action.html", obj, title=title, **defaults | context)
+
+    def page(
+        self, request: HttpRequest, template: str, obj: models.Model | None = None, *, title: str, **context: Any
+    ) -> HttpResponse:
+        """Answer with a page of the admin that has a template of its own."""
+        defaults = {
+            **self.admin_site.each_context(request),
+            "title": title,
+            "subtitle": str(obj) if obj else None,
+            "opts": self.opts,
+            "original": obj,
+            "media": self.media,
+        }
+        return TemplateResponse(request, template, defaults | context)
+
+    def secret_page(
+        self, request: HttpRequest, obj: models.Model, secret: str, *, title: str, intro: str, login: str = ""
+    ) -> HttpResponse:
+        """Answer with the page that shows a secret. No other page shows it, and no cache keeps it."""
+        facts = {"secret": secret, "login": login, "intro": intro, "done_url": self.url_of("change", obj.pk)}
+        response = self.page(request, "admin/secret.html", obj, title=title, **facts)
+        add_never_cache_headers(response)
+        return response
 
 
 def _value_of(field: Any, given: Any) -> Any:
-    """Return what a field makes of the text, or the texts, of an address; raise an error if it makes nothing of it."""
+    """Convert the text, or the texts, of an address to the value of a field. Raise an error for an impossible value."""
     if field.many_to_many:
         return [field.target_field.to_python(pk) for pk in given]
     return (field.target_field if field.is_relation else field).to_python(given)
 
 
 def sentence_of_constraint(error: IntegrityError) -> str:
-    """What the model says of the constraint that was broken: two people did at once what each alone may do."""
+    """Return the model's sentence for the broken constraint. It breaks if two people write at once."""
     diagnostics = getattr(error.__cause__, "diag", None)
     name, table = getattr(diagnostics, "constraint_name", None) or "", getattr(diagnostics, "table_name", None)
     for model in apps.get_models():
@@ -311,7 +362,7 @@ def _some_of(objects: Iterable[Any], limit: int = 3) -> str:
 
 
 class Inline(TabularInline):
-    """Rows in a table: the heading of a column is the name of each of its inputs."""
+    """Related rows in a table. The heading of a column is the label of each input in it."""
 
     extra = 0
     hide_title = True
@@ -325,7 +376,7 @@ class Inline(TabularInline):
 
 
 class ReadOnlyAdmin(Admin):
-    """Rows that only the service writes: looked at, never added, changed or deleted."""
+    """An admin of rows that only the service writes: people look at them only."""
 
     actions: Any = None
 

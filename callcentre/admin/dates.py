@@ -1,4 +1,4 @@
-"""A list's filter by day."""
+"""A filter of a list by day."""
 
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
@@ -25,7 +25,7 @@ class DatesForm(forms.Form):
 
 
 class DatesFilter(admin.SimpleListFilter):
-    """By day; `column` is what counts as a row's time, and has an index, or `of_span` knows a better way."""
+    """A filter from a day to a day, by an indexed `column`, or by the look-ups of `of_span`."""
 
     title = _("date")
     parameter_name = "date"
@@ -57,7 +57,7 @@ class DatesFilter(admin.SimpleListFilter):
         return self.of_span(queryset, since, until) if since or until else queryset
 
     def of_span(self, queryset: QuerySet[Any], since: datetime | None, until: datetime | None) -> QuerySet[Any]:
-        """Those from `since` on and before `until`."""
+        """Return the rows from `since` on and before `until`."""
         bounds = {f"{self.column}__gte": since, f"{self.column}__lt": until}
         return queryset.filter(**{name: bound for name, bound in bounds.items() if bound})
 

@@ -1,4 +1,4 @@
-"""Deletions of personal data in the admin: a page that says what goes, and the list of what went."""
+"""Deletion of personal data in the admin: the page that asks before it, and the list of deletions."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -7,18 +7,18 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin.base import REFUSALS, ReadOnlyAdmin, actor_of, display
+from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of
 from callcentre.admin.lists import UncountedMixin
+from callcentre.admin.theme import display
 from callcentre.core.deletions import (
     LONGEST_REASON,
     RIGHT,
@@ -48,20 +48,20 @@ class ReasonForm(forms.Form):
     )
 
 
-class DeletableMixin:
-    """Deletion of one object with all that is only its own, in place of Django's: with a reason and a trace."""
+class DeletableMixin(Admin):
+    """Deletion of one object with all that belongs to it alone, instead of Django's: with a reason and a trace."""
 
-    # The name under which the object's app registered how it is deleted.
+    # The name under which the object's app registered the deletion.
     deletion_kind: ClassVar[str]
 
-    def has_delete_permission(self: Any, request: HttpRequest, obj: Any = None) -> bool:
-        """The right is one of its own: `delete_ticket` and its like give nothing."""
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Require the right to delete personal data: `delete_ticket` and the like are not enough."""
         return bool(request.user.has_perm(RIGHT) and self.has_view_permission(request, obj))
 
     def delete_view(
-        self: Any, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        row: Model | None = self.get_object(request, unquote(object_id))
+        row = self.get_object(request, unquote(object_id))
         if not self.has_delete_permission(request, row):
             raise PermissionDenied
         if row is None:
@@ -71,25 +71,19 @@ class DeletableMixin:
             try:
                 deletion = Deletion.ask(actor_of(request), self.deletion_kind, row, form.cleaned_data["reason"])
             except REFUSALS as error:
-                for name, sentence in self.refusals_of(error):
-                    form.add_error(name or None, sentence)
+                self.add_refusals(form, error)
             else:
                 return redirect(reverse("admin:callcentre_deletion_change", args=[deletion.pk]))
-        return TemplateResponse(
+        return self.page(
             request,
             "admin/deletion_ask.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": _now("Delete"),
-                "subtitle": str(row),
-                "opts": self.opts,
-                "original": row,
-                "media": self.media + form.media,
-                "form": form,
-                "row": row,
-                "consequences": consequences_of(self.deletion_kind, row),
-                "cancel_url": self.url_of("change", row.pk),
-            },
+            row,
+            title=_now("Delete"),
+            media=self.media + form.media,
+            form=form,
+            row=row,
+            consequences=consequences_of(self.deletion_kind, row),
+            cancel_url=self.url_of("change", row.pk),
         )
 
 
@@ -128,7 +122,7 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
         return [page("progress", self.progress_view), page("again", self.again_view), *super().get_urls()]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may delete see what came of it."""
+        """Let people who may delete see their deletions."""
         return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
 
     def get_search_results(
@@ -149,25 +143,20 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         deletion = self._deletion(request, object_id)
-        return TemplateResponse(
+        return self.page(
             request,
             "admin/deletion.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": _now("Deletion"),
-                "subtitle": f"{deletion.kind_name} {deletion.object_id}",
-                "opts": self.opts,
-                "original": deletion,
-                "deletion": deletion,
-                "colour": COLOURS[deletion.state],
-                "deleted": _parts(deletion.deleted),
-                "emptied": _parts(deletion.emptied),
-                "media": self.media,
-                "may_delete": request.user.has_perm(RIGHT),
-                "list_url": self.url_of("changelist"),
-                "progress_url": self.url_of("progress", deletion.pk),
-                "again_url": self.url_of("again", deletion.pk),
-            },
+            deletion,
+            title=_now("Deletion"),
+            subtitle=f"{deletion.kind_name} {deletion.object_id}",
+            deletion=deletion,
+            colour=COLOURS[deletion.state],
+            deleted=_parts(deletion.deleted),
+            emptied=_parts(deletion.emptied),
+            may_delete=request.user.has_perm(RIGHT),
+            list_url=self.url_of("changelist"),
+            progress_url=self.url_of("progress", deletion.pk),
+            again_url=self.url_of("again", deletion.pk),
         )
 
     def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
@@ -195,5 +184,5 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
 
 
 def _parts(counts: Mapping[str, int]) -> list[Part]:
-    """Counts of rows, in the order of what people call them."""
+    """Return the counts of rows, sorted by the names of their models."""
     return sorted((Part(model, count) for model, count in counts.items()), key=lambda part: model_name(part.model))

@@ -1,6 +1,7 @@
-"""Forms that say what the page showed: changed is what the person changed, not what others did meanwhile.
+"""Forms that find edit conflicts: two people change the same field of the same row.
 
-The page sends the values along that it showed (`show_hidden_initial`).
+The page sends the values along that it showed (`show_hidden_initial`). A field counts as changed if its input differs
+from the value shown, not from the value in the database.
 """
 
 from typing import Any, cast
@@ -11,18 +12,18 @@ from django.utils.translation import gettext as _
 
 
 class ShownValueField(BoundField):
-    """Says what was shown also when the page comes back with something to mend on it.
+    """A field whose hidden input keeps the value shown, also when the page is shown again because of an error.
 
-    Django says what was typed instead where a value is no single input, of an empty list or an instant: sent once more
-    it would count as unchanged, and be lost.
+    Django would put the input there if a value has several inputs: an empty list, an instant. Sent once more, the input
+    would count as unchanged and be lost.
     """
 
-    # Of what is there by now the page has to say that it is there.
+    # The value in the database has changed: the hidden input gets the new one.
     is_outdated = False
 
     @property
     def shown(self) -> Any:
-        """As the hidden input, or inputs, sent it; None where the page sent nothing of it."""
+        """The value that the hidden input sent, or None if the page sent none."""
         widget = self.field.hidden_widget()
         return widget.value_from_datadict(self.form.data, self.form.files, self.html_initial_name)
 
@@ -35,19 +36,19 @@ class ShownValueField(BoundField):
 
 
 class EditConflictForm(forms.BaseForm):
-    """What somebody else has changed as well is not set before the person has seen it: he is asked once more."""
+    """A form that does not overwrite the change of another user before the person has seen it and saved again."""
 
     bound_field_class = ShownValueField
 
     def clean(self) -> Any:
         cleaned = super().clean()
         for name in self.changed_data:
-            if self._is_overtaken(bound := cast("ShownValueField", self[name])):
+            if self._is_in_conflict(bound := cast("ShownValueField", self[name])):
                 bound.is_outdated = True
                 self.add_error(name, _("Somebody has changed this meanwhile. Save again to set yours."))
         return cleaned
 
-    def _is_overtaken(self, bound: ShownValueField) -> bool:
-        """It was changed here, and is neither what was shown any more nor what is wanted."""
+    def _is_in_conflict(self, bound: ShownValueField) -> bool:
+        """Return whether the stored value differs both from the value shown and from the input."""
         now = bound.initial
         return bound.shown is not None and all(bound.field.has_changed(now, one) for one in (bound.shown, bound.data))

@@ -1,7 +1,7 @@
-"""The limits of those who manage access: people give only what they have, and edit only those who are not stronger.
+"""The limits of people who manage access: they give only rights of their own and edit only people who are not stronger.
 
-A person is stronger than another one who lacks one of their permissions; a superuser is stronger than everybody else.
-Whether an account is active plays no part. docs/decisions/0021 has the whole rule.
+A person is stronger than another one who lacks one of their permissions. A superuser is stronger than everybody else.
+Inactive accounts count like active ones. docs/decisions/0021 has the whole rule.
 """
 
 from collections.abc import Mapping
@@ -56,9 +56,9 @@ def is_stronger(api_user: ApiUser, user: User) -> bool:
 
 
 def needed_permissions() -> Mapping[str, tuple[str, ...]]:
-    """Return right -> permissions of the admin that stand for it, as the apps declare them.
+    """Return right -> the permissions of the admin that a person needs to give it, as the apps declare them.
 
-    The wildcards (`*`, `*:read`, `*:write`) open areas yet to come, so no permissions stand for them.
+    The wildcards (`*`, `*:read`, `*:write`) include future areas, so no permissions stand for them.
     """
     return {
         right: tuple(f"{config.label}.{codename}" for codename in codenames)

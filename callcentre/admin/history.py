@@ -1,4 +1,4 @@
-"""The history of an object, on its own page: who did what, when, and from what to what."""
+"""The history of an object on its own page: the time, the person, the action, the values before and after."""
 
 import re
 from collections.abc import Mapping
@@ -7,14 +7,15 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin.base import display
+from callcentre.admin.base import Admin
+from callcentre.admin.theme import display
 from callcentre.models import Change
 
-# Entries that a page shows; older ones are in the list of changes.
+# The number of entries on a page. The list of changes has the older ones.
 SHOWN = 50
 
 ACTIONS = {
@@ -33,24 +34,26 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?[+-]\d\d:\d\d\Z
 
 @dataclass(frozen=True, slots=True)
 class Entry:
+    """One change in a history, in the words of the admin."""
+
     at: datetime
     actor: str
     kind: str
     action: Any
-    # What changed: name, before, after.
+    # Name, before, after.
     changes: list[tuple[Any, Any, Any]] = field(default_factory=list)
 
 
 def entry_of(
     change: Change, changes: list[tuple[Any, Any, Any]], labels: Mapping[str, Any] = MappingProxyType({})
 ) -> Entry:
-    """`labels`: of actions that only this kind of objects knows."""
+    """Build the entry of a change. `labels` has the names of actions that only this kind of object knows."""
     kind = dict(Change.ActorKind.choices).get(change.actor_kind, change.actor_kind)
     return Entry(change.at, change.actor_name, str(kind), action_label(change.action, labels), changes)
 
 
 def in_words(value: Any) -> Any:
-    """A value of a history: instants as the clock here shows them, lists with commas, yes or no, nothing for none."""
+    """Return a value of a history as text: instants in local time, lists with commas, yes or no, "" for None."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
@@ -65,13 +68,13 @@ def action_label(action: str, labels: Mapping[str, Any]) -> Any:
 
 
 class ChangeMixin:
-    """The columns of a list of changes: what was done, by whom, from what to what."""
+    """The columns of a list of changes: the action, the person, the values before and after."""
 
-    # Of actions that only this kind of objects knows.
+    # The names of actions that only this kind of object knows.
     action_labels: Mapping[str, Any] = MappingProxyType({})
 
     def changes_of(self, change: Any) -> list[tuple[Any, Any, Any]]:
-        """Name, before, after, as people write it."""
+        """Return name, before and after of each changed value, in the words of the admin."""
         raise NotImplementedError
 
     @display(description=_("action"))
@@ -88,8 +91,8 @@ class ChangeMixin:
         return "; ".join(f"{name}: {old} → {new}" if old else f"{name}: {new}" for name, old, new in changes)
 
 
-class HistoryMixin:
-    """Shows `history_of(object)` under the form."""
+class HistoryMixin(Admin):
+    """An admin that shows `history_of(object)` under the form."""
 
     has_own_history = True
     change_form_outer_after_template = "admin/history.html"
@@ -97,9 +100,6 @@ class HistoryMixin:
     def history_of(self, obj: Any) -> list[Entry]:
         raise NotImplementedError
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if (obj := options.get("obj")) is not None:
-            context["history"] = self.history_of(obj)
-            context["history_limit"] = SHOWN
-        response: HttpResponse = super().render_change_form(request, context, **options)  # type: ignore[misc]
-        return response
+    def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
+        history = {} if obj is None else {"history": self.history_of(obj), "history_limit": SHOWN}
+        return super().page_context(request, obj) | history

@@ -1,6 +1,6 @@
-"""The lists of the admin: the look-ups that an address may ask for, and lists too long to be counted."""
+"""The lists of the admin: the look-ups that an address may use, and lists that are too long to count."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -9,18 +9,19 @@ from django.db import models
 from django.http import HttpRequest
 from unfold.views import ChangeList as ThemeChangeList
 
+from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
 
 
 class ChangeList(ThemeChangeList):
-    """A list that is filtered by its own filters only.
+    """A list that takes its own filters only.
 
-    Django also filters by any field of the model with any look-up. With `?password__startswith=` a person who may only
-    look at the list reads a hash letter by letter.
+    Django also filters by any field with any look-up: `?password__startswith=` lets a person who may only look at the
+    list read a hash letter by letter.
     """
 
     def get_filters(self, request: HttpRequest) -> Any:
-        """Return the filters of the list. Refuse each look-up that none of them takes."""
+        """Return the filters of the list. Refuse look-ups that no filter takes."""
         filters, has_filters, left, may_have_duplicates, has_active_filters = super().get_filters(request)
         if left:
             raise DisallowedModelAdminLookup(f"{self.opts.label} has no filter for {', '.join(left)}")
@@ -28,13 +29,13 @@ class ChangeList(ThemeChangeList):
 
 
 class UncountedChangeList(ChangeList):
-    """A list too long to be counted: it knows whether there is a next page, and says no more than it knows."""
+    """A list that is too long to count. It shows whether there is a next page, and no total."""
 
-    # Beyond this page, rows are found by searching: to skip rows takes as long as to read them.
+    # People search for rows beyond this page: to skip rows takes as long as to read them.
     last_page = 200
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
-        """Newest first, by the primary key's own index: any other order would sort the whole table."""
+        """Return the newest rows first, by the index of the primary key. Other orders would sort the whole table."""
         return ["-pk"]
 
     def get_results(self, request: HttpRequest) -> None:
@@ -48,7 +49,7 @@ class UncountedChangeList(ChangeList):
         self.result_list = rows[:per_page]
         self.first_row, self.last_row = start + 1, start + len(self.result_list)
         self.result_count = self.last_row
-        self.full_result_count = self.last_row  # nothing is said of a total
+        self.full_result_count = self.last_row  # the template shows no total
         self.can_show_all = False
         self.multi_page = True
         self.paginator = self.model_admin.get_paginator(request, self.result_list, per_page)
@@ -56,17 +57,17 @@ class UncountedChangeList(ChangeList):
 
 
 def rows_up_to(given: Mapping[str, Any], per_page: int) -> int:
-    """Return how many rows a list reads for the page that its address asks for, and to see whether there is another."""
+    """Return the number of rows up to the end of the requested page, and one more to see if there is a next one."""
     page = integer_of(given.get("p")) or 1
     return (page if page < 1000 else 1) * per_page + 1
 
 
-class UncountedMixin:
-    """For admins of tables with millions of rows."""
+class UncountedMixin(ModelAdmin):
+    """An admin of a table with millions of rows."""
 
     list_disable_select_all = True
     show_full_result_count = False
-    sortable_by: Sequence[str] = ()
+    sortable_by = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return UncountedChangeList

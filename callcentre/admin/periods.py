@@ -1,4 +1,4 @@
-"""A list's filter by what a figure of a report counts: exactly the rows behind it."""
+"""A filter of a list that leaves exactly the rows that a figure of a report counts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-# Whole seconds, the end of each not included.
+# Spans in whole seconds, without their end.
 Spans = Sequence[tuple[datetime, datetime]]
 
 PARAMETER = "counted"
-# No call lasts that long.
+# Longer than any call lasts.
 LONGEST = timedelta(days=31)
 _VALUE = re.compile(
     r"\A(?P<way>[a-z_]+)(?P<arguments>(:[0-9]{1,18})*)@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
@@ -26,17 +26,17 @@ _VALUE = re.compile(
 
 
 def value_of(way: str, spans: Spans) -> str:
-    """Build the parameter's value for rows of these spans, counted this way (`name`, `name:1`, `name:1:2`, …)."""
+    """Build the value of the parameter for rows counted one way (`name`, `name:1`, `name:1:2`, …) in these spans."""
     return f"{way}@" + ",".join(f"{a.timestamp():.0f}-{b.timestamp():.0f}" for a, b in spans)
 
 
 def within(column: str, spans: Spans) -> Q:
-    """Whose instant lies in one of them."""
+    """Build the condition for rows whose instant lies in one of the spans."""
     return reduce(or_, (Q(**{f"{column}__gte": a, f"{column}__lt": b}) for a, b in spans))
 
 
 def touching(start: str, end: str, spans: Spans) -> Q:
-    """Who lasts for some time of one of them; without an end, until now."""
+    """Build the condition for rows that last during a part of one of the spans. A row without an end still lasts."""
     lasts = Q(**{end: None}) | Q(**{f"{end}__gt": F(start)})
     return lasts & reduce(
         or_, (Q(**{f"{start}__lt": b}) & (Q(**{f"{end}__gt": a}) | Q(**{end: None})) for a, b in spans)
@@ -44,20 +44,20 @@ def touching(start: str, end: str, spans: Spans) -> Q:
 
 
 def near(column: str, spans: Spans) -> Q:
-    """Who began not long before them, nor after: of very many rows those that an index by this column finds."""
+    """Build the condition for rows that begin inside the spans or shortly before, for the index of the column."""
     return Q(**{f"{column}__gte": spans[0][0] - LONGEST, f"{column}__lt": spans[-1][1]})
 
 
 class PeriodFilter(DropdownFilter):
-    """Set by links from a report, and there to be seen and taken off; in the panel only while it is in use."""
+    """A filter that links from a report set. The panel shows it while it is in use, so that people can remove it."""
 
     title = _("the report")
     parameter_name = PARAMETER
-    # Way of counting -> what it is called.
+    # Way of counting -> its name in the panel.
     ways: ClassVar[Mapping[str, Any]] = {}
 
     def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
-        """Build the condition for rows that are counted this way in these spans. There is at least one argument."""
+        """Build the condition for the rows counted this way in these spans. There is at least one argument."""
         raise NotImplementedError
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
@@ -79,9 +79,9 @@ class PeriodFilter(DropdownFilter):
         found = _VALUE.fullmatch(self.value() or "")
         if found is None or found["way"] not in self.ways:
             return None
-        spans = [
-            tuple(datetime.fromtimestamp(int(end), UTC) for end in span.split("-"))
-            for span in found["spans"].split(",")
-        ]
+        spans = []
+        for span in found["spans"].split(","):
+            start, end = (datetime.fromtimestamp(int(bound), UTC) for bound in span.split("-"))
+            spans.append((start, end))
         arguments = [int(argument) for argument in found["arguments"].split(":")[1:]]
-        return found["way"], arguments or [0], spans  # type: ignore[return-value]
+        return found["way"], arguments or [0], spans

@@ -1,16 +1,11 @@
-"""Secrets in the admin: the page that shows one, and the own password that is asked for before."""
+"""The form that asks for a person's own password before a secret is shown or changed."""
 
 from typing import Any, ClassVar, Self
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from callcentre import passwords
@@ -21,7 +16,7 @@ OWN_PASSWORD = "own_password"  # noqa: S105  (the name of an input)
 class OwnPasswordForm(forms.Form):
     """A form that asks the person for their own password, unless they gave it in the last ten minutes.
 
-    A session that was stolen or left open is not enough for what it does.
+    A stolen session, or one that was left open, is not enough to use the form.
     """
 
     request: ClassVar[HttpRequest]
@@ -46,7 +41,7 @@ class OwnPasswordForm(forms.Form):
         return type(cls.__name__, (cls,), {"request": request})
 
     def is_sensitive(self) -> bool:
-        """Return whether what was sent shows or changes a secret. Asked when all other fields were read."""
+        """Return whether the input shows or changes a secret. All other fields are cleaned by then."""
         return True
 
     @property
@@ -64,29 +59,5 @@ class OwnPasswordForm(forms.Form):
 
 
 def password_inputs(request: HttpRequest) -> list[str]:
-    """Return the name of the input for the own password; none where it was given a short time ago."""
+    """Return the name of the input for the own password, or nothing if the password was given a short time ago."""
     return [] if passwords.is_confirmed(request) else [OWN_PASSWORD]
-
-
-def secret_page(
-    model_admin: ModelAdmin, request: HttpRequest, obj: Model, secret: str, *, title: str, intro: str, login: str = ""
-) -> HttpResponse:
-    """Answer with the page that shows a secret: the one place where it is ever shown, kept by no cache."""
-    opts = model_admin.opts
-    response = TemplateResponse(
-        request,
-        "admin/secret.html",
-        {
-            **model_admin.admin_site.each_context(request),
-            "title": title,
-            "subtitle": str(obj),
-            "opts": opts,
-            "original": obj,
-            "secret": secret,
-            "login": login,
-            "intro": intro,
-            "done_url": reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[obj.pk]),
-        },
-    )
-    add_never_cache_headers(response)
-    return response

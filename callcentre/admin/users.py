@@ -1,15 +1,14 @@
-"""People who work in the back office, their groups, and lockouts."""
+"""The people who work in the back office, their groups, and lockouts."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
@@ -18,26 +17,23 @@ from django.utils.translation import ngettext, pgettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from callcentre.admin.base import Admin, ReadOnlyAdmin
+from callcentre.admin.base import Admin, ReadOnlyAdmin, user_of
 from callcentre.admin.grant_limits import givable_groups, givable_permissions, stronger_groups, stronger_users
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.theme import ModelAdmin
 from callcentre.api.rate_limits import forget_failures
 from callcentre.models import Lockout, User
 
 
-def _me(request: HttpRequest) -> User:
-    return cast("User", request.user)
-
-
-class GivingMixin:
-    """Offers, and takes, only those groups and permissions that the person at the page may give."""
+class GivableFieldsMixin(ModelAdmin):
+    """An admin that offers and accepts only the groups and permissions that the person may give."""
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+        field = super().formfield_for_manytomany(db_field, request, **kwargs)
         if db_field.name == "groups":
-            field.queryset = givable_groups(_me(request))
+            field.queryset = givable_groups(user_of(request))
         else:
-            field.queryset = field.queryset.filter(pk__in=givable_permissions(_me(request)))
+            field.queryset = field.queryset.filter(pk__in=givable_permissions(user_of(request)))
         field.error_messages["invalid_choice"] = _("You can give only what you have yourself.")
         return field
 
@@ -51,12 +47,12 @@ class NewPasswordForm(OwnPasswordForm, AdminPasswordChangeForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # A person who is to stay out is made inactive; the page has no button for it.
+        # The page has no button for this: an administrator locks a person out by making the account inactive.
         self.fields.pop("usable_password", None)
 
 
 @admin.register(User)
-class UserAdmin(GivingMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
+class UserAdmin(GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     """Who works in the back office, and with which permissions?"""
 
     form = UserChangeForm
@@ -82,17 +78,17 @@ class UserAdmin(GivingMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
         return super().get_fieldsets(request, obj) if obj else new
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Only superusers make superusers."""
+        """Let only superusers make superusers."""
         return self.readonly_fields if request.user.is_superuser else (*self.readonly_fields, "is_superuser")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse people who are stronger: their name, e-mail address, password, rights and whether they may come in."""
-        if isinstance(obj, User) and stronger_users(_me(request)).filter(pk=obj.pk).exists():
+        """Refuse to change people who are stronger."""
+        if isinstance(obj, User) and stronger_users(user_of(request)).filter(pk=obj.pk).exists():
             return False
         return super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a user who leaves is made inactive, and what they did keeps their name."""
+        """Refuse: a user who leaves is made inactive, so that the history keeps the name."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -101,17 +97,13 @@ class UserAdmin(GivingMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
         if not change:
-            user.is_staff = True  # people are added here to come in
+            user.is_staff = True  # every user here works in the admin
         return user
 
     @method_decorator(sensitive_post_parameters())
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Set another password for a user, after the person at the page has given their own."""
-        user = self.get_object(request, id)
-        if user is None:
-            raise Http404
-        if not self.has_change_permission(request, user):
-            raise PermissionDenied
+        """Set a password for another user. The person at the page has to enter their own."""
+        user = self.row_or_404(request, id)
         form = NewPasswordForm.of(request)(user, request.POST or None)
         if request.method == "POST" and form.is_valid():
             form.save()
@@ -128,21 +120,21 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class GroupAdmin(GivingMixin, Admin, DjangoGroupAdmin):  # type: ignore[misc]
+class GroupAdmin(GivableFieldsMixin, Admin, DjangoGroupAdmin):  # type: ignore[misc]
     """Permissions that people of one role share."""
 
     list_display = ("name",)
     filter_horizontal = ("permissions",)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse groups that are stronger: what is taken from a group is taken from its members."""
+        """Refuse to change groups that are stronger: a permission taken from a group is taken from its members."""
         return super().has_change_permission(request, obj) and not self._is_stronger(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and not self._is_stronger(request, obj)
 
     def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
-        return isinstance(obj, Group) and stronger_groups(_me(request)).filter(pk=obj.pk).exists()
+        return isinstance(obj, Group) and stronger_groups(user_of(request)).filter(pk=obj.pk).exists()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.save()

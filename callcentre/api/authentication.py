@@ -1,7 +1,7 @@
-"""HTTP Basic for API users (RFC 7617): one round trip to PostgreSQL a request, and no slow hash twice.
+"""HTTP Basic for API users (RFC 7617), with one round trip to PostgreSQL per request and no repeated slow hash.
 
-The row in PostgreSQL is read on every request, so that a disabled user, a changed secret or right is in force for the
-next request of every process. A wrong credential costs the same work whatever its login is. See docs/decisions/0002.
+The user's row is read on every request, so that a disabled user or a changed secret or right takes effect at once in
+every process. All wrong credentials cost the same work. See docs/decisions/0002.
 """
 
 import base64
@@ -36,14 +36,14 @@ from callcentre.models import ApiUser, hash_secret
 logger = logging.getLogger(__name__)
 
 REALM = "api"
-# Where a look-up that was made before the body was read is found: a key of request.META.
+# The key of request.META for a look-up that was made before the body was read.
 KNOWN = "callcentre.known"
 # As long as the column.
 MAX_LOGIN = 150
-# Where the middleware finds what became of the credential: keys of request.META.
+# Keys of request.META for the results of authentication, read by the middleware.
 ADMISSION, PRINCIPAL = "callcentre.admission", "callcentre.principal"
-# One row always: for how many seconds the address is locked out, and the user if there is one. What time decides is
-# decided here, by the database's clock; few plain types, for every column and type costs microseconds.
+# The query always returns one row: the remaining seconds of a lockout of the address, and the user if there is one.
+# Times are compared by the database's clock. Plain types only: each column and type costs microseconds.
 _SELECT = """
 SELECT (SELECT ceil(extract(epoch FROM max(until) - now()))::int FROM callcentre_lockout
         WHERE source = %s AND realm = 'api' AND login IN ('', %s) AND until > now()),
@@ -57,7 +57,7 @@ FROM (SELECT) AS always LEFT JOIN callcentre_apiuser u ON u.login = %s
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The API user behind a request, as the database had it when the request came in."""
+    """The API user behind a request, as read when the request came in."""
 
     id: int
     login: str
@@ -78,7 +78,7 @@ class Principal:
 
 
 class Row(NamedTuple):
-    """What the database knows of a login and of who sends it; `id` None where there is no such user."""
+    """The database's facts about a login and its sender; `id` is None for an unknown login."""
 
     locked_seconds: int | None
     id: int | None
@@ -93,11 +93,11 @@ class Row(NamedTuple):
 
 
 class _VerifiedPasswords:
-    """Passwords that a slow hash has accepted, under a key that only this process knows.
+    """Passwords that a slow hash has accepted, kept under a key that only this process knows.
 
-    The stored hash is part of what is remembered: a changed password is a different entry, so nothing ever has to be
-    taken out for safety. Requests that bring the same credential at the same time share one hash; the login is part of
-    it, or the sharing would tell which logins have no password.
+    The stored hash is part of the key, so a changed password is a new entry and no entry must be removed for safety.
+    Simultaneous requests with the same credential share one hash. The login is part of that credential: otherwise the
+    sharing would reveal which logins have no password.
     """
 
     def __init__(self, size: int = 1024) -> None:
@@ -109,7 +109,7 @@ class _VerifiedPasswords:
         self._gate = HashGate()
 
     def check(self, login: str, password: str, encoded: str, source: str) -> bool:
-        """Return whether the password is right. Where nothing is stored ("") this costs a hash too. Raises Busy."""
+        """Return whether the password is right. An empty stored hash ("") costs a hash too. Raise Busy."""
         entry = hmac.digest(self._key, f"{login}\0{encoded}\0{password}".encode(), "sha256")
         with self._lock:
             if entry in self._entries:
@@ -143,7 +143,7 @@ verified_passwords = _VerifiedPasswords()
 
 
 def _fetch(login: str, source: str) -> Row:
-    """The user's row. The first query of a request: a connection that died while idle is replaced, once."""
+    """Read the user's row. As the first query of a request it replaces a connection that died while idle, once."""
     try:
         return _fetch_once(login, source)
     except (OperationalError, InterfaceError):
@@ -163,7 +163,7 @@ _kept = threading.local()
 
 
 def _cursor() -> CursorWrapper:
-    """A cursor that stays open with its connection: a new one costs a fifth of this query, on every request."""
+    """Return a cursor that stays open with its connection: a new cursor costs a fifth of this query."""
     raw = connection.connection
     if raw is None or connection.queries_logged:
         return connection.cursor()
@@ -185,25 +185,25 @@ def _credentials(header: str) -> tuple[str, str] | None:
 
 
 def _is_right(login: str, secret: str, row: Row, source: str) -> bool:
-    """Return whether this secret opens the door now. Every wrong one costs one slow hash, whatever the login is."""
+    """Return whether this secret is valid now. Every wrong secret costs one slow hash, for any login."""
     digest = hash_secret(secret)
     if row.secret_hash and hmac.compare_digest(digest, row.secret_hash):
         return True
     if row.previous_secret_hash and hmac.compare_digest(digest, row.previous_secret_hash):
         return True
-    # In this order: the hash is computed where there is no password, too.
+    # The password is compared first, so that logins without a password cost a hash too.
     return verified_passwords.check(login, secret, row.password or "", source) and bool(row.password)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A credential, and what the database says of it."""
+    """A credential, with the database's facts about it."""
 
     login: str
     address: str
     row: Row
     is_right: bool
-    # Too many log-ins waited for a slow hash: whether the secret is right is not known.
+    # Too many log-ins waited for a slow hash, so the secret was not compared.
     is_busy: bool = False
 
     @property
@@ -212,7 +212,7 @@ class Known:
 
 
 def look_up(meta: Mapping[str, Any]) -> Known | None:
-    """Return what is known of the credential in these headers; None where there is none. Changes and counts nothing."""
+    """Return the facts about the credential in these headers, or None without one. Changes and counts nothing."""
     credentials = _credentials(meta.get("HTTP_AUTHORIZATION", ""))
     if credentials is None:
         return None
@@ -221,7 +221,7 @@ def look_up(meta: Mapping[str, Any]) -> Known | None:
     source = rate_limits.source_of(address)
     row = _fetch(login, source)
     try:
-        # A locked-out secret is not looked at.
+        # During a lockout the secret is not compared.
         is_right = not row.locked_seconds and _is_right(login, secret, row, source)
     except Busy:
         return Known(login, address, row, is_right=False, is_busy=True)
@@ -239,7 +239,7 @@ class ApiUserAuthentication(BaseAuthentication):
         if known is None:
             raise NotAuthenticated
         row, login, address = known.row, known.login, known.address
-        if row.locked_seconds:  # before anything is compared: not even a right secret gets through
+        if row.locked_seconds:  # before any comparison: even a right secret is refused
             raise TooMany(row.locked_seconds, ErrorCode.TOO_MANY_FAILURES)
         if known.is_busy:
             raise TooMany(RETRY_AFTER_SECONDS)
@@ -273,7 +273,7 @@ def _refusal(row: Row, address: str) -> str:
 
 
 class BackOfficeAuthentication(SessionAuthentication):
-    """A back-office user's session in the admin: opens the documents of the API, and nothing else of it."""
+    """A back-office user's session in the admin, valid for the documents of the API only."""
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
         user = request._request.user

@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from callcentre.api.authentication import ApiUserAuthentication, BackOfficeAuthentication
 from callcentre.api.permissions import IsAuthenticated
 
-# The media types of the document, and whether each is JSON. A client that prefers none of them gets the first.
+# The media types of the document, and whether each is JSON. The first is the default.
 MEDIA_TYPES = {
     "application/yaml": False,
     "application/vnd.oai.openapi": False,
@@ -29,7 +29,7 @@ MEDIA_TYPES = {
 
 @lru_cache(maxsize=8)
 def rendered_document(server: str, *, is_json: bool) -> bytes:
-    """Return the document, always in English, with this address as the server's; kept in the process."""
+    """Return the document, always in English, with this address as the server. It is kept in the process."""
     with translation.override("en"):
         generator: Any = SchemaGenerator
         document = generator().get_schema(request=None, public=True) | {"servers": [{"url": server}]}
@@ -38,7 +38,7 @@ def rendered_document(server: str, *, is_json: bool) -> bytes:
 
 
 class _Document(APIView):
-    """For API users, and for back-office users who have logged in to the admin."""
+    """The page of the documents, for API users and for back-office users who are logged in to the admin."""
 
     authentication_classes = (ApiUserAuthentication, BackOfficeAuthentication)
     permission_classes = (IsAuthenticated,)
@@ -62,7 +62,7 @@ class SchemaView(_Document):
 
 class DocsView(_Document):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """A browser without a credential goes to the log-in of the admin instead of asking for one itself."""
+        """Redirect a browser without a credential to the log-in of the admin, instead of asking for a credential."""
         is_anonymous = "HTTP_AUTHORIZATION" not in request.META and not request.user.is_authenticated
         if is_anonymous and request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
             return redirect(f"/admin/login/?next={request.path}")

@@ -1,4 +1,4 @@
-"""Every failure becomes one body: {"request_id": …, "errors": [{"message", "code", "field"?}, …]}."""
+"""Error answers: every failure becomes {"request_id": …, "errors": [{"message", "code", "field"?}, …]}."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_
 
 logger = logging.getLogger(__name__)
 
-# What a status code means where nothing more is known: an answer of Django's own, outside of our views.
+# The fault for a status code without further details, as in answers of Django outside our views.
 BY_STATUS = {
     400: ErrorCode.BAD_REQUEST,
     401: ErrorCode.UNAUTHENTICATED,
@@ -43,7 +43,7 @@ class TooLarge(exceptions.APIException):
 
 
 class TooMany(exceptions.APIException):
-    """Over a limit: the client may come back after `wait` seconds."""
+    """Over a limit: the client may retry after `wait` seconds."""
 
     status_code = 429
 
@@ -54,7 +54,7 @@ class TooMany(exceptions.APIException):
 
 
 class WrongMediaType(exceptions.APIException):
-    """A body of a type that is not read here; the code says which is."""
+    """A body of an unsupported type; the code names the reason."""
 
     status_code = 415
 
@@ -64,7 +64,7 @@ class WrongMediaType(exceptions.APIException):
 
 
 class NotFound(exceptions.APIException):
-    """The object is there, and has nothing of what was asked for; the code says why."""
+    """The object exists but lacks the requested part; the code names the reason."""
 
     status_code = 404
 
@@ -103,7 +103,7 @@ def body_for_status(status: int, right: str = "", method: str = "") -> dict[str,
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
-    """DRF's hook: the answer for whatever a view raised, unforeseen errors included."""
+    """Return the answer for any exception of a view, unforeseen ones included: DRF's hook."""
     view, request = context["view"], context["request"]
     if isinstance(error, exceptions.APIException):
         return _answer_of_http(error, view, request.method or "")
@@ -131,7 +131,7 @@ def _answer_of_domain(error: Exception, wire_names: Mapping[str, str]) -> Respon
             return Response(body_for_status(403), status=403)
         case RequestDataTooBig():
             return Response(body_for_status(413), status=413)
-        case SuspiciousOperation():  # more parameters than are read
+        case SuspiciousOperation():  # too many parameters
             return Response(body_for_status(400), status=400)
     return None
 
@@ -150,14 +150,14 @@ def _answer_of_http(error: exceptions.APIException, view: Any, method: str) -> R
 
 
 def renamed(fault: Fault, wire_names: Mapping[str, str]) -> Fault:
-    """The fault under the name that the wire has for the model's field."""
+    """Return the fault under the wire name of the model's field."""
     first, dot, rest = fault.field.partition(".")
     name = wire_names.get(first, first)
     return fault if name == first else Fault(fault.code, f"{name}{dot}{rest}", fault.params)
 
 
 def _body_of_validation_error(error: ValidationError) -> dict[str, Any]:
-    """Errors of Django's own validation: no code of ours but their own sentence."""
+    """Return the errors of Django's own validation, with their sentences instead of our codes."""
     by_field = error.error_dict if hasattr(error, "error_dict") else {NON_FIELD_ERRORS: error.error_list}
     errors = []
     for name, several in by_field.items():
@@ -174,15 +174,15 @@ def _code_of(slug: str | None) -> ErrorCode:
     return ErrorCode.__members__.get((slug or "").upper(), ErrorCode.BAD_REQUEST)
 
 
-# Unique constraint -> the fault that a client is told; apps add theirs.
+# Unique constraint -> its fault; apps add theirs.
 CONSTRAINTS: dict[str, Fault] = {}
 _FOREIGN_KEY, _UNIQUE = "23503", "23505"
 
 
 def _answer_of_constraint(error: IntegrityError | OperationalError, wire_names: Mapping[str, str]) -> Response | None:
-    """The database is the last reviewer: what the rules saw free was taken, or went away, before the write.
+    """Translate an error of the database: another transaction has taken or removed the row since the rules read it.
 
-    Of two writers that wait for each other it lets one go on.
+    Of two writers in a deadlock the database lets one continue.
     """
     fault = CONSTRAINTS.get(getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or "")
     if fault is not None:

@@ -39,7 +39,7 @@ class IntegerField(serializers.IntegerField):
 
 
 class IdField(serializers.IntegerField):
-    """A primary key: a number, or a string of digits; "" is none. One that cannot exist reads as 0, which none has."""
+    """A primary key: a number, or a string of digits; "" is None. Impossible ids become 0, which no row has."""
 
     def to_internal_value(self, data: Any) -> int | None:  # type: ignore[override]  # "" is none
         if data == "":
@@ -77,7 +77,7 @@ class DateField(serializers.DateField):
 
 
 class InstantField(serializers.CharField):
-    """`YYYY-MM-DD hh:mm`, read as an instant; "" is none."""
+    """`YYYY-MM-DD hh:mm`, read as an instant; "" is None."""
 
     def to_internal_value(self, data: Any) -> datetime | None:  # type: ignore[override]
         if data == "":
@@ -86,7 +86,7 @@ class InstantField(serializers.CharField):
 
 
 class ChoiceField(serializers.ChoiceField):
-    """One of some words; "" is none."""
+    """One of the choices; "" is None."""
 
     def to_internal_value(self, data: Any) -> str | None:  # type: ignore[override]  # "" is none
         if data == "":
@@ -97,7 +97,7 @@ class ChoiceField(serializers.ChoiceField):
 
 
 class ListField(serializers.ListField):
-    """An array of what `child` reads; faults name the entry (`logins.2`)."""
+    """An array whose entries `child` reads; faults name the entry (`logins.2`)."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):
@@ -118,11 +118,11 @@ class ListField(serializers.ListField):
 
 
 class TextMapField(serializers.DictField):
-    """An object of name -> text; null clears as "" does."""
+    """An object of name -> text; null clears a text as "" does."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
         if isinstance(data, list) and not data:
-            return {}  # what PHP makes of an empty map
+            return {}  # PHP's form of an empty map
         if not isinstance(data, Mapping):
             raise Reject(ErrorCode.NOT_OBJECT)
         values, faults = {}, []

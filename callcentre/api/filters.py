@@ -1,4 +1,4 @@
-"""Query parameters: read strictly, all faults at once, and applied as filters."""
+"""Query parameters, read strictly, reported with all faults at once, and applied as filters."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ M = TypeVar("M", bound=Model)
 
 
 class _Wire:
-    """Reads a parameter's text; raises Reject."""
+    """A reader of one parameter, which raises Reject."""
 
     def read(self, params: QueryDict, name: str) -> Any:
         text = params.get(name, "")
@@ -41,7 +41,7 @@ class BooleanFilter(_Wire, filters.BooleanFilter):
 
 
 class InstantFilter(_Wire, filters.CharFilter):
-    """A date or a time; as an upper bound it includes all of its day or minute."""
+    """A date or time; as an upper bound it includes its whole day or minute."""
 
     def __init__(self, *args: Any, is_upper_bound: bool = False, **kwargs: Any) -> None:
         self.is_upper_bound = is_upper_bound
@@ -52,7 +52,7 @@ class InstantFilter(_Wire, filters.CharFilter):
 
 
 class ListFilter(_Wire, filters.Filter):
-    """One or more values, in any spelling of a list; of `choices`, where there are such."""
+    """One or more values in any spelling of a list, restricted to `choices` if given."""
 
     def __init__(self, *args: Any, choices: list[str] | None = None, **kwargs: Any) -> None:
         self.choices = choices
@@ -73,7 +73,7 @@ class IdListFilter(ListFilter):
 
 
 class MapFilter(_Wire, filters.Filter):
-    """name -> its alternatives: `fields[<name>]=<value>`, or `fields[<name>][<n>]=<value>` for several."""
+    """Name -> alternative values: `fields[<name>]=<value>`, or `fields[<name>][<n>]=<value>` for several."""
 
     def read(self, params: QueryDict, name: str) -> dict[str, list[str]] | None:
         key = map_key(name)
@@ -87,9 +87,9 @@ class MapFilter(_Wire, filters.Filter):
 class FilterSet(filters.FilterSet):
     @classmethod
     def filtered(cls, request: Request, queryset: QuerySet[M, Any], faults: Iterable[Fault] = ()) -> QuerySet[M, Any]:
-        """The queryset narrowed by the request's query.
+        """Return the queryset narrowed by the request's query.
 
-        Raises Invalid with every parameter that cannot be read, and the faults given.
+        Raise Invalid with all unreadable parameters, and with the faults given.
         """
         faults = list(faults)
         for name, filter_ in cls.base_filters.items():

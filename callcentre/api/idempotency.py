@@ -1,4 +1,4 @@
-"""Idempotency-Key: a POST that is repeated with its key runs once and is answered alike."""
+"""The Idempotency-Key header: a POST repeated with its key runs once and gets the same answer."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -17,7 +17,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import IdempotencyRecord
 
 HEADER = "HTTP_IDEMPOTENCY_KEY"
-# What the handler decided. Everything else (busy, forbidden, too many, broken) may turn out otherwise next time.
+# Answers that the handler decided. Other answers (busy, forbidden, too many requests, broken) may differ next time.
 KEPT_FAILURES = (400, 404)
 
 
@@ -31,8 +31,8 @@ def run_once(
 ) -> Response:
     """Run the handler and keep its answer under the request's key, in one transaction; or replay the kept answer.
 
-    The key's row is written first: a second request waits on its unique index until the first has committed. When
-    the process dies in between, neither the work nor the key exists.
+    The key's row is inserted first: a second request waits on its unique index until the first commits. If the process
+    dies meanwhile, neither the work nor the key exists.
     """
     key = request.META[HEADER]
     if not 1 <= len(key) <= 255:
@@ -57,16 +57,16 @@ def run_once(
 
 
 def _with_query(request: Request, body_hash: str) -> str:
-    """Return the hash of the query and the body. The order of the parameters does not matter, the order of values does.
+    """Return the hash of query and body. The order of parameters does not matter, the order of values does.
 
-    Without a query it is the hash of the body: rows of earlier versions hold that one.
+    Without a query it is the hash of the body: rows of earlier versions hold that hash.
     """
     query = urlencode(sorted(request.query_params.lists()), doseq=True)
     return sha256(f"{query}\n{body_hash}".encode()).hexdigest() if query else body_hash
 
 
 def _run(handler: Callable[[], Response], on_error: Callable[[Exception], Response]) -> Response:
-    """The handler's answer, its changes rolled back where it failed. Raises _NotKept for an answer of the moment."""
+    """Return the handler's answer; roll back its changes if it failed. Raise _NotKept for answers that are not kept."""
     try:
         with transaction.atomic():
             return handler()
@@ -78,7 +78,7 @@ def _run(handler: Callable[[], Response], on_error: Callable[[Exception], Respon
 
 
 def _reserve(user_id: int, fingerprint: str, request_hash: str) -> int | None:
-    """The new row, or None where another request has the key and has committed. Raises Conflict while it runs."""
+    """Return the new row, or None if a request with this key has committed. Raise Conflict while that request runs."""
     with connection.cursor() as cursor:
         try:
             cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{settings.IDEMPOTENCY_WAIT_SECONDS}s"])
@@ -102,5 +102,5 @@ def _replay(user_id: int, fingerprint: str, request_hash: str) -> Response:
         raise Conflict(ErrorCode.KEY_REUSED)
     data: Any = orjson.loads(decrypt(bytes(kept.answer))) if kept.answer else None
     if kept.status in KEPT_FAILURES:
-        data["request_id"] = request_id()  # as in the header: it leads to the log of this request
+        data["request_id"] = request_id()  # as in the header, so that it leads to the log of this request
     return Response(data, status=kept.status, headers={"Idempotent-Replayed": "true"})

@@ -1,6 +1,6 @@
-"""The language in which `<app>/api/docs.py` describes operations: shapes of answers, inputs, parameters, operations.
+"""The language of `<app>/api/docs.py`: shapes of answers, inputs, parameters and operations.
 
-A property's example stands beside its description, so that the example of an answer is put together, not repeated.
+A property's example stands beside its description, so that the example of a whole answer is composed from them.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ INSTANT = "`YYYY-MM-DD`, `YYYY-MM-DD hh:mm` or `YYYY-MM-DD hh:mm:ss`"
 
 # Shapes by name: the schemas among the document's components.
 SHAPES: dict[str, Schema] = {}
-# What is said of an input's fields, beside what the fields say themselves.
+# Descriptions of inputs' fields, beside those of the fields themselves.
 NOTES: dict[type[Input], dict[str, Schema]] = {}
 NESTED: dict[type, type[Input]] = {}
 
@@ -34,7 +34,7 @@ def text(description: str, example: str = "", **more: Any) -> Schema:
 
 
 def integer(description: str, example: int | None, **more: Any) -> Schema:
-    """Null where it is unset, if the example or `nullable` says that it can be."""
+    """Return a property that is null while unset, if its example or `nullable` says so."""
     nullable: Schema = {"nullable": True} if example is None else {}
     return {"type": "integer", "description": description, "example": example, **nullable, **more}
 
@@ -52,7 +52,7 @@ def minute(description: str, example: str = "") -> Schema:
 
 
 def mapping(description: str, values: Schema, example: Mapping[str, Any]) -> Schema:
-    """An object whose names the data decides."""
+    """An object whose names depend on the data."""
     return {"type": "object", "description": description, "additionalProperties": values, "example": dict(example)}
 
 
@@ -69,7 +69,7 @@ def page(items: Schema) -> Schema:
 
 
 def shape(name: str, description: str, /, *, optional: tuple[str, ...] = (), **properties: Schema) -> Schema:
-    """An object of the answers, under its name among the components; all its keys are there but the optional ones."""
+    """An object of the answers, under its name among the components. It has all its keys except the optional ones."""
     required = [key for key in properties if key not in optional]
     SHAPES[name] = {
         "type": "object",
@@ -82,7 +82,7 @@ def shape(name: str, description: str, /, *, optional: tuple[str, ...] = (), **p
 
 
 def example_of(schema: Schema) -> Any:
-    """The example that a schema's own examples make."""
+    """Compose the example of a schema from its parts' examples."""
     if "$ref" in schema:
         return example_of(SHAPES[schema["$ref"].rpartition("/")[2]])
     if "example" in schema:
@@ -96,17 +96,17 @@ def example_of(schema: Schema) -> Any:
 
 
 def nest(field: type, reader: type[Input]) -> None:
-    """Values of this kind of field are read by an input of their own."""
+    """Declare the input that reads values of this kind of field."""
     NESTED[field] = reader
 
 
 def describe(reader: type[Input], /, **notes: str | Schema) -> None:
-    """What the fields of an input mean: a sentence each, or keys of the schema (description, default, example)."""
+    """Describe the fields of an input, each by a sentence or by keys of the schema (description, default, example)."""
     NOTES[reader] = {name: {"description": note} if isinstance(note, str) else note for name, note in notes.items()}
 
 
 def input_shape(reader: type[Input], *, is_partial: bool = False) -> Schema:
-    """The shape of a request's body. Partial: no field is required, missing ones stay as they are."""
+    """Return the shape of a request's body. In a partial one no field is required and missing fields stay unchanged."""
     plan = reader.plan()
     required = [] if is_partial else [name for name, field in plan.items() if field.required]
     SHAPES[reader.__name__] = {
@@ -118,7 +118,7 @@ def input_shape(reader: type[Input], *, is_partial: bool = False) -> Schema:
 
 
 def _note(reader: type[Input], name: str) -> Schema:
-    """Of all the classes of an input, the one nearest to it says last."""
+    """Return the description of a field; a class overrides its bases."""
     note: Schema = {}
     for owner in reversed(reader.__mro__):
         note |= NOTES.get(owner, {}).get(name, {})
@@ -126,11 +126,11 @@ def _note(reader: type[Input], name: str) -> Schema:
 
 
 def _with_note(schema: Schema, note: Schema) -> Schema:
-    # OpenAPI 3.0 ignores what stands beside a $ref.
+    # OpenAPI 3.0 ignores keys beside a $ref.
     return {"allOf": [schema], **note} if "$ref" in schema else schema | note
 
 
-# Kind of field -> its schema, and what reading a value can find wrong; None in a schema is left out.
+# Kind of field -> its schema, and the faults of unreadable values; None in a schema is left out.
 _KINDS: dict[type, tuple[Callable[[Any], Schema], tuple[ErrorCode, ...]]] = {
     wire.InstantField: (
         lambda field: {"type": "string", "pattern": r"^(\d{4}-\d{2}-\d{2}( \d{2}:\d{2}(:\d{2})?)?)?$"},
@@ -178,7 +178,7 @@ def _field_schema(field: Any) -> Schema:
 
 
 def input_errors(reader: type[Input]) -> dict[ErrorCode, str]:
-    """The faults that reading the fields can find, each with the first field that can have it."""
+    """Return the faults that reading the fields can find, each with the first field that can have it."""
     errors: dict[ErrorCode, str] = {}
     for name, field in reader.plan().items():
         required = [ErrorCode.EMPTY] if field.required else []
@@ -190,7 +190,7 @@ def input_errors(reader: type[Input]) -> dict[ErrorCode, str]:
 def _field_errors(field: Any) -> Iterator[ErrorCode]:
     yield from _kind(field)[1]
     if isinstance(field, wire.ListField):
-        yield ErrorCode.EMPTY  # of an entry
+        yield ErrorCode.EMPTY  # the field of an entry
         yield from _field_errors(field.child)
 
 
@@ -199,7 +199,7 @@ def _field_errors(field: Any) -> Iterator[ErrorCode]:
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """A parameter of the path or the query, and the faults that reading it can find."""
+    """A parameter of the path or query, and the faults that reading it can find."""
 
     name: str
     schema: Schema
@@ -270,12 +270,12 @@ def _query_parameter(name: str, filter_: Any) -> Parameter:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Operation:
-    """What one method of one path does. `errors` and `conflicts`: fault -> the field it usually names, or ""."""
+    """A method of a path. `errors` and `conflicts`: fault -> the field that it usually names, or ""."""
 
     id: str
     summary: str
     description: str = ""
-    # Beyond the interface: ours.
+    # An addition of ours to the interface.
     is_extension: bool = False
     body: type[Input] | Schema | None = None
     is_partial: bool = False
@@ -292,7 +292,7 @@ class Operation:
     query: tuple[Parameter, ...] = ()
     errors: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
     conflicts: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
-    # What 404 can mean beside an id that nobody has.
+    # Reasons for a 404 beside an unknown id.
     missing: tuple[ErrorCode, ...] = ()
 
     def parameters(self) -> list[Parameter]:
@@ -304,7 +304,7 @@ class Operation:
 
 
 OPERATIONS: dict[tuple[type, str], Operation] = {}
-# The view's name of a path parameter -> what the interface calls it.
+# The view's name of a path parameter -> its name in the interface.
 PATHS: dict[type, dict[str, Parameter]] = {}
 
 
@@ -316,7 +316,7 @@ def document(view: type, parameters: Mapping[str, Parameter] | None = None, /, *
 
 # Messages
 
-# What stands in the sentence of a fault, in examples.
+# Values for the sentences of faults in examples.
 SAMPLES = {
     "limit": 200,
     "low": 1,
@@ -339,6 +339,6 @@ class _Braces(dict[str, Any]):
 
 
 def sentence(code: ErrorCode, **params: Any) -> str:
-    """The fault's message; where no value is given for a place in it, its name in braces."""
+    """Return the fault's message; a place without a value shows its name in braces."""
     template: Promise | str = code.text
     return str(template) % _Braces(params)

@@ -13,7 +13,7 @@ MAX_OFFSET = 2**63 - 1
 
 
 def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
-    """`limit` (default and most 100) and `offset` of a query; what is wrong with them is added to the faults."""
+    """Read `limit` (default and maximum 100) and `offset` from a query; add their faults to the list."""
 
     def whole(name: str, default: int, lowest: int) -> int:
         text = params.get(name, "").strip()
@@ -22,7 +22,7 @@ def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
         if not re.fullmatch("-?[0-9]+", text):
             faults.append(Fault(ErrorCode.NOT_INTEGER, name))
             return default
-        # What has more digits than that is beyond every end; Python refuses to read thousands of them.
+        # A number with more digits is beyond every end; Python refuses to read thousands of digits.
         value = min(int(text), MAX_OFFSET) if len(text) < 20 else MAX_OFFSET * (-1 if text[0] == "-" else 1)
         if value < lowest:
             faults.append(Fault(ErrorCode.OUT_OF_RANGE, name, {"low": lowest, "high": MAX_OFFSET}))
@@ -33,11 +33,11 @@ def limit_and_offset(params: Any, faults: list[Fault]) -> tuple[int, int]:
 
 
 class LimitOffset(BasePagination):
-    """{count, result}. Refuses an unordered queryset: its pages would overlap."""
+    """Pages of {count, result}. An unordered queryset is refused: its pages would overlap."""
 
     @staticmethod
     def faults(request: Request) -> list[Fault]:
-        """What is wrong with limit and offset, for a view that has filters to complain about as well."""
+        """Return the faults of limit and offset, for a view that reports them together with those of its filters."""
         faults: list[Fault] = []
         limit_and_offset(request.query_params, faults)
         return faults
@@ -45,7 +45,7 @@ class LimitOffset(BasePagination):
     def paginate_queryset(
         self, queryset: Any, request: Request, view: Any = None, columns: Sequence[str] = ()
     ) -> list[Any]:
-        """The objects of the page; rows of these columns, if there are any."""
+        """Return the objects of the page, or rows of the given columns."""
         keys = self.keys_of_page(queryset, request)
         if keys is None:
             return []
@@ -54,10 +54,9 @@ class LimitOffset(BasePagination):
         return list(page.values_list(*columns) if columns else page)
 
     def keys_of_page(self, queryset: Any, request: Request) -> Any:
-        """A queryset of the page's primary keys, in its order; None past the end.
+        """Return a queryset of the page's primary keys, in order; None past the end.
 
-        The rows of the skipped pages are not looked at: their keys are passed over in an index, and joins are made
-        for the page alone.
+        Skipped rows are not read: their keys are skipped in an index, and joins are made for the page alone.
         """
         if not queryset.ordered:
             raise TypeError(f"{queryset.model.__name__} is paged unordered")

@@ -13,7 +13,7 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 class JSONParser(BaseParser):
     """UTF-8 JSON, with or without a byte order mark.
 
-    A body that is too large is refused by its Content-Length, before it is read.
+    A too large body is refused by its Content-Length, before it is read.
     """
 
     media_type = "application/json"

@@ -7,7 +7,7 @@ from callcentre.api.exceptions import Forbidden
 
 
 def needed_right(view: Any, method: str) -> str:
-    """Return the right that an operation of a view needs, as "tickets:read"; "" where any API user may call it."""
+    """Return the right that an operation needs, as "tickets:read"; "" if any API user may call it."""
     if not view.area:
         return ""
     is_reading = method in SAFE_METHODS and getattr(view, "action", None) not in view.secret_actions
@@ -20,7 +20,7 @@ class IsAuthenticated(BasePermission):
 
 
 class HasRight(BasePermission):
-    """The API user holds the right of the view's area: read for GET, write for the rest and for secrets."""
+    """The API user's right to the view's area: read for GET; write for other methods and for secrets."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         if not request.user:

@@ -1,8 +1,8 @@
-"""Limits: how many requests an API user may send in a minute, how many wrong log-ins an address may send in five.
+"""Limits of requests per API user and minute, and of wrong log-ins per address in five minutes.
 
-Redis counts. It is a courtesy to the service, never the truth about a credential: where it does not answer within
-100 ms, requests are let through, a metric counts them, and for a second nobody asks again. What guessing leads to, a
-Lockout, is a row of the database: authentication reads it together with the credential.
+Redis counts, but never decides about a credential. If it does not answer within 100 ms, requests pass, a metric counts
+them, and for a second Redis is not asked again. Too many wrong log-ins write a Lockout into the database, which
+authentication reads together with the credential.
 """
 
 import threading
@@ -24,12 +24,12 @@ from callcentre.models import Lockout
 
 RATE_WINDOW_SECONDS = 60
 PAUSE_AFTER_FAILURE_SECONDS = 1.0
-# A process takes a share of a user's minute at a time, so that few requests ask Redis: 1/200 of the limit.
+# A process takes a share of a user's minute at a time, 1/200 of the limit, so that few requests ask Redis.
 SHARES = 200
 
 let_through = Counter("callcentre_limits_let_through", "Requests that no limit could be applied to: Redis was down")
 
-# Takes up to ARGV[2] of the ARGV[1] requests of the window; says how many it got and how many nobody has taken.
+# Take up to ARGV[2] of the ARGV[1] requests of the window; return the number taken and the number left.
 _TAKE = """
 local taken = tonumber(redis.call('GET', KEYS[1]) or 0)
 local got = math.max(math.min(tonumber(ARGV[2]), tonumber(ARGV[1]) - taken), 0)
@@ -40,7 +40,7 @@ end
 return {got, math.max(tonumber(ARGV[1]) - taken - got, 0)}
 """
 
-# Counts a failure under each key; says how many there are.
+# Count a failure under each key; return the counts.
 _FAIL = """
 local counts = {}
 for i, key in ipairs(KEYS) do
@@ -52,7 +52,7 @@ return counts
 
 
 class _Script:
-    """A script of ours in Redis; None while Redis does not answer."""
+    """A script in Redis. It returns None while Redis does not answer."""
 
     paused_until = 0.0
 
@@ -82,7 +82,7 @@ _take, _fail = _Script(_TAKE), _Script(_FAIL)
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Whether a request may go on: `retry_after` is 0 if it may. Seconds; `limit` 0 where there is none."""
+    """The decision about a request. `retry_after` is 0 if it may proceed, else seconds; `limit` 0 is no limit."""
 
     limit: int
     remaining: int
@@ -95,15 +95,15 @@ class _Share:
     window: int
     limit: int
     own: int = 0
-    # Requests of the window that no process has taken, when we last asked.
+    # Requests of the window that no process had taken at the last answer of Redis.
     untaken: int = 0
 
 
 class RateLimiter:
-    """Requests of each user in the current minute, exact to the limit over all processes.
+    """Requests of each user in the current minute, counted over all processes.
 
-    No more than the limit is ever let through; a share that another process took and did not use is at most 1/200 of
-    it, and so is the error of `remaining`. Limits up to 200 are counted one by one.
+    Never more requests than the limit pass. Shares that other processes took and did not use are at most 1/200 of the
+    limit each, and so is the error of `remaining`. Limits up to 200 are counted one by one.
     """
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def admit(self, user_id: int, limit: int) -> Admission:
-        """Count a request of this user, and say whether it may go on."""
+        """Count a request of this user, and decide whether it may proceed."""
         window, elapsed = divmod(int(time.time()), RATE_WINDOW_SECONDS)
         reset = RATE_WINDOW_SECONDS - elapsed
         if not limit:
@@ -126,7 +126,7 @@ class RateLimiter:
         return self._ask(user_id, share, reset)
 
     def _ask(self, user_id: int, share: _Share, reset: int) -> Admission:
-        """Take another share. Without the lock: a Redis that hangs holds up those who ask it, nobody else."""
+        """Take another share. Redis is asked without the lock, so that a slow answer delays only this request."""
         wanted = max(share.limit // SHARES, 1)
         answer = _take([f"cc:rate:{user_id}:{share.window}"], [share.limit, wanted, 2 * RATE_WINDOW_SECONDS])
         if answer is None:
@@ -145,14 +145,14 @@ rates = RateLimiter()
 
 
 def source_of(address: str) -> str:
-    """Whom a failure is counted for: of IPv6 the network of 64 bits, for one customer has all its addresses."""
+    """Return the network that a failure counts for: the address, or 64 bits of IPv6, which one customer usually has."""
     if ":" not in address or (parsed := parse_address(address)) is None:
         return address
     return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)
 
 
 def count_failure(realm: str, login: str, address: str) -> None:
-    """Count a wrong log-in; the one that makes it too many locks out the login from the address, or the address."""
+    """Count a wrong log-in. At the limit, lock out the login from this address, or the whole address."""
     source = source_of(address)
     counts = _fail([f"cc:fail:{realm}:{source}:{login}", f"cc:fail:{realm}:{source}"], [FAILURE_WINDOW_SECONDS])
     if counts is None:
@@ -165,13 +165,13 @@ def count_failure(realm: str, login: str, address: str) -> None:
 
 
 def locked_for(realm: str, login: str, address: str) -> int:
-    """Seconds for which no log-in of this login from this address is looked at; 0 if it is."""
+    """Return the seconds for which log-ins of this login from this address are refused; 0 if they are not."""
     until = Lockout.objects.until(realm, source_of(address), login)
     return max(int((until - timezone.now()).total_seconds()), 1) if until else 0
 
 
 def forget_failures(lockout: Lockout) -> None:
-    """End a lockout and the count that led to it."""
+    """End a lockout and reset its count."""
     key = f"cc:fail:{lockout.realm}:{lockout.source}" + (f":{lockout.login}" if lockout.login else "")
     lockout.delete()
     try:

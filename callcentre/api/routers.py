@@ -5,15 +5,15 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, re_path
 from django.urls.resolvers import RegexPattern
 
-# Values of path parameters: ids hold dots, numbers hold blanks and slashes; a view that wants less says 404.
+# Values of path parameters: ids contain dots; numbers contain blanks and slashes. Views answer 404 to other values.
 _PARAMETER = re.compile(r":(\w+)")
 
 
 def route(path: str, view: Any, name: str = "", **actions: str) -> URLPattern:
-    """A route spelled as the interface spells it: `outbounds/:code/records`, with the action of each method.
+    """Return a route, spelled as in the interface: `outbounds/:code/records`, with the action of each method.
 
-    There is no trailing slash; one is tolerated and never redirected. A phone number or an identifier at the end of a
-    path may have slashes. An identifier has the last slash too: its view tells whether that belongs to it.
+    One trailing slash is tolerated and never redirected. A phone number or an identifier at the end of a path may
+    contain slashes. An identifier includes the last slash: its view decides whether that belongs to it.
     """
     pattern = _PARAMETER.sub(r"(?P<\1>[^/]+)", path)
     if path.endswith("/:phone_number"):
@@ -26,7 +26,7 @@ def route(path: str, view: Any, name: str = "", **actions: str) -> URLPattern:
 
 
 class _Beginnings(RegexPattern):
-    """Nothing, where the path begins with one of these segments: it is the routes behind it that take the path."""
+    """A pattern that fails if the path begins with one of these segments: routes behind it match such paths."""
 
     def __init__(self, segments: frozenset[str]) -> None:
         super().__init__("")
@@ -37,7 +37,7 @@ class _Beginnings(RegexPattern):
 
 
 def routes_of(module: str) -> URLResolver:
-    """The routes of an app, which are tried only where one of them may match: there are 70 in all."""
+    """Return the routes of an app, tried only for matching paths: there are 70 in all."""
     patterns: list[URLPattern] = import_module(module).urlpatterns
     beginnings = {beginning for pattern in patterns for beginning in re.findall(r"\A\^(\w+)", str(pattern.pattern))}
     return URLResolver(_Beginnings(frozenset(beginnings)), patterns)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: put together by drf-spectacular from the routes and from `<app>/api/docs.py` of every app."""
+"""The OpenAPI document, composed by drf-spectacular from the routes and the `<app>/api/docs.py` of every app."""
 
 import re
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ HEADERS = {
     "Idempotent-Replayed": ("string", "`true` where this is the kept answer of an earlier request.", "true"),
     "WWW-Authenticate": ("string", "The scheme that is wanted.", 'Basic realm="api", charset="UTF-8"'),
 }
-# Statuses whose answers are alike everywhere.
+# Statuses with the same answer in all operations.
 SHARED = {
     401: [ErrorCode.UNAUTHENTICATED],
     404: [ErrorCode.NOT_FOUND],
@@ -59,7 +59,7 @@ SHARED = {
 
 
 class OperationSchema(AutoSchema):
-    """Reads what an app's `docs.py` says of an operation, and adds what all operations have in common."""
+    """The schema of one operation: the description from the app's `docs.py`, and the parts that all operations have."""
 
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any
@@ -161,7 +161,7 @@ def _success(operation: Operation, method: str) -> Schema:
 
 
 def _bad_input(operation: Operation, method: str) -> dict[ErrorCode, str]:
-    """Everything that 400 can mean, the operation's own faults first; with the field that a fault names."""
+    """Return all reasons for a 400, the operation's own first, each with the field that it names."""
     codes = dict(operation.errors)
     for parameter in operation.parameters():
         codes |= {code: parameter.name for code in parameter.errors if code not in codes}
@@ -211,7 +211,7 @@ def _headers(*names: str) -> Schema:
 
 
 def prepare_endpoints(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
-    """Load the apps' descriptions; spell the paths, and what stands in them, as the interface does."""
+    """Load the apps' descriptions; spell paths and their parameters as in the interface."""
     autodiscover_modules("api.docs")
     return [
         (_interface_path(path, getattr(callback, "cls", None)), path_regex, method, callback)
@@ -227,7 +227,7 @@ def _interface_path(path: str, view: type | None) -> str:
 
 
 def complete_document(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add what the operations refer to, and what is said of all of them."""
+    """Add the components that operations refer to, and the general description."""
     result["info"]["description"] = GENERAL.format(codes=error_table(), zone=settings.TIME_ZONE)
     used = {operation["tags"][0] for methods in result["paths"].values() for operation in methods.values()}
     tags = {**{area: str(label) for area, label in AREAS.items()}, "service": "The service itself"}

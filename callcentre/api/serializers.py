@@ -9,11 +9,11 @@ from callcentre.core.parsing import Reject, RejectEntries
 
 
 class Input(serializers.Serializer[Any]):
-    """What a request may say: reads the types of all fields and reports all faults at once.
+    """The reader of a request body: it checks the types of all fields and reports all faults at once.
 
-    Rules that need more than one field belong to the model: the verb gets the faults found here and raises them
-    together with its own. `source` is the model's name for a field, by which values and faults go on; the view keeps
-    `wire_names` to name the field as the client did.
+    Rules about several fields belong to the model: the verb gets the faults found here and raises them together with
+    its own. `source` is the model's name of a field, used for values and faults; the view keeps `wire_names` to name
+    the field as the client did.
     """
 
     @classmethod
@@ -28,7 +28,7 @@ class Input(serializers.Serializer[Any]):
 
     @classmethod
     def read(cls, data: Any, *, is_partial: bool = False) -> tuple[dict[str, Any], list[Fault]]:
-        """Values by model name, and faults. Missing and null mean the same: unchanged, or the model's default."""
+        """Return the values by model name, and the faults. Missing and null mean the same: unchanged, or a default."""
         if not isinstance(data, Mapping):
             raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
         values: dict[str, Any] = {}
@@ -43,7 +43,7 @@ class Input(serializers.Serializer[Any]):
                 value = field.to_internal_value(raw)
             except Reject as reject:
                 faults += [fault.under(field.source) for fault in reject.faults]
-                if isinstance(reject, RejectEntries) and reject.readable:  # the rules see what could be read
+                if isinstance(reject, RejectEntries) and reject.readable:  # the rules see the readable part
                     values[field.source] = reject.readable
                 continue
             if field.required and value in ("", None):

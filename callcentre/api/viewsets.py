@@ -18,16 +18,16 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 
 class ApiViewSet(ViewSet):
-    """The base of every resource: an area of rights, retried writes, inputs read with all their faults."""
+    """The base of every resource, with its area of rights, retried writes, and inputs read with all their faults."""
 
-    # Of AREAS; "" lets every API user in.
+    # One of AREAS; "" is open to every API user.
     area: ClassVar[str] = ""
-    # Actions that read a secret: they need the right to write.
+    # Actions that show a secret need the right to write.
     secret_actions: ClassVar[tuple[str, ...]] = ()
     wire_names: dict[str, str] = {}
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """DRF's own, with the handler of a POST that carries an Idempotency-Key run once."""
+        """Dispatch as DRF does, but run the handler of a POST with an Idempotency-Key only once."""
         self.args, self.kwargs = args, kwargs
         self.request = request = self.initialize_request(request, *args, **kwargs)
         self.headers = self.default_response_headers
@@ -41,7 +41,7 @@ class ApiViewSet(ViewSet):
                 )
             else:
                 response = handler(request, *args, **kwargs)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the client gets an answer)
+        except Exception as error:  # noqa: BLE001  (the client gets an answer to any error)
             response = self.handle_exception(error)
         self.response = self.finalize_response(request, response, *args, **kwargs)
         return self.response
@@ -49,7 +49,7 @@ class ApiViewSet(ViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.format_kwarg = None
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
-        if not request.user:  # before a method that there is not
+        if not request.user:  # before the error for a missing method
             raise exceptions.NotAuthenticated
         if not self.action and request.method != "OPTIONS":
             raise exceptions.MethodNotAllowed(request.method or "")
@@ -57,14 +57,14 @@ class ApiViewSet(ViewSet):
         if int(request.META.get("CONTENT_LENGTH") or 0) and not request.content_type:
             raise WrongMediaType(ErrorCode.NO_MEDIA_TYPE)
         if any("\0" in value for value in kwargs.values()):
-            raise Http404  # PostgreSQL has no text with NUL, so nothing has such an id
+            raise Http404  # PostgreSQL has no text with NUL, so no row has such an id
 
     @property
     def default_response_headers(self) -> dict[str, str]:
         return {}
 
     def body_digest(self, request: Request) -> str:
-        """Return the SHA-256 of the body, in hex: an Idempotency-Key is refused with another body."""
+        """Return the SHA-256 of the body, in hex: an Idempotency-Key is refused for another body."""
         return sha256(request._request.body).hexdigest()
 
     @property
@@ -77,7 +77,7 @@ class ApiViewSet(ViewSet):
         return self.principal.actor
 
     def read(self, reader: type[Input], *, is_partial: bool = False) -> tuple[dict[str, Any], list[Fault]]:
-        """Return the body's values and faults, both by the model's names. A PUT has a body, if only `{}`."""
+        """Return the body's values and faults, both by the model's names. A PUT needs a body, at least `{}`."""
         self.wire_names = reader.wire_names()
         if self.request.method == "PUT" and not self.request._request.body.removeprefix(BOM_UTF8).strip():
             raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
@@ -85,15 +85,15 @@ class ApiViewSet(ViewSet):
 
 
 class PingViewSet(ApiViewSet):
-    """The cheapest authenticated request: for monitors, and the yardstick of the benchmarks."""
+    """The cheapest authenticated request, for monitors, and the lower bound of the benchmarks."""
 
     def ping(self, request: Request) -> Response:
-        """Answers 204 to any API user whose credential is right."""
+        """Answer 204 to any API user with a right credential."""
         return Response(status=204)
 
 
 class UnknownPath(APIView):
-    """Paths that nobody serves: 401 without a credential, 404 with one, JSON always."""
+    """Unknown paths: 401 without a credential, 404 with one, always JSON."""
 
     area = ""
     schema = None

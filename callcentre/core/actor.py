@@ -6,10 +6,10 @@ ActorKind = Literal["api_user", "user", "agent", "import", "dialler", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something: the first argument of every verb, and what a history entry says of him.
+    """The person or program behind a change: an argument of every verb, and the name in a history entry.
 
-    `id` is the primary key of the API user, back-office user, agent or import; `name` is what people call it, kept
-    so that the history still reads well after the row is gone.
+    `id` is the primary key of the API user, back-office user, agent or import. `name` is stored with the entry, so that
+    the history stays readable after that row is gone.
     """
 
     kind: ActorKind

@@ -1,7 +1,7 @@
-"""Deletions of personal data: asked for with a reason, made by a worker in small steps, and traced for good.
+"""Deletions of personal data: a person asks with a reason, a worker deletes in small steps, and the trace stays.
 
-Each app registers the kinds of objects that it can delete: what goes with one, what stays, and the steps of its
-deletion. Files leave the storage after the commit of the rows that named them.
+Each app registers the kinds of objects that it can delete, with the consequences and the steps of each deletion. Files
+are removed from the storage after the transaction that deletes their rows.
 """
 
 import logging
@@ -35,19 +35,19 @@ RIGHT = "callcentre.delete_personal_data"
 LONGEST_REASON = 500
 # A worker renews its lease with each step.
 LEASE = timedelta(minutes=2)
-# Between attempts that found the object in use, and between attempts that failed.
+# The pause after an attempt that found the object in use, and after one that failed.
 BUSY_PAUSE = timedelta(seconds=10)
 FAILED_PAUSE = timedelta(minutes=1)
-# Attempts in a row without a finished step after which a deletion has failed.
+# A deletion fails after so many attempts in a row without a finished step.
 MOST_FAILURES = 5
-# After which a deletion lets others have its worker, and goes on after them.
+# After this time a deletion lets the worker do other tasks and is enqueued again.
 TURN_SECONDS = 300.0
 REMOVED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So many rows of one model."""
+    """The number of rows of one model."""
 
     model: str
     count: int
@@ -64,15 +64,15 @@ class Consequences:
     # Rows that are deleted, and rows that stay without the person.
     deleted: list[Part] = field(default_factory=list)
     emptied: list[Part] = field(default_factory=list)
-    # Sentences about what stays, or changes elsewhere.
+    # Sentences about rows that stay, and about changes elsewhere.
     remarks: list[str] = field(default_factory=list)
-    # Why the object cannot be deleted now; empty where it can.
+    # The reason why the object cannot be deleted now; "" if it can.
     obstacle: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Objects that can be deleted: how one is described, and how it is deleted in steps."""
+    """A kind of object that can be deleted, with its description and the function that deletes it in steps."""
 
     model: str
     consequences: Callable[[Any], Consequences]
@@ -80,7 +80,7 @@ class Kind:
 
 
 _kinds: dict[str, Kind] = {}
-# Further remarks on the deletion of one kind, by apps above the one that registers the kind.
+# Remarks on the deletion of a kind, added by apps above the app that registers it.
 _remarks: dict[str, list[Callable[[Any], Iterable[str]]]] = {}
 
 
@@ -112,7 +112,7 @@ def consequences_of(name: str, row: Any) -> Consequences:
 
 
 class Busy(Exception):
-    """Something still works with the object: the deletion is tried again soon. The text is stored, in English."""
+    """The object is in use: the deletion is tried again soon. The text is stored, in English."""
 
 
 class NotOurs(Exception):
@@ -120,7 +120,7 @@ class NotOurs(Exception):
 
 
 class _TurnOver(Exception):
-    """Others are to have the worker; the deletion goes on after them."""
+    """The deletion has had the worker for TURN_SECONDS and continues after other tasks."""
 
 
 class DeletionQuerySet(models.QuerySet["Deletion"]):
@@ -132,11 +132,11 @@ class DeletionQuerySet(models.QuerySet["Deletion"]):
 
 
 class Deletion(models.Model):
-    """The trace of a deletion: who had what deleted, when and why, and how much went.
+    """The trace of a deletion: the person, the time, the reason, and the number of deleted rows.
 
-    It names the object by its kind and id and holds nothing personal of it. QUEUED until a worker takes it; RUNNING in
-    small steps, each committed with its counts, so that a worker that dies leaves the rest to the next one. Never
-    changed once it has FINISHED, and never deleted.
+    It names the object by kind and id and holds no personal data. It is QUEUED until a worker takes it. RUNNING ones
+    proceed in small transactions that also store the counts, so another worker can continue after a crash. FINISHED
+    rows never change, and no row is ever deleted.
     """
 
     class State(models.TextChoices):
@@ -154,17 +154,17 @@ class Deletion(models.Model):
     created_at = models.DateTimeField(_("asked for"), db_default=Now())
     finished_at = models.DateTimeField(_("finished"), null=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
-    # Label of a model -> how many of its rows were deleted, and how many lost the person only.
+    # Label of a model -> the number of its deleted rows, and of its rows that stay without the person.
     deleted = models.JSONField(_("deleted"), default=dict)
     emptied = models.JSONField(_("emptied"), default=dict)
-    # What a later step needs of rows that are gone: ids only.
+    # Ids of deleted rows that a later step needs.
     notes = models.JSONField(default=dict)
-    # Queued or running: when a worker may take it (again).
+    # The time at which a worker may take it, if it is queued or running.
     due_at = models.DateTimeField(null=True)
-    # Grows with each claim, and so tells a worker whether the deletion is still its own.
+    # It grows with each claim, so that a worker notices when another worker has claimed the deletion.
     claim_number = models.PositiveIntegerField(default=0)
     failure_count = models.PositiveSmallIntegerField(default=0)
-    # Why it waits or failed.
+    # The reason for waiting or for the failure.
     error = models.CharField(_("error"), max_length=300, blank=True)
 
     objects = DeletionQuerySet.as_manager()
@@ -198,7 +198,9 @@ class Deletion(models.Model):
 
     @classmethod
     def ask(cls, actor: Actor, name: str, row: models.Model, reason: str) -> "Deletion":
-        """Have a worker delete an object. Raises Invalid without a reason, Conflict where it cannot be deleted now."""
+        """Ask for the deletion of an object. Raise Invalid without a reason, Conflict if the object cannot be deleted
+        now.
+        """
         reason = " ".join(reason.split())
         if not reason:
             raise Invalid([Fault(ErrorCode.EMPTY, "reason")])
@@ -220,7 +222,7 @@ class Deletion(models.Model):
         return deletion
 
     def ask_again(self, actor: Actor) -> None:
-        """Try a deletion that failed once more. Raises Conflict for any other."""
+        """Retry a failed deletion. Raise Conflict if it has not failed."""
         failed = Deletion.objects.filter(pk=self.pk, state=self.State.FAILED)
         with transaction.atomic():
             if not failed.update(state=self.State.QUEUED, due_at=timezone.now(), failure_count=0, error=""):
@@ -237,20 +239,20 @@ class Deletion(models.Model):
 
     @property
     def why(self) -> str:
-        """Why it waits or failed, in the reader's language."""
+        """The reason for waiting or for the failure, in the reader's language."""
         return translate(self.error) if self.error else ""
 
     @property
     def kind_name(self) -> str:
         return dict(kind_names()).get(self.kind, self.kind)
 
-    # What a worker does with it
+    # For workers
 
     @contextmanager
     def step(self) -> Iterator["Counter[str]"]:
-        """One transaction of the deletion, in which rows go; yields the counter of deleted rows by model.
+        """Run one transaction of the deletion; yield the counter of deleted rows by model.
 
-        Raises NotOurs where another worker has the deletion.
+        Raise NotOurs if another worker has the deletion.
         """
         if time.monotonic() > self._ends_at:
             raise _TurnOver
@@ -264,11 +266,11 @@ class Deletion(models.Model):
             self.save(update_fields=["deleted", "emptied", "notes", "due_at", "failure_count", "error"])
 
     def count_emptied(self, model: str, count: int) -> None:
-        """Within a step: so many rows lost the person and stay."""
+        """Count rows that stay without the person; called within a step."""
         self.emptied = _sum(self.emptied, {model: count})
 
     def claim(self) -> bool:
-        """Take it for this worker; return whether no other worker has it."""
+        """Claim the deletion for this worker; return False if another worker has it."""
         due = Deletion.objects.due().filter(pk=self.pk)
         is_over = due.filter(failure_count__gte=MOST_FAILURES)
         if is_over.update(state=self.State.FAILED, due_at=None, finished_at=timezone.now()):
@@ -295,7 +297,7 @@ def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 
 
 def run(pk: int) -> None:
-    """Make a deletion, or go on with it, if it is due and no other worker has it."""
+    """Start or continue a deletion, if it is due and no other worker has it."""
     deletion = Deletion.objects.filter(pk=pk).first()
     if deletion is None or not deletion.claim():
         return
@@ -317,9 +319,9 @@ def run(pk: int) -> None:
 
 
 class FileRemoval(models.Model):
-    """A file that is to leave the storage, written in the transaction that deletes its row.
+    """A file that must leave the storage, recorded in the transaction that deletes its row.
 
-    It stays until the file is gone, however often the storage fails.
+    The row stays until the storage has removed the file.
     """
 
     path = models.CharField(max_length=200)
@@ -338,25 +340,27 @@ class FileRemoval(models.Model):
 
     @classmethod
     def add(cls, paths: Sequence[str], after: timedelta = timedelta()) -> int:
-        """Note files to be removed after the commit, or so long after it; return how many they are."""
+        """Record files to be removed after the commit, or later by `delay`; return their number."""
         due_at = timezone.now() + after
         return len(FileRemoval.objects.bulk_create([FileRemoval(path=path, due_at=due_at) for path in paths if path]))
 
 
 def forget_log_entries(model: type[models.Model], ids: Iterable[Any]) -> None:
-    """Blank the names of deleted objects in the log of the admin; who edited when stays."""
+    """Blank the names of deleted objects in the admin's log. The log still shows the time and the editor of each
+    change.
+    """
     content_type = ContentType.objects.get_for_model(model)
     entries = LogEntry.objects.filter(content_type=content_type, object_id__in=[str(each) for each in ids])
     entries.update(object_repr="")
 
 
 def remove_files() -> int:
-    """Remove files that are due from the storage; return how many are gone. One that resists is tried again later."""
+    """Remove due files from the storage and return their number. Failed removals are retried later."""
     count = 0
     for removal in FileRemoval.objects.filter(due_at__lte=timezone.now()).order_by("due_at")[:REMOVED_AT_ONCE]:
         try:
             default_storage.delete(removal.path)
-        except Exception as error:  # noqa: BLE001  (whatever a storage raises)
+        except Exception as error:  # noqa: BLE001  (storages raise any exception)
             logger.warning("file not removed", extra={"path": removal.path, "error": repr(error)})
             pause = FAILED_PAUSE * 2 ** min(removal.failure_count, 8)
             FileRemoval.objects.filter(pk=removal.pk).update(
@@ -369,7 +373,7 @@ def remove_files() -> int:
 
 
 def sweep() -> None:
-    """Wake workers for deletions that lost theirs or wait for their time, and remove files that were left."""
+    """Enqueue due deletions and those whose worker was lost, and remove files that are still in the storage."""
     for pk in Deletion.objects.due().order_by("due_at").values_list("pk", flat=True)[:100]:
         enqueue("callcentre.delete_personal_data", pk)
     remove_files()

@@ -1,4 +1,4 @@
-"""Files as downloads: no browser makes a page of ours out of what somebody has sent, or had written."""
+"""Files as downloads that a browser never shows as a page of this site."""
 
 import re
 from collections.abc import Callable
@@ -6,14 +6,14 @@ from typing import IO
 
 from django.http import FileResponse, Http404
 
-# Named as a script by a page of ours, such a file would run: its address is one of ours.
+# A page of this site could load such a file as a script, because both have the same origin.
 _SCRIPT = re.compile(r"(java|ecma|j|live)script", re.IGNORECASE)
 
 
 def file_response(
     open_file: Callable[[], IO[bytes]], filename: str, content_type: str, *, is_shown: bool = False
 ) -> FileResponse:
-    """The file under its own name (RFC 6266), to be saved unless it is to be shown. Raises Http404 where it is gone."""
+    """Return the file under its own name (RFC 6266), as a download unless `is_shown`. Raise Http404 if it is gone."""
     try:
         content = open_file()
     except FileNotFoundError as error:

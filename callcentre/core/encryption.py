@@ -1,4 +1,4 @@
-"""Encryption of what the database keeps but must not show: keys of their own, rotated by putting a new one first."""
+"""Encryption of columns with keys of their own. A new key is put first in the list; old ones still decrypt."""
 
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ def encrypt(data: bytes) -> bytes:
 
 
 def decrypt(token: bytes) -> bytes:
-    """Raises ValueError where none of the keys fits."""
+    """Decrypt a value. Raise ValueError if no key fits."""
     try:
         return _fernet(tuple(settings.FIELD_ENCRYPTION_KEYS)).decrypt(token)
     except InvalidToken as error:
@@ -26,7 +26,7 @@ def decrypt(token: bytes) -> bytes:
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]  # generic in the stubs only
-    """A text that the database holds encrypted. It cannot be searched or sorted by; "" stays ""."""
+    """A text that is encrypted in the database. It cannot be searched or sorted; "" stays ""."""
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
         return decrypt(value.encode()).decode() if value else value

@@ -1,4 +1,4 @@
-"""The one way to start a task: after commit, without waiting for the broker or depending on it."""
+"""The one way to start a task: after commit, without waiting for the broker."""
 
 import logging
 import os
@@ -13,9 +13,9 @@ from django.db import transaction
 
 logger = logging.getLogger(__name__)
 
-# Before the first message: publishing takes time of this process, and the answer of the request is to go before it.
+# The delay of the first message, so that the answer of the request is sent before it.
 FIRST_SECONDS = 0.002
-# Between equal calls of one process: at first, and while they keep coming.
+# The time between equal calls of one process: at first, and at most.
 APART_SECONDS = 0.02
 LONGEST_APART_SECONDS = 0.1
 
@@ -26,7 +26,7 @@ class _Call(NamedTuple):
 
 
 class _Pause(NamedTuple):
-    """After a call: until when equal ones are held, and how long those after them would be."""
+    """The hold after a call: equal calls wait until `until`; the next hold lasts `seconds`."""
 
     ends_at: float
     next_seconds: float
@@ -36,12 +36,11 @@ class _Pause(NamedTuple):
 
 
 class _Publisher:
-    """A thread that sends tasks, so that a request does not wait for the broker.
+    """A thread that sends tasks, so that requests do not wait for the broker.
 
-    The first call goes out at once but for the time in which its request is answered. An equal one that follows within
-    APART_SECONDS waits until those are over, and all that come until then are one with it. The next wait is twice as
-    long, until one passes without a call. So a change now and then is told of at once, and a stream of them costs its
-    workers ten messages a second, not one each.
+    The first call is sent after a short delay. Equal calls within APART_SECONDS are joined into one, sent at the end of
+    that time. Each further hold is twice as long, until one passes without a call. A single change is therefore
+    published at once, and a stream of changes costs ten messages a second instead of one message each.
     """
 
     def __init__(self) -> None:
@@ -84,7 +83,7 @@ class _Publisher:
             for call in [call for call in held if pauses[call].ends_at <= now]:
                 request_id = held.pop(call)
                 with self._lock:
-                    # From here on an equal call is another one: what it is about may be committed after we were read.
+                    # Equal calls from here on are sent again: their rows may be committed after this task read them.
                     self._waiting.discard(call)
                 pauses[call] = pauses[call].next(now)
                 with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -97,10 +96,9 @@ _publisher = _Publisher()
 
 
 def enqueue(task: str, *args: int | str) -> None:
-    """Send the task its row's primary key once the surrounding transaction has committed.
+    """Send the task the primary key of its row once the surrounding transaction has committed.
 
-    A broker that is down costs a warning, not the caller's request: the row says what is due, and the task's sweep
-    finds it.
+    A broker that is down costs only a warning: the task's sweep finds the row by its due time.
     """
     call = _Call(task, args)
     transaction.on_commit(lambda: _publisher.put(call), robust=True)
@@ -109,5 +107,5 @@ def enqueue(task: str, *args: int | str) -> None:
 def _send(call: _Call) -> None:
     try:
         current_app.send_task(call.task, args=call.args)
-    except Exception as error:  # noqa: BLE001  (whatever the transport raises: the row is saved, the sweep finds it)
+    except Exception as error:  # noqa: BLE001  (the transport raises any exception; the sweep finds the row)
         logger.warning("task not published, left to its sweep", extra={"task": call.task, "error": repr(error)})

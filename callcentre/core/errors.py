@@ -1,6 +1,6 @@
-"""What can be wrong: one enum of codes and messages, and the exceptions that carry them.
+"""Errors of the domain: one enum of codes and messages, and the exceptions that carry them.
 
-Models raise these, the API answers them, the admin shows them. A number, once published, keeps its meaning.
+Models raise these, the API answers them, the admin shows them. A published number keeps its meaning.
 """
 
 import dataclasses
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 
-# Control characters, and what separates lines and paragraphs.
+# Control characters, and separators of lines and paragraphs.
 _BREAKING = ("Cc", "Zl", "Zp")
 
 
 class ErrorCode(enum.Enum):
-    """A fault a program can tell apart: its number on the wire, its sentence for people."""
+    """A fault with its number on the wire, for programs, and its sentence, for people."""
 
     number: int
     text: "_StrPromise"
@@ -227,7 +227,7 @@ class ErrorCode(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong. `field` is dotted for nested values (`parameters.caller_id`), empty for none."""
+    """One thing that is wrong. `field` is dotted for nested values (`parameters.caller_id`), or ""."""
 
     code: ErrorCode
     field: str = ""
@@ -238,7 +238,7 @@ class Fault:
         return self.in_words({})
 
     def in_words(self, sentences: "Mapping[ErrorCode, _StrPromise]") -> str:
-        """With these instead of the codes' own."""
+        """Return the message, with the sentence given for this code in place of its own."""
         return str(sentences.get(self.code, self.code.text)) % {"field": self.field, **self.params}
 
     def under(self, prefix: str) -> "Fault":
@@ -246,29 +246,26 @@ class Fault:
 
 
 def is_lock_refusal(error: Exception) -> bool:
-    """Return whether PostgreSQL gave up waiting for another transaction's row: the lock's time was over, or a deadlock.
-
-    A retry may succeed.
-    """
+    """Return whether PostgreSQL refused to wait longer for a lock, or broke a deadlock. A retry may succeed."""
     return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") in ("55P03", "40P01")
 
 
 def check_lines(**texts: str) -> Iterable[Fault]:
-    """A fault for each that is more than a line, or steers a terminal or a header: they stand in headers of mails."""
+    """Yield a fault for each text with a line break or control character: these texts stand in headers of mails."""
     for field, text in texts.items():
-        # Most texts are printable, and then none of these is among them.
+        # Most texts are printable, and printable texts contain no such character.
         if not text.isprintable() and any(unicodedata.category(character) in _BREAKING for character in text):
             yield Fault(ErrorCode.NOT_ONE_LINE, field)
 
 
 def besides(said: Sequence[Fault], faults: Iterable[Fault]) -> list[Fault]:
-    """Those of fields of which nothing is said yet: what could not be read is not called missing as well."""
+    """Return the faults of fields that `said` does not name: an unreadable value is not reported as missing too."""
     fields = {fault.field for fault in said}
     return [fault for fault in faults if fault.field not in fields]
 
 
 class Readable(list[Entry]):
-    """What could be read of an array; `positions`: where in it each of these entries stood."""
+    """The readable entries of an array, with the position of each in that array."""
 
     def __init__(self, entries: Iterable[Entry] = (), positions: Sequence[int] = ()) -> None:
         super().__init__(entries)
@@ -276,14 +273,14 @@ class Readable(list[Entry]):
 
 
 def numbered(entries: Iterable[Entry]) -> Iterable[tuple[int, Entry]]:
-    """Each with its position in the array that was sent: by it a fault names it."""
+    """Pair each entry with its position in the array that was sent, for the names of faults."""
     if isinstance(entries, Readable):
         return zip(entries.positions, entries, strict=True)
     return enumerate(entries)
 
 
 class Invalid(ValidationError):
-    """Input that breaks rules: every fault of it, at once. Nothing was changed."""
+    """Input that breaks rules, with all its faults. Nothing was changed."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults: Sequence[Fault] = tuple(faults)
@@ -295,7 +292,7 @@ class Invalid(ValidationError):
 
 
 class Conflict(Exception):
-    """The object is busy or was taken meanwhile: the same request may succeed later."""
+    """The object is busy or was changed meanwhile: the same request may succeed later."""
 
     def __init__(self, code: ErrorCode) -> None:
         self.code = code
@@ -303,7 +300,7 @@ class Conflict(Exception):
 
 
 class Outdated(Conflict):
-    """The object is there, and was changed since it was read: the same request cannot succeed later."""
+    """The object was changed since it was read: the same request cannot succeed later."""
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.CONFLICT)

@@ -1,7 +1,7 @@
-"""The bound on slow hashes: how many passwords one process checks at a time, and for whom.
+"""The limit of slow password hashes that one process computes at a time.
 
-A slow hash takes a core for a quarter of a second, and a stranger can ask for one with each log-in. A process computes
-one at a time. A few more threads wait for it; the other log-ins are refused at once, without a hash.
+A slow hash takes one core for a quarter of a second, and any stranger can cause one by a log-in. A process computes one
+hash at a time, a few more threads wait, and further log-ins are refused at once without a hash.
 """
 
 import threading
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TypeVar
 
-# A wrong log-in counts against its address for so long.
+# The time for which a wrong log-in counts against its address.
 FAILURE_WINDOW_SECONDS = 300
-# Threads of one process that compute or wait for a hash, of those that one gate let in. The web server has 16.
+# The most threads of one gate and process that compute or wait for a hash. The web server has 16 threads.
 MOST_INSIDE = 5
-# Places among these that are kept for addresses from which no wrong log-in came lately.
+# Places kept for addresses without a recent wrong log-in.
 KEPT_FREE = 2
 # Addresses that a process remembers for that.
 MOST_REMEMBERED = 10_000
@@ -26,13 +26,13 @@ _core = threading.Lock()
 
 
 class Busy(Exception):
-    """Too many log-ins wait for their hash already. Nothing was computed."""
+    """Too many log-ins already wait for a hash. No hash was computed."""
 
 
 class HashGate:
-    """The entrance to slow hashes of one kind of log-in.
+    """The entrance to slow hashes for one kind of log-in.
 
-    Guesses at the API leave the places of the back office free, for each has a gate of its own.
+    API and back office have a gate each, so that guesses at one leave the other free.
     """
 
     def __init__(self, most_inside: int = MOST_INSIDE, kept_free: int = KEPT_FREE) -> None:
@@ -42,7 +42,7 @@ class HashGate:
         self._lock = threading.Lock()
 
     def run(self, source: str, compute: Callable[[], _Result]) -> _Result:
-        """Return what `compute` returns; a false result marks the source as one that guesses. Raises Busy."""
+        """Return the result of `compute`; a false one marks the source as guessing. Raise Busy if the gate is full."""
         with ExitStack() as places:
             if self._is_suspect(source):
                 self._take(self._places_of_suspects, places)

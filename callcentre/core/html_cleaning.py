@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from html import unescape as _unescape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import nh3
 
@@ -154,9 +154,27 @@ class Cleaned(NamedTuple):
     attributes: Counter[tuple[str, str]]
 
 
-def clean(text: str, policy: Policy) -> str:
-    """Return the HTML without what the policy does not keep. Raises Uncleanable."""
-    return _cleaned(text, policy, is_counting=False).html
+class CleanHtml(str):
+    """HTML that was cleaned by a policy. Its parts, its copies, and what is made of it are plain texts again."""
+
+    __slots__ = ("policy",)
+    policy: Policy
+
+    def __new__(cls, html: str, policy: Policy) -> Self:
+        """Mark the HTML as cleaned by this policy."""
+        self = super().__new__(cls, html)
+        self.policy = policy
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def clean(text: str, policy: Policy) -> CleanHtml:
+    """Return the HTML without what the policy does not keep, at once if it was cleaned before. Raises Uncleanable."""
+    if isinstance(text, CleanHtml) and text.policy is policy:
+        return text
+    return CleanHtml(_cleaned(text, policy, is_counting=False).html, policy)
 
 
 def clean_and_count(text: str, policy: Policy) -> Cleaned:

@@ -1,4 +1,4 @@
-"""Addresses: whose request it is, and which networks it may come from."""
+"""Network addresses: the client of a request, and the networks that clients and receivers may be in."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -13,12 +13,12 @@ Address = IPv4Address | IPv6Address
 
 @lru_cache(maxsize=1024)
 def parse_networks(networks: tuple[str, ...]) -> tuple[Network, ...]:
-    """Networks in CIDR notation; a plain address is a network of one. Raises ValueError for anything else."""
+    """Return the networks in CIDR notation; a plain address is a network of one. Raise ValueError for other texts."""
     return tuple(ip_network(network) for network in networks)
 
 
 def parse_address(text: str) -> Address | None:
-    """The address, an IPv4 one written as IPv6 (::ffff:10.0.0.1) as IPv4; None where the text is none."""
+    """Return the address, or None. IPv4 written as IPv6 (::ffff:10.0.0.1) becomes IPv4."""
     try:
         address = ip_address(text.strip())
     except ValueError:
@@ -34,10 +34,10 @@ def is_in_networks(text: str, networks: Iterable[str]) -> bool:
 
 
 def client_address(meta: Mapping[str, Any]) -> str:
-    """The address of the client behind our own proxies (TRUSTED_PROXIES), from a WSGI environment.
+    """Return the address of the client behind our own proxies (TRUSTED_PROXIES), from a WSGI environment.
 
-    X-Forwarded-For is believed from right to left for as long as the hop that added an entry is trusted, so that
-    a client cannot choose its address by sending the header itself.
+    X-Forwarded-For is read from right to left, only as far as trusted proxies have added entries. A client therefore
+    cannot choose its address by sending the header.
     """
     address = str(meta.get("REMOTE_ADDR") or "")
     proxies = settings.TRUSTED_PROXIES

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class _Seconds(Func):
-    """The range of seconds of the day; until 00:00 is until the end of the day."""
+    """The range of seconds of the day. An end of 00:00 is the end of the day."""
 
     template = (
         "int4range(EXTRACT(epoch FROM opens_at)::int,"
@@ -21,21 +21,20 @@ class _Seconds(Func):
 
 
 class HoursApart(ExclusionConstraint):
-    """No two hours of a queue and day overlap. Checked at the end of a transaction, so that two rows can be exchanged.
+    """The rule that hours of one queue and day do not overlap, checked at commit so that two rows can be exchanged.
 
-    Forms compare all hours of a queue with each other instead (HoursFormSet): a row that was not saved yet would be
-    compared with what is stored of its neighbours.
+    Forms compare all hours of a queue with each other instead (HoursFormSet), because the stored rows may be old.
     """
 
     def validate(self, *args: Any, **kwargs: Any) -> None:
-        """Leave it to the form set and to the database."""
+        """Skip: the form set and the database check this."""
 
 
 class WeeklyHours(models.Model):
-    """From when until when something is open on a day of the week, by the service's clock."""
+    """A span of opening hours on a day of the week, in local time."""
 
     class Weekday(models.IntegerChoices):
-        """As ISO 8601 counts them."""
+        """The days of the week, numbered as in ISO 8601."""
 
         MONDAY = 1, _("Monday")
         TUESDAY = 2, _("Tuesday")
@@ -76,7 +75,7 @@ class WeeklyHours(models.Model):
         return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"
 
     def overlaps(self, other: "WeeklyHours") -> bool:
-        """Whether both are open at one time."""
+        """Return whether both are open at one time."""
         if self.weekday != other.weekday:
             return False
         first, second = sorted((self, other), key=lambda hours: hours.opens_at)
@@ -84,7 +83,7 @@ class WeeklyHours(models.Model):
 
 
 def join_overlapping(model: Any) -> None:
-    """Join rows of a queue and day that overlap. `model` has the columns of WeeklyHours and a queue."""
+    """Join overlapping rows of a queue and day. `model` has the columns of WeeklyHours and a queue."""
     kept: Any = None
     for row in model.objects.order_by("queue_id", "weekday", "opens_at", "id"):
         is_same_day = kept is not None and (kept.queue_id, kept.weekday) == (row.queue_id, row.weekday)
@@ -102,12 +101,12 @@ def _seconds(clock: time) -> int:
 
 
 def _end(closes_at: time) -> int:
-    """Return the second of the day at which it closes: 00:00 is the end of the day."""
+    """Return the second of the day of the end; 00:00 is the end of the day."""
     return _seconds(closes_at) or 86_400
 
 
 class HoursFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
-    """The opening hours of a queue in the admin: those that overlap are refused, beside the later one."""
+    """The opening hours of a queue in the admin. Overlapping hours are refused, with the error at the later one."""
 
     def clean(self) -> None:
         super().clean()

@@ -1,18 +1,15 @@
-"""One normal form for every spelling of a phone number.
+"""The normal form of phone numbers, which is the same for every spelling of a number.
 
-Look-ups, duplicates, batches and URL paths all compare normal forms; what was sent is kept beside
-it by the caller. The normal form is E.164 where the number is possible, otherwise its digits, with
-a leading ``+`` kept, so that extensions and short numbers live ("101" stays "101"). "Possible" is
-``phonenumbers.is_possible_number``: the length fits the numbering plan, nothing more.
+Look-ups, duplicates, batches and URL paths compare normal forms; the caller also stores the number as sent. The normal
+form is E.164 if the number is possible, else its digits with a leading ``+`` kept, so that extensions and short numbers
+work ("101" stays "101"). "Possible" is ``phonenumbers.is_possible_number``: the length fits the numbering plan.
 
-An import normalises millions of numbers, and ``phonenumbers.parse`` spends most of its time looking
-for numbers inside prose. Here the text is reduced to digits first, and the plain-digits part of
-``parse`` is redone over the same metadata, each region's compiled once. Tests hold both equal for
-all regions. One difference is meant: the normal form of a normal form is itself, where the library
-would strip a trunk prefix again each time it reads a malformed number ("+44 0 0…").
+An import normalises millions of numbers, and ``phonenumbers.parse`` spends most of its time on finding numbers in
+prose. This module reduces the text to digits first and repeats the rest of ``parse`` over the same metadata, compiled
+once per region. Tests compare both for all regions. One difference is intended: the normal form of a normal form is
+itself, while the library strips a trunk prefix again each time it reads a malformed number ("+44 0 0…").
 
-Nothing here needs a lock: a plan is built whole, then stored, so two threads can only build the
-same one twice.
+No lock is needed: a plan is built completely and then stored, so two threads can only build the same plan twice.
 """
 
 import re
@@ -30,7 +27,7 @@ from callcentre.core.errors import ErrorCode, Fault
 
 MAX_RAW_LENGTH = 64
 MAX_DIGITS = 20
-# A sign and MAX_DIGITS digits: wide enough for any normal form.
+# A sign and MAX_DIGITS digits: the length of the longest normal form.
 MAX_NORMAL_LENGTH = MAX_DIGITS + 1
 
 Code = Literal["phone_empty", "phone_letters", "phone_invalid", "phone_too_long"]
@@ -52,22 +49,22 @@ _FAULTS: dict[Code, ErrorCode] = {
 
 
 class PhoneError(ValueError):
-    """The text is no phone number; ``code`` says why and picks the translated message."""
+    """The text is no phone number; ``code`` names the reason and the translated message."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(_MESSAGES[code])
         self.code = code
 
     def fault(self, field: str) -> Fault:
-        """What a client is told of it."""
+        """The message for the client."""
         return Fault(_FAULTS[self.code], field)
 
 
 def normalise(raw: str, region: str | None = None) -> str:
-    """The normal form of ``raw``, read as somebody in ``region`` (``DEFAULT_REGION``) would.
+    """Return the normal form of ``raw``, read in ``region`` (``DEFAULT_REGION``).
 
-    Raises PhoneError for what cannot be a number, and LookupError for an unknown region: a
-    mistyped setting must not quietly store every national number as bare digits.
+    Raise PhoneError for a text that cannot be a number, and LookupError for an unknown region: with a mistyped setting,
+    every national number would be stored as bare digits.
     """
     if len(raw) > MAX_RAW_LENGTH:
         raise PhoneError("phone_too_long")
@@ -82,7 +79,7 @@ def normalise(raw: str, region: str | None = None) -> str:
 
 
 def normalise_many(raws: Iterable[str], region: str | None = None) -> list[str | PhoneError]:
-    """Normal forms in the order given; a refused number leaves its error in its place."""
+    """Return the normal forms in the order given; a refused number is replaced by its error."""
     normals: list[str | PhoneError] = []
     for raw in raws:
         try:
@@ -93,12 +90,12 @@ def normalise_many(raws: Iterable[str], region: str | None = None) -> list[str |
 
 
 def is_region(region: str) -> bool:
-    """Whether national numbers of this ISO 3166 code (capitals) can be read."""
+    """Return whether national numbers of this ISO 3166 code (capitals) can be read."""
     return region in phonenumbers.SUPPORTED_REGIONS
 
 
 def warm_up() -> None:
-    """Load every numbering plan, so that no request pays for the first number of a country."""
+    """Load every numbering plan, so that no request waits for the first number of a country."""
     for region in phonenumbers.SUPPORTED_REGIONS:
         _region_plan(region)
     for start in range(1000):
@@ -107,20 +104,20 @@ def warm_up() -> None:
 
 # --- From text to digits -------------------------------------------------------------------------
 
-# Soft hyphen, joiners, direction marks, byte order mark: spreadsheets leave them around numbers.
+# Soft hyphen, joiners, direction marks, byte order mark: spreadsheets add them to numbers.
 _INVISIBLE = "\u00ad\u061c\u180e\u2060\u2061\u2062\u2063\u2064\ufeff" + "".join(
     map(chr, chain(range(0x200B, 0x2010), range(0x202A, 0x202F), range(0x2066, 0x206A)))
 )
-# What Unicode does not count among the dashes although people type it as one: minus, hyphen
-# bullet, the long-vowel mark of Japanese keyboards. Then full stops, middle dot, slashes.
+# Dashes that Unicode does not count as dashes: minus, hyphen bullet, the long-vowel mark of Japanese keyboards. Then
+# full stops, middle dot, slashes.
 _OTHER_SEPARATORS = "\t\u2212\u2043\u30fc\uff70.\uff0e\u2024\u00b7/\uff0f\u2215\u2044"
 
 
 class _Spelling(dict[int, int | str | None]):
-    """A table for str.translate: drops separators, makes digits, plus and parentheses ASCII.
+    """Return a table for str.translate that drops separators and makes digits, plus and parentheses ASCII.
 
-    Everything else stays, to be refused by name. Parentheses stay because "(0)" has a meaning.
-    All of ASCII is listed, as a missing key costs an exception for each character.
+    All other characters stay and are refused by name. Parentheses stay because "(0)" has a meaning. All of ASCII is
+    listed, because a missing key costs an exception for each character.
     """
 
     def __init__(self) -> None:
@@ -140,7 +137,7 @@ _PHONE_CONTEXT = re.compile(r"phonecontext=\(*\+([()0-9]*)", re.IGNORECASE)
 
 
 def _normalise_unusual(clean: str, plan: "_Plan") -> str:
-    """Read what is more than digits: ``tel:``, parameters, parentheses; refuse the rest by name."""
+    """Read texts with more than digits: ``tel:``, parameters, parentheses. Refuse all other characters by name."""
     number, *parameters = clean.strip().split(";")
     if number[:4].lower() == "tel:":
         number = number[4:]
@@ -149,7 +146,7 @@ def _normalise_unusual(clean: str, plan: "_Plan") -> str:
     before_zero, zero, after_zero = number.partition("(0)")
     before_zero, number = _without_parentheses(before_zero), _without_parentheses(number)
     digits = number.removeprefix("+")
-    # Control characters and half surrogates are refused in parameters too: no column holds them.
+    # Control characters and half surrogates are refused in parameters too: PostgreSQL cannot store them.
     if (digits and not digits.isdecimal()) or not all(map(str.isprintable, parameters)):
         raise PhoneError("phone_invalid")
     if not digits:
@@ -173,12 +170,11 @@ def _without_parentheses(text: str) -> str:
 
 
 def _in_context(number: str, context: str, plan: "_Plan") -> tuple["_Plan", str | None]:
-    """Where RFC 3966 says a local number is dialled: the plan to read it by, or its E.164 at once.
+    """Return the plan of an RFC 3966 phone-context, or the number's E.164.
 
-    "tel:7042;phone-context=+1-914-555" lives among the numbers that start so, but the RFC does not
-    promise that the two joined make a number: a context may be just a country, whose people dial
-    trunk zeros. Hence a bare calling code only chooses the plan; a longer context is first tried as
-    a prefix, then read like its calling code. A domain, or no known code, leaves the plan alone.
+    "tel:7042;phone-context=+1-914-555" is a local number of that context. A context may be just a country code, whose
+    people dial trunk zeros; such a context only chooses the plan. A longer context is first tried as a prefix, then
+    read like its calling code. A domain or an unknown code leaves the plan unchanged.
     """
     context_plan = _calling_code_plan(context)
     if context_plan is None:
@@ -191,7 +187,7 @@ def _in_context(number: str, context: str, plan: "_Plan") -> tuple["_Plan", str 
 
 
 def _is_before_national_number(before: str, plan: "_Plan") -> bool:
-    """Whether this is nothing or a calling code, so that a national number follows."""
+    """Return whether this is "" or a calling code, so that a national number follows."""
     if not before:
         return True
     if before[0] == "+":
@@ -203,10 +199,10 @@ def _is_before_national_number(before: str, plan: "_Plan") -> bool:
 
 
 def _with_optional_zero(with_zero: str, without_zero: str, plan: "_Plan") -> str:
-    """Read "+44 (0)20 …": dial the zero at home only, unless it is part of the number as in Italy.
+    """Read "+44 (0)20 …": the zero is dialled only within the country, unless it belongs to the number as in Italy.
 
-    The library drops a zero that is a country's trunk prefix today. It keeps others, right for
-    +39 (0)6 and wrong for +48 (0)22 (Poland gave its trunk zero up in 2009): validity tells.
+    The library drops a zero that is the country's trunk prefix today. It keeps others, which is right for +39 (0)6 and
+    wrong for +48 (0)22 (Poland gave up its trunk zero in 2009): here validity decides.
     """
     kept, dropped = _e164(with_zero, plan), _e164(without_zero, plan)
     if kept == dropped or dropped is None or _is_valid(with_zero, plan):
@@ -226,7 +222,7 @@ def _is_valid(number: str, plan: "_Plan") -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What ``phonenumbers.parse`` consults of one region's metadata, compiled once."""
+    """The parts of one region's metadata that ``phonenumbers.parse`` uses, compiled once."""
 
     region: str
     calling_code: str
@@ -243,7 +239,7 @@ class _Plan:
         return len(number) > self.longest and len(number) not in self.possible_lengths
 
     def without_trunk_prefix(self, number: str) -> str:
-        """As the library: a prefix goes unless a number of the plan would stop being one."""
+        """Strip the national prefix as the library does, unless a valid number would become invalid."""
         if self.trunk_prefix is None or not (match := self.trunk_prefix.match(number)):
             return number
         if self.trunk_rewrite and match.groups()[-1] is not None:
@@ -255,7 +251,7 @@ class _Plan:
         return rest
 
     def national_number(self, number: str) -> str:
-        """Without trunk prefix, unless what remained would be too short to be the number."""
+        """Return the number without its trunk prefix, unless the remainder is too short."""
         rest = self.without_trunk_prefix(number)
         if len(rest) in self.full_lengths or self.is_too_long(rest):
             return rest
@@ -265,7 +261,7 @@ class _Plan:
 # Regions by calling code, the main one first. No calling code is the beginning of another.
 _REGIONS = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}
 _plans_by_region: dict[str, _Plan] = {}
-# By the first three digits after the plus; None where no calling code starts so.
+# Calling codes by the first three digits after the plus; None if no calling code starts so.
 _plans_by_start: dict[str, _Plan | None] = {}
 
 
@@ -277,7 +273,7 @@ def _region_plan(region: str) -> _Plan:
 
 
 def _calling_code_plan(digits: str) -> _Plan | None:
-    """The plan of the calling code that ``digits`` start with: its main region's, or its own."""
+    """Return the plan of the calling code at the start of ``digits``: its main region's, or its own."""
     start = digits[:3]
     if start in _plans_by_start:
         return _plans_by_start[start]
@@ -316,7 +312,7 @@ def _pattern(expression: str | None) -> re.Pattern[str] | None:
 
 
 def _e164(number: str, plan: _Plan) -> str | None:
-    """E.164 of digits with or without a plus, read in the plan's region; None if not possible."""
+    """Return the E.164 of digits with or without a plus, read in the plan's region; None if not possible."""
     if number[0] == "+":
         if _calling_code_plan(number[1:4]) is None:
             return _slow_e164(number, plan)
@@ -324,12 +320,12 @@ def _e164(number: str, plan: _Plan) -> str | None:
 
     if plan.exit_code and (exit_code := plan.exit_code.match(number)):
         rest = number[exit_code.end() :]
-        # No calling code starts with 0: a national number that happens to begin like an exit code.
+        # No calling code starts with 0: this is a national number that starts like an exit code.
         if rest[:1] != "0":
             return _international(rest)
     main_plan = _calling_code_plan(plan.calling_code) or plan
     if number.startswith(plan.calling_code):
-        # A calling code without plus, if the digits make more sense without it.
+        # A calling code without plus, if the digits are valid only with it.
         rest = plan.without_trunk_prefix(number[len(plan.calling_code) :])
         if plan.is_too_long(number) or (not plan.general.fullmatch(number) and plan.general.fullmatch(rest)):
             return _complete(main_plan.national_number(rest), main_plan)
@@ -337,7 +333,7 @@ def _e164(number: str, plan: _Plan) -> str | None:
 
 
 def _international(digits: str) -> str | None:
-    """E.164 of digits that start with a calling code; None if not possible."""
+    """Return the E.164 of digits that start with a calling code; None if not possible."""
     plan = _calling_code_plan(digits)
     if plan is None:
         return None
@@ -347,14 +343,14 @@ def _international(digits: str) -> str | None:
 def _complete(number: str, plan: _Plan) -> str | None:
     if len(number) not in plan.possible_lengths:
         return None
-    # Read again what is about to be returned, until that changes nothing.
+    # Read the result again until it no longer changes.
     while len(shorter := plan.national_number(number)) < len(number):
         number = shorter
     return f"+{plan.calling_code}{number}"
 
 
 def _slow_e164(number: str, plan: _Plan) -> str | None:
-    """The library's own reading, for its second attempts after a plus without calling code."""
+    """Return the library's own reading, for its second attempt after a plus without calling code."""
     try:
         parsed = phonenumbers.parse(number, plan.region)
     except phonenumbers.NumberParseException:

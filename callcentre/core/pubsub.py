@@ -1,7 +1,7 @@
-"""Messages between processes through Redis, sent after commit, that only save the wait for a tick.
+"""Messages between processes through Redis, sent after commit.
 
-A message names a topic and carries nothing else. Its receiver looks at rows, as it does at each of its ticks.
-A lost message costs the time to the next tick. While Redis is down, nothing is sent and nothing fails.
+A message carries nothing but its topic. Subscribers then look at the rows, as they do at each of their ticks, so a lost
+message costs the time to the next tick. While Redis is down, nothing is sent and nothing fails.
 """
 
 import logging
@@ -28,7 +28,7 @@ def publish(topic: str) -> None:
 
 
 def _publish(topic: str) -> None:
-    global _paused_until  # noqa: PLW0603  (of this process: while Redis is away, few of its requests wait for it)
+    global _paused_until  # noqa: PLW0603  (while Redis is down, few requests of this process wait for it)
     if time.monotonic() < _paused_until:
         return
     try:
@@ -38,12 +38,12 @@ def _publish(topic: str) -> None:
 
 
 def _channel(topic: str) -> str:
-    # As Celery's keys: databases of one Redis share the channels of publications, so ours say which it is.
-    return f"cc:nudge:{settings.REDIS_URL.rpartition('/')[2]}:{topic}"
+    # All databases of one Redis share its channels, so the name contains the database.
+    return f"cc:pubsub:{settings.REDIS_URL.rpartition('/')[2]}:{topic}"
 
 
 def subscribe(topic: str, act: Callable[[], object], stopping: threading.Event) -> threading.Thread:
-    """Call `act` in a thread at each message, and whenever the subscription begins anew, until `stopping` is set."""
+    """Call `act` in a thread at each message and at each new subscription, until `stopping` is set."""
     thread = threading.Thread(target=_listen, args=(topic, act, stopping), name=f"subscription to {topic}", daemon=True)
     thread.start()
     return thread
@@ -52,7 +52,7 @@ def subscribe(topic: str, act: Callable[[], object], stopping: threading.Event) 
 def _listen(topic: str, act: Callable[[], object], stopping: threading.Event) -> None:
     while not stopping.is_set():
         try:
-            # Without a socket_timeout of None the client would give up each 5 s, and try ten times.
+            # By default the client gives up after 5 s and tries ten times.
             store = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=None, socket_connect_timeout=2, retry=None)
             with store, store.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
                 subscription.subscribe(_channel(topic))
@@ -61,5 +61,5 @@ def _listen(topic: str, act: Callable[[], object], stopping: threading.Event) ->
                     if subscription.get_message(timeout=1.0) is not None:
                         act()
         except redis.RedisError as error:
-            logger.warning("no nudges", extra={"topic": topic, "error": type(error).__name__})
+            logger.warning("no subscription", extra={"topic": topic, "error": type(error).__name__})
             stopping.wait(PAUSE_AFTER_FAILURE_SECONDS)

@@ -1,7 +1,7 @@
-"""Starts PostgreSQL and Valkey as children when no DATABASE_URL and REDIS_URL are given.
+"""PostgreSQL and Valkey as children of the launcher, if no DATABASE_URL and REDIS_URL are given.
 
-`make run` keeps them in `var`; the tests and `python -m callcentre.embedded exec -- COMMAND` in a
-temporary folder. While they run, `var/run/stores.json` says where they are.
+`make run` keeps their data in `var`; the tests and `python -m callcentre.embedded exec -- COMMAND` in a temporary
+folder. While they run, `var/run/stores.json` holds their addresses.
 """
 
 import argparse
@@ -25,38 +25,32 @@ from callcentre.launch.process_guard import ProcessGuard, follow_parent
 from callcentre.launch.servers import Server, StoreError, make_folder, short_pause, write_private
 from callcentre.launch.valkey import Valkey
 
-# What a launcher's process guard needs at most to end what the launcher left.
+# The longest time that the process guard needs to end the children of a killed launcher.
 LEFTOVERS_GONE_WITHIN_SECONDS = 20.0
 
 
 def default_var() -> Path:
-    """The data folder: CALLCENTRE_VAR, else `var` beside manage.py."""
+    """Return the data folder: CALLCENTRE_VAR, else `var` beside manage.py."""
     named = os.environ.get("CALLCENTRE_VAR", "").strip()
     return Path(named or Path(__file__).parents[2] / "var").resolve()
 
 
 def read_stores(var: Path) -> dict[str, str] | None:
-    """`database_url` and `redis_url` of the stores running in this data folder.
-
-    None when no launcher runs here.
-    """
+    """Return `database_url` and `redis_url` of the stores that run in this data folder; None without a launcher."""
     running = _read(var)
     return running and {name: running[name] for name in ("database_url", "redis_url")}
 
 
 def read_environment(var: Path) -> dict[str, str]:
-    """The variables that `make run` gave its processes, for a command in another terminal.
-
-    Empty when no launcher runs here.
-    """
+    """Return the variables that `make run` gave its processes, for a command in another terminal; {} without one."""
     environment: dict[str, str] = (_read(var) or {}).get("environment", {})
     return environment
 
 
 def _read(var: Path) -> dict[str, Any] | None:
-    """The file of a launcher that is alive.
+    """Read the file of a living launcher.
 
-    A file that a killed launcher left names a process that is not there or is another one.
+    The file of a killed launcher names a process that is gone, or whose number another process has now.
     """
     try:
         stored: dict[str, Any] = json.loads((var / "run" / "stores.json").read_text())
@@ -72,7 +66,7 @@ class Stores:
     guard: ProcessGuard
 
     def __init__(self, var: Path, *, durable: bool = True, temporary: bool = False) -> None:
-        """`durable`: nothing may be lost. `temporary`: the folder goes away with the stores."""
+        """`durable` stores lose nothing in a crash. `temporary` ones are deleted with their folder."""
         self.var = var.absolute()
         self._durable = durable
         self._temporary = temporary
@@ -95,7 +89,7 @@ class Stores:
 
     @property
     def environment(self) -> dict[str, str]:
-        """For the children."""
+        """Return the variables for the children."""
         return {"DATABASE_URL": self.database_url, "REDIS_URL": self.redis_url}
 
     def __enter__(self) -> Self:
@@ -126,19 +120,19 @@ class Stores:
         self._stop()
 
     def revive(self, wait: Callable[[], None] = short_pause) -> list[str]:
-        """Start again what has ended by itself, and return the names of those. `wait` is called until they answer."""
+        """Restart stores that have ended, and return their names. `wait` is called until they answer."""
         revived = [server.name for server in self._servers.values() if server.revive(wait)]
         if revived:
             self._write()
         return revived
 
     def publish(self, environment: dict[str, str]) -> None:
-        """Let commands in other terminals work with the same environment as the service."""
+        """Let commands in other terminals use the environment of the service."""
         self._published = environment
         self._write()
 
     def _make_folders(self) -> None:
-        # Root's stores run as `nobody`, who must pass through but need not look around.
+        # Root's stores run as an unprivileged account, which must pass through the folder but need not read it.
         make_folder(self.var, 0o711 if os.geteuid() == 0 else 0o700)
         for name in ("run", "log"):
             make_folder(self.var / name, 0o700)
@@ -174,7 +168,7 @@ class Stores:
 
 @contextmanager
 def temporary_stores(*, durable: bool = False) -> Iterator[Stores]:
-    """Stores in a folder that goes away with them, even when the launcher is killed."""
+    """Run stores in a folder that is deleted with them, even if the launcher is killed."""
     folder = Path(tempfile.mkdtemp(prefix="callcentre-"))
     try:
         if os.geteuid() == 0:
@@ -186,13 +180,13 @@ def temporary_stores(*, durable: bool = False) -> Iterator[Stores]:
 
 
 def _given(name: str) -> str:
-    """A variable, or what is in the file it names with `_FILE`, as settings read it."""
+    """Return a variable, or the content of the file named by its `_FILE`, as the settings do."""
     file = os.environ.get(f"{name}_FILE")
     return os.environ.get(name) or (Path(file).read_text().strip() if file else "")
 
 
 def _process_identity(pid: int) -> dict[str, int] | None:
-    """A process number and its start time: the number alone may come again. None for the dead."""
+    """Return the start time of a process, since its number can be used again; None for a dead process."""
     try:
         line = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
@@ -204,7 +198,7 @@ def _process_identity(pid: int) -> dict[str, int] | None:
 
 
 def _lock(var: Path) -> int:
-    """The data folder, for this launcher alone; its process guard keeps it until all children ended."""
+    """Lock the data folder for this launcher. Its process guard holds the lock until all children have ended."""
     handle = os.open(var / "run" / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + LEFTOVERS_GONE_WITHIN_SECONDS
     while True:
@@ -226,7 +220,7 @@ def _lock(var: Path) -> int:
 
 
 def sentence(error: OSError, var: Path) -> str:
-    """What is wrong with the data folder, for the person at the terminal."""
+    """Describe the fault of the data folder for the person at the terminal."""
     if error.errno == errno.ENOSPC:
         return f"No space left on the disk of {var}."
     return f"The data folder {var} cannot be used: {error.strerror} ({error.filename})."
@@ -238,7 +232,7 @@ def fail(error: StoreError) -> NoReturn:
 
 
 def end_on_signals() -> None:
-    """Let SIGTERM and SIGHUP unwind the launcher as Ctrl-C does, so that all is stopped."""
+    """Let SIGTERM and SIGHUP unwind the launcher as Ctrl-C does, so that all children are stopped."""
 
     def unwind(number: int, _frame: FrameType | None) -> NoReturn:
         raise SystemExit(128 + number)
@@ -248,7 +242,7 @@ def end_on_signals() -> None:
 
 
 def run_with(stores: Stores, command: list[str]) -> int:
-    """Run a command with these stores, and PostgreSQL's own tools, in its environment; its exit code."""
+    """Run a command with these stores, and PostgreSQL's own tools, in its environment; return its exit code."""
     process = stores.guard.spawn(command, env=_command_environment(stores.var, stores.environment), stdin=sys.stdin)
     try:
         code = process.wait()
@@ -258,7 +252,7 @@ def run_with(stores: Stores, command: list[str]) -> int:
 
 
 def run_with_kept(var: Path, command: list[str]) -> int:
-    """Run a command with the stores of `make run`, which need not be running."""
+    """Run a command with the stores of `make run`, which are started if they do not run."""
     if running := read_stores(var):
         urls = {name.upper(): url for name, url in running.items()}
         os.execvpe(command[0], command, _command_environment(var, urls))  # noqa: S606  the operator's command

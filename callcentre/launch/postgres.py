@@ -30,7 +30,7 @@ from callcentre.launch.servers import (
 class Postgres(Server):
     name = "PostgreSQL"
     key = "postgres"
-    # Fast shutdown, then immediate: the next start recovers, nothing committed is lost.
+    # A fast shutdown, then an immediate one: the next start recovers, and no commit is lost.
     ending = (signal.SIGINT, signal.SIGQUIT)
 
     @property
@@ -56,7 +56,7 @@ class Postgres(Server):
             self._init()
 
     def _init(self) -> None:
-        """Make the cluster beside its place and move it there, so that a half is never taken."""
+        """Make the cluster beside its place and move it there, so that a half-made one is never used."""
         draft = self.folder / "data.new"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -95,9 +95,10 @@ class Postgres(Server):
         draft.rename(self._data)
 
     def _clear_stale_lock(self) -> None:
-        """After a crash another process may have the number in postmaster.pid.
+        """Remove a stale postmaster.pid.
 
-        PostgreSQL would then refuse to start. Our own lock says that nobody runs this folder.
+        After a crash another process may have the number in it, and PostgreSQL would refuse to start. Our own lock
+        guarantees that no other launcher uses this folder.
         """
         file = self._data / "postmaster.pid"
         try:
@@ -130,7 +131,7 @@ class Postgres(Server):
         )
 
     def _answers(self) -> bool:
-        """Whether it lets us in; makes the database the first time."""
+        """Return whether the server accepts connections; create the database the first time."""
         try:
             with psycopg.connect(
                 host="127.0.0.1",
@@ -152,7 +153,7 @@ class Postgres(Server):
 
 
 def programs_for(data: Path) -> Path:
-    """The first PostgreSQL found, or the one whose major version the data has."""
+    """Return the first PostgreSQL found, or the first with the major version of the data."""
     folders = list(program_folders())
     if not folders:
         raise StoreError(
@@ -172,7 +173,7 @@ def programs_for(data: Path) -> Path:
 
 
 def program_folders() -> Iterator[Path]:
-    """Folders with `initdb` and `postgres`, the first choice first."""
+    """Return the folders with `initdb` and `postgres`, the preferred one first."""
     if named := os.environ.get("EMBEDDED_POSTGRES_BIN"):
         candidates = [Path(named)]
     else:
@@ -190,7 +191,7 @@ def program_folders() -> Iterator[Path]:
 
 
 def _major(folder: Path) -> str:
-    """`18` of `postgres (PostgreSQL) 18.6`."""
+    """Return `18` of `postgres (PostgreSQL) 18.6`."""
     command = (folder / "postgres", "--version")
     version = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  found by us
     found = re.search(r"\) (\d+)", version.stdout)

@@ -1,12 +1,12 @@
-"""Leaves no process behind, however the launcher ends.
+"""The end of all child processes, however the launcher ends.
 
-A launcher (`make run`, the tests, `embedded exec`) starts its children through a `ProcessGuard`. Beside
-them runs one more small process: this file, executed as a script. It reads a pipe whose only
-writing end is in the launcher. When the launcher dies, even by `kill -9`, the pipe ends, and the
-process guard asks every child to end and then kills its whole process group.
+A launcher (`make run`, the tests, `embedded exec`) starts its children through a `ProcessGuard`. Beside them runs one
+more small process: this file, executed as a script. It reads a pipe whose only writing end is in the launcher. When the
+launcher dies, even by `kill -9`, the pipe ends, and the process guard asks every child to end and then kills its whole
+process group.
 
-`PR_SET_PDEATHSIG` is set on each child as well, in case the process guard itself is killed. It is not
-enough alone: it reaches direct children only, and fires when the thread that started them ends.
+`PR_SET_PDEATHSIG` is set on each child as well, in case the process guard itself is killed. Alone it is not enough: it
+reaches only direct children, and fires when the thread that started them ends.
 """
 
 import ctypes
@@ -24,13 +24,13 @@ from typing import IO
 
 PATIENCE_SECONDS = 2.0
 _PR_SET_PDEATHSIG = 1
-# Loaded once: between fork and exec nothing may be loaded any more.
+# Loaded once: between fork and exec nothing may be loaded.
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
 class Account:
-    """Whom a child runs as: the launcher's own account, a given one, or behind a prefix command."""
+    """The account of a child: the launcher's own, a given one, or one behind a prefix command."""
 
     prefix: tuple[str, ...] = ()
     uid: int | None = None
@@ -38,10 +38,10 @@ class Account:
 
 
 class ProcessGuard:
-    """Starts children, each in a session and process group of its own, and ends them."""
+    """The parent of children that each have a session and process group of their own."""
 
     def __init__(self, *, holding: Sequence[int] = ()) -> None:
-        """`holding`: descriptors the process guard keeps open until the last child is gone."""
+        """`holding`: descriptors that the process guard keeps open until the last child has ended."""
         read_end, self._write_end = os.pipe()
         self._process = subprocess.Popen(  # noqa: S603  ourselves
             [sys.executable, "-I", "-S", __file__],
@@ -90,7 +90,7 @@ class ProcessGuard:
         *ending: signal.Signals,
         patience_seconds: float = 10.0,
     ) -> None:
-        """Ask a child to end, wait, and kill what is left of its group."""
+        """Ask a child to end, wait, and kill the rest of its group."""
         for number in ending:
             ask(process, number)
             try:
@@ -101,7 +101,7 @@ class ProcessGuard:
         self.bury(process)
 
     def bury(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill what is left of a child's group and forget the child."""
+        """Kill the rest of a child's group and forget the child."""
         _kill_group(process.pid)
         process.wait()
         self._tell("forget", process.pid)
@@ -110,33 +110,33 @@ class ProcessGuard:
         self._tell("remove", folder)
 
     def close(self) -> None:
-        """Let the process guard do the rest and wait for it."""
+        """Let the process guard end all children, and wait for it."""
         os.close(self._write_end)
         self._process.wait()
 
     def _tell(self, *words: object) -> None:
-        # Should somebody have killed the process guard: the children still end with their parent.
+        # If the process guard was killed, the children still end with their parent.
         with suppress(BrokenPipeError):
             os.write(self._write_end, (" ".join(str(word) for word in words) + "\n").encode())
 
 
 def ask(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal the child alone: its own children are its own affair while it is well."""
+    """Signal the child alone: it ends its own children."""
     if process.poll() is None:
         process.send_signal(number)
 
 
 def follow_parent() -> None:
-    """Get SIGTERM when the process whose id is in FOLLOW_PARENT dies (the Makefile names itself).
+    """Get SIGTERM when the process with the id FOLLOW_PARENT dies (the Makefile sets its own id).
 
-    The variable is taken out of the environment: children must not follow that process.
+    The variable is removed from the environment: children must not follow that process.
     """
     parent = os.environ.pop("FOLLOW_PARENT", "")
     if not parent:
         return
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != int(parent):
-        # It died before the line above.
+        # The process died before prctl was called.
         raise SystemExit(f"Process {parent}, which FOLLOW_PARENT names, is not there any more.")
 
 
@@ -155,7 +155,7 @@ def _kill_group(group: int) -> None:
 
 
 def _living() -> dict[int, set[int]]:
-    """Living processes by group. What only waits to be reaped is dead: its parent may be slow."""
+    """Return living processes by group. A process that only waits to be reaped counts as dead."""
     groups: dict[int, set[int]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -169,7 +169,7 @@ def _living() -> dict[int, set[int]]:
 
 
 def _end_all(watched: Mapping[int, Sequence[int]]) -> None:
-    """Ask all with their first signal, those still there with the next, and kill the rest."""
+    """Send all children their first signal, the remaining ones the next, and kill the rest."""
     rounds = max((len(numbers) for numbers in watched.values()), default=0)
     for turn in range(rounds + 1):
         for group, numbers in watched.items():
@@ -183,7 +183,7 @@ def _end_all(watched: Mapping[int, Sequence[int]]) -> None:
             living = _living()
             for group in watched.keys() & living.keys():
                 if group not in living[group]:
-                    # Without its leader, nobody else ends the rest of the group.
+                    # Without its leader, no other process ends the rest of the group.
                     _kill_group(group)
             if not watched.keys() & living.keys():
                 return
@@ -191,7 +191,7 @@ def _end_all(watched: Mapping[int, Sequence[int]]) -> None:
 
 
 def _keep_watch() -> None:
-    """The process guard: learn from the pipe what there is to end; at its end, end it."""
+    """Run the process guard: learn from the pipe which children there are; when it ends, end them."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     watched: dict[int, list[int]] = {}

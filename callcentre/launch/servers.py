@@ -1,7 +1,7 @@
-"""How a PostgreSQL and a Valkey of our own are found, prepared and run.
+"""How the embedded PostgreSQL and Valkey are found, prepared and run.
 
-The programs come from the wheels of requirements.lock, else from the system. Both listen on
-127.0.0.1 only, with a random password, and run as children of the launcher.
+The programs come from the wheels of requirements.lock, else from the system. Both listen on 127.0.0.1 only, with a
+random password, and run as children of the launcher.
 """
 
 import errno
@@ -25,9 +25,11 @@ from callcentre.launch.process_guard import Account, ProcessGuard
 
 READY_WITHIN_SECONDS = 300.0
 LOG_KEPT_BYTES = 10_000_000
-# Below the range from which the kernel takes the ports of outgoing connections.
+# Below the range of ports for outgoing connections.
 PORT_RANGE = range(15_000, 32_768)
 DATABASE = ROLE = "callcentre"
+# The account of the stores of root.
+UNPRIVILEGED = "nobody"
 
 POSTGRES_SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -44,11 +46,11 @@ POSTGRES_SETTINGS = {
     "autovacuum": "on",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # Statements and their details carry phone numbers and addresses: they stay out of the log.
+    # Statements and their details contain phone numbers and addresses, so they are not logged.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-# For stores that are thrown away: nothing needs to survive, so nothing waits for the disk.
+# For temporary stores: no data must survive, so no write waits for the disk.
 THROWAWAY_POSTGRES_SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -58,7 +60,7 @@ THROWAWAY_POSTGRES_SETTINGS = {
 
 
 class StoreError(Exception):
-    """One sentence for the person at the terminal."""
+    """A failure in one sentence for the person at the terminal."""
 
 
 class _PortTakenError(Exception):
@@ -66,7 +68,7 @@ class _PortTakenError(Exception):
 
 
 class Ports:
-    """Free ports, remembered in a file so that a store keeps its port between starts."""
+    """Return free ports, remembered in a file so that a store keeps its port between starts."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -87,7 +89,7 @@ class Ports:
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
-    """Whether nobody listens there; 0 is no port."""
+    """Return whether the port is free; 0 is no port."""
     if port == 0:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as attempt:
@@ -107,14 +109,14 @@ def _candidates() -> Iterator[int]:
 
 
 def make_folder(folder: Path, mode: int) -> None:
-    """Make a folder with these permissions, whatever the umask, unless it is there."""
+    """Make a folder with these permissions, whatever the umask, unless it exists."""
     if not folder.exists():
         folder.mkdir(parents=True)
         folder.chmod(mode)
 
 
 def write_private(file: Path, text: str) -> None:
-    """Write a file only its owner may read, whole or not at all."""
+    """Write a file that only its owner may read, completely or not at all."""
     draft = file.with_name(f"{file.name}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:
@@ -125,31 +127,31 @@ def write_private(file: Path, text: str) -> None:
 
 
 def remembered_secret(file: Path, make: Callable[[], str]) -> str:
-    """The secret in a file, made and written there the first time."""
+    """Return the secret in a file; make it the first time."""
     if not file.exists():
         write_private(file, make())
     return file.read_text().strip()
 
 
 def unprivileged_account(folder: Path, *programs: Path) -> Account:
-    """Whom the stores run as: PostgreSQL refuses root.
+    """Return the account for the stores: PostgreSQL refuses root.
 
-    Root becomes `nobody` where that account may enter the folders, else stays who it is but in a
-    user namespace of its own, in which it is called `nobody`; nothing is opened up for either.
+    Root becomes UNPRIVILEGED if that account may enter the folders. Otherwise root stays in a user namespace of its
+    own, under that name. No permission is widened for either.
     """
     if os.geteuid() != 0:
         return Account()
     try:
-        nobody = pwd.getpwnam("nobody")
+        account = pwd.getpwnam(UNPRIVILEGED)
     except KeyError:
-        raise StoreError("The stores cannot run as root, and there is no account `nobody`.") from None
-    if _may_enter(folder, *programs) and _can_become(nobody):
-        return Account(uid=nobody.pw_uid, gid=nobody.pw_gid)
-    prefix = ("unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}")
+        raise StoreError(f"The stores cannot run as root, and there is no account `{UNPRIVILEGED}`.") from None
+    if _may_enter(folder, *programs) and _can_become(account):
+        return Account(uid=account.pw_uid, gid=account.pw_gid)
+    prefix = ("unshare", "--user", f"--map-user={account.pw_uid}", f"--map-group={account.pw_gid}")
     if shutil.which("unshare") and _succeeds(*prefix, "true"):
         return Account(prefix=prefix)
     raise StoreError(
-        f"The stores cannot run as root, and the account `nobody` may not enter {folder} "
+        f"The stores cannot run as root, and the account `{UNPRIVILEGED}` may not enter {folder} "
         "or the programs: run as an ordinary user, move the checkout to a folder that others may "
         "enter, or set DATABASE_URL and REDIS_URL."
     )
@@ -177,7 +179,7 @@ def short_pause() -> None:
 
 
 class Server:
-    """What the two stores have in common: a folder, a password, a port, a log and a process."""
+    """One store: a folder, a password, a port, a log and a process."""
 
     name: str
     key: str
@@ -199,7 +201,7 @@ class Server:
         raise NotImplementedError
 
     def start(self, wait: Callable[[], None] = short_pause) -> None:
-        """Start and `wait` again and again until it answers. A port that another program has taken is chosen anew."""
+        """Start and call `wait` until the store answers. Choose another port if a program has taken it."""
         self._prepare()
         for _ in range(5):
             self.port = self._ports.choose(self.key)
@@ -220,7 +222,7 @@ class Server:
             self.process = None
 
     def revive(self, wait: Callable[[], None] = short_pause) -> bool:
-        """Start again when it has ended by itself; return whether it had."""
+        """Restart the store if it has ended; return whether it had."""
         if self.process:
             if self.process.poll() is None:
                 return False
@@ -253,7 +255,7 @@ class Server:
         raise StoreError(f"{self.name} does not answer; its log is {self.log}.")
 
     def _failure(self, output: str) -> str:
-        # On a full disk the log may be cut before the words.
+        # On a full disk the log may end before these words.
         is_full = shutil.disk_usage(self.folder).free < 2_000_000
         if is_full or re.search("No space left on device|Check free disk space", output):
             return f"{self.name} cannot start: no space left on the disk of {self.folder}."
@@ -272,7 +274,7 @@ class Server:
             self.log.replace(self.log.with_suffix(".log.1"))
 
     def _own(self, folder: Path) -> None:
-        """Give a folder to the account it is used by; root may have run in the other way before."""
+        """Give a folder to the account that uses it; before, it may have belonged to another."""
         if os.geteuid() != 0:
             return
         uid, gid = self._account.uid or 0, self._account.gid or 0
@@ -283,7 +285,7 @@ class Server:
 
 
 def more_settings(variable: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Settings from the environment, as in EMBEDDED_POSTGRES_SETTINGS='work_mem=64MB jit=on'."""
+    """Return settings from the environment, as in EMBEDDED_POSTGRES_SETTINGS='work_mem=64MB jit=on'."""
     pairs = [word.partition("=") for word in shlex.split(environ.get(variable, ""))]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise StoreError(f"{variable} wants name=value pairs; this is none: {wrong[0]}.")
@@ -291,7 +293,7 @@ def more_settings(variable: str, environ: Mapping[str, str] = os.environ) -> dic
 
 
 def wheel_folder(package: str) -> Path | None:
-    """Where a package lies, without importing it: importing these two has side effects."""
+    """Return the folder of a package without importing it: importing these two has side effects."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None

@@ -1,9 +1,9 @@
-"""What `make run` executes: the whole service in one terminal.
+"""The command behind `make run`: the whole service in one terminal.
 
-The stores first, then migrations and the demonstration data, then the processes of `PROGRAMS`,
-each line of their output behind the name of its process. What crashes is started again, with a
-growing delay. Ctrl-C, SIGTERM or SIGHUP stop all in good order, the stores last; when the launcher
-itself is killed, its process guard ends the rest.
+It starts the stores, then runs migrations and the demonstration data, then starts the processes of `programs` and
+prints each line of their output with the name of its process. A crashed process is restarted, with a growing delay.
+Ctrl-C, SIGTERM or SIGHUP stop all processes in order, the stores last. If the launcher itself is killed, its process
+guard ends the rest.
 """
 
 import base64
@@ -35,13 +35,13 @@ RESTART_DELAYS_SECONDS = (1, 2, 5, 10, 30)
 WELL_AFTER_SECONDS = 60.0
 TICK_SECONDS = 0.25
 WHILE_A_STORE_STARTS_SECONDS = 0.02
-# Longer than CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT, after which a worker gives its tasks back.
+# Longer than CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT, after which a worker returns its tasks to the queue.
 PATIENCE_SECONDS = 12.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """A process of the service: the arguments of our Python, and the signals that end it, the gentlest first."""
+    """A process of the service: the arguments of Python, and the signals that end it, the gentlest first."""
 
     name: str
     arguments: tuple[str, ...]
@@ -54,14 +54,14 @@ def programs(port: int) -> list[Program]:
         "-m granian --interface asginl --http 1 --no-ws --workers 2 --respawn-failed-workers --no-access-log"
         " --log-config deploy/granian-logging.json"
     )
-    # SIGTERM lets running tasks end. SIGQUIT gives long ones back to the queue, which threads cannot.
+    # SIGTERM lets running tasks end. SIGQUIT returns long tasks to the queue, which threads cannot do.
     give_back = (signal.SIGTERM, signal.SIGQUIT)
     return [
         _program("web", f"{web} --host {HOST} --port {port} callcentre.asgi:application"),
         _program("threads", f"{worker} -n threads@%h -Q calls -P threads -c 16"),
-        # Apart from calls and webhooks: anybody can send a mail, and what it makes work of stops nothing else.
+        # Separate from calls and webhooks, because strangers can send any number of mails.
         _program("mail", f"{worker} -n mail@%h -Q mail -P threads -c 8"),
-        # Of their own: receivers that hang, or a hundred thousand deliveries, must not delay calls.
+        # Separate from calls, because slow receivers or a hundred thousand deliveries must not delay them.
         _program("webhooks", f"{worker} -n webhooks@%h -Q webhooks -P threads -c 32"),
         _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
         _program("listener", "manage.py listen_to_switch"),
@@ -75,7 +75,7 @@ def _program(name: str, arguments: str, *ending: signal.Signals) -> Program:
 
 @dataclass
 class Child:
-    """One program and its running process, if it runs."""
+    """One program and its process, if it is running."""
 
     program: Program
     process: subprocess.Popen[bytes] | None = None
@@ -86,12 +86,12 @@ class Child:
 
 
 class _StoppedError(Exception):
-    """A request to stop, while a store starts."""
+    """A request to stop that came while a store starts."""
 
 
 @dataclass
 class Supervisor:
-    """Keeps the programs running until it is asked to stop."""
+    """The parent that keeps the programs running until it is asked to stop."""
 
     stores: Stores
     programs: Sequence[Program]
@@ -148,7 +148,7 @@ class Supervisor:
                 self._pass_on(key.data)
 
     def _pass_on(self, child: Child) -> None:
-        """Print the whole lines that a child has written, and keep the beginning of the next."""
+        """Print the complete lines that a child has written, and keep the beginning of the next."""
         assert child.process is not None
         written = os.read(_pipe(child.process).fileno(), 65536)
         if not written:
@@ -185,9 +185,9 @@ class Supervisor:
             self._print("stores", f"{name} had ended and was started again")
 
     def _attend(self) -> None:
-        """Go on while a store starts. A child whose output is not read stops at its next log line, the web server too.
+        """Read output while a store starts: a child whose output is not read stops at its next log line.
 
-        A child that has ended meanwhile is started once the stores are there.
+        A child that ends meanwhile is restarted once the stores are running.
         """
         if self.stop_requests:
             raise _StoppedError
@@ -195,7 +195,7 @@ class Supervisor:
         self._notice_ends()
 
     def _announce(self) -> None:
-        """Say where the service is, once the web server answers."""
+        """Print the address of the service once the web server answers."""
         if not self.announcement:
             return
         connection = http.client.HTTPConnection(HOST, self.port, timeout=1)
@@ -210,7 +210,7 @@ class Supervisor:
         self.announcement = ""
 
     def _stop_all(self) -> None:
-        """Ask all, wait for the slowest while their last words are printed, then kill the rest."""
+        """Ask all children to end, print their output until the slowest has ended, then kill the rest."""
         self._print("stopping", "running tasks get a few seconds to end; Ctrl-C again ends them now")
         asked_at = time.monotonic()
         asked = 0
@@ -251,14 +251,14 @@ def _pipe(process: subprocess.Popen[bytes]) -> IO[bytes]:
 
 
 def service_environment(stores: Stores, port: int) -> dict[str, str]:
-    """What the children get: what is set already, else what suits a demonstration on loopback."""
+    """Return the variables for the children: given ones, else defaults for a demonstration on loopback."""
     metrics = stores.var / "run" / "metrics"
     shutil.rmtree(metrics, ignore_errors=True)
     metrics.mkdir()
     defaults = {
         "DEBUG": "0",
         "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]",
-        # Plain HTTP, but it never leaves the machine.
+        # Plain HTTP is safe here, because it never leaves the machine.
         "SECURE_COOKIES": "0",
         "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
     }
@@ -271,13 +271,15 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
         "CALLCENTRE_VAR": str(stores.var),
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         "PYTHONUNBUFFERED": "1",
-        # Said by each worker at each start. Whoever runs this as root has chosen to.
+        # Each worker prints this warning at each start, although root was chosen on purpose.
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
     }
 
 
 def kept_secrets(folder: Path) -> dict[str, str]:
-    """Given keys, else those made at the first start and kept in a folder; files are left to the settings."""
+    """Return given keys, else keys made at the first start and kept in a folder. The settings read key files
+    themselves.
+    """
     folder.mkdir(exist_ok=True, mode=0o700)
     makers: dict[str, Callable[[], str]] = {
         "SECRET_KEY": lambda: secrets.token_urlsafe(64),
@@ -291,7 +293,7 @@ def kept_secrets(folder: Path) -> dict[str, str]:
 
 
 class Command:
-    """A management command that runs beside us until its end is waited for."""
+    """A management command that runs in parallel until its output is asked for."""
 
     def __init__(self, stores: Stores, environment: Mapping[str, str], *arguments: str) -> None:
         self._guard = stores.guard
@@ -305,7 +307,7 @@ class Command:
         )
 
     def output(self) -> str:
-        """Wait; what it printed."""
+        """Wait for the end, and return the output."""
         try:
             output = self._process.communicate()[0].decode(errors="replace")
         finally:
@@ -325,14 +327,14 @@ def chosen_port() -> int:
 
 
 def describe_mail_delivery(var: Path) -> str:
-    """Nobody is to wait for a mail that is not sent."""
+    """Describe where outgoing mail goes, for the announcement."""
     if host := os.environ.get("EMAIL_HOST", "").strip():
         return f"is sent, by {host}"
-    return f"is sent to nobody (no EMAIL_HOST): each is a file in {var / 'mail'}"
+    return f"is not sent (no EMAIL_HOST): each is a file in {var / 'mail'}"
 
 
 def say(line: str, output: TextIO = sys.stdout) -> None:
-    # Should the terminal be gone: SIGHUP follows and stops us.
+    # If the terminal is gone, SIGHUP follows and stops the service.
     with suppress(OSError):
         output.write(f"{line}\n")
         output.flush()
@@ -352,12 +354,12 @@ def announcement(port: int, logins: str, mail: str) -> str:
 
 def serve() -> None:
     port = chosen_port()
-    # What the processes write is for this user: logs, mail, recordings, files.
+    # Logs, mail, recordings and files are readable for this user only.
     os.umask(0o077)
     with Stores(default_var()) as stores:
         for name in ("files", "mail"):
             make_folder(stores.var / name, 0o700)
-            # An older one may be open to others.
+            # An older folder may be open to others.
             (stores.var / name).chmod(0o700)
         own = service_environment(stores, port)
         stores.publish(own)

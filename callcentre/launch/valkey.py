@@ -57,7 +57,7 @@ class Valkey(Server):
             stdout=log,
             stderr=log,
         )
-        # Through the pipe, so that the password is in no file of its own and in no process list.
+        # Through the pipe, so that the password is in no file and in no process list.
         assert process.stdin is not None
         try:
             with process.stdin as pipe:
@@ -71,7 +71,7 @@ class Valkey(Server):
             with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
                 connection.sendall(f"AUTH {self._password}\r\nPING\r\n".encode())
                 with connection.makefile("rb") as replies:
-                    # Until its data is loaded it answers -LOADING.
+                    # It answers -LOADING until its data is loaded.
                     return [replies.readline(), replies.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
         except OSError:
             return False

@@ -1,1 +1,1 @@
-"""The service as its operators see it: health, metrics and log lines."""
+"""Health, metrics and log lines for the operators of the service."""

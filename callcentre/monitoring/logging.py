@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line on standard error, with the request id and without secrets."""
+"""Logs: one JSON object per line on standard error, with the request id and without secrets."""
 
 import logging
 import re
@@ -11,7 +11,7 @@ import structlog
 
 SECRET_KEYS = re.compile(r"password|secret|authorization|token|cookie|api_key|credential|fernet", re.IGNORECASE)
 SECRET_TEXTS = re.compile(
-    # credentials in headers, in addresses, in headers and bodies that somebody quotes
+    # credentials in headers, in addresses, and in quoted headers and bodies
     r"(?P<scheme>\b(?:Basic|Bearer)\s+)[A-Za-z0-9+/=._~-]{6,}"
     r"|(?P<url>\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]*:)[^\s/@]+(?=@)"
     r"|(?P<named>(?:password|secret|authorization|token|cookie|api_key)[\"']?\s*[:=]\s*)"
@@ -23,7 +23,7 @@ SECRET_TEXTS = re.compile(
     r"(?:\"[^\"]*\"?|'[^']*'?)",
     re.IGNORECASE,
 )
-# What each of them has at least: most texts are done with one look.
+# Each secret contains one of these words, so most texts need only one search.
 _SUSPICIOUS = re.compile(
     r"basic|bearer|://|password|secret|authorization|token|cookie|api_key|whsec_|detail:|context:|query:|statement:"
     r"|invalid input|out of range",
@@ -54,7 +54,7 @@ def _censored(value: Any) -> Any:
 
 
 def censor(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Drop what looks like a credential, by its key or by its form, from a log line."""
+    """Remove credentials from a log line, found by their key or by their form."""
     for key, value in event.items():
         if key[0] == "_":
             continue
@@ -76,7 +76,7 @@ SHARED: list[Any] = [
 
 
 def line_formatter(*, as_json: bool = True) -> logging.Formatter:
-    """One line a record. For our own processes, and for servers that take a logging configuration of their own."""
+    """Return the formatter of one line per record, for our processes and for servers with their own configuration."""
     last: list[Any] = [structlog.processors.format_exc_info, censor]
     last.append(structlog.processors.JSONRenderer(_to_json) if as_json else structlog.dev.ConsoleRenderer())
     return structlog.stdlib.ProcessorFormatter(
@@ -86,7 +86,7 @@ def line_formatter(*, as_json: bool = True) -> logging.Formatter:
 
 
 class WithoutSweeps(logging.Filter):
-    """Drops the line of a sweep that went well: some look every second whether there is work, all day long."""
+    """A filter that drops the line of each successful sweep: some sweeps run every second."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         data = getattr(record, "data", None)
@@ -95,14 +95,16 @@ class WithoutSweeps(logging.Filter):
 
 
 class WithoutAdvice(logging.Filter):
-    """Drops what granian advises at each start: our threads are more than two a core because they wait for rows."""
+    """A filter that drops granian's advice at each start: we use more than two threads per core, since they wait for
+    rows.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not str(record.msg).startswith(("Configuration allows spawning up to", "Configured number of workers"))
 
 
 class WithoutTraces(logging.Filter):
-    """Makes a warning without a stack of Django's line on a refused request: any client can cause it."""
+    """A filter that removes the stack from Django's line about a refused request: any client can cause it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.security."):
@@ -123,15 +125,15 @@ def logging_config(level: str, as_json: bool) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django.server": {"handlers": [], "propagate": True},
-            # Every refused request would be a second line beside our own; faults of ours stay.
+            # Every refused request would get a second line beside our own; our own errors stay.
             "django.request": {"level": "ERROR"},
             # At DEBUG it logs every statement with its parameters.
             "django.db.backends": {"level": "INFO"},
-            # A task that ends has a line; sent and received, every few seconds, would be two more.
+            # Tasks log a line at their end; lines for sending and receiving would be two more.
             "celery.app.trace": {"filters": ["without_sweeps"]},
             "celery.beat": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
-            # Its warnings about odd answers have the URL of a webhook, which may hold a token.
+            # Its warnings about odd answers contain the URL of a webhook, which may hold a token.
             "urllib3": {"level": "ERROR"},
         },
     }

@@ -1,7 +1,7 @@
-"""Prometheus metrics of this process: requests, queries, tasks. `/metrics` adds what the stores know.
+"""Prometheus metrics of this process: requests, queries, tasks. `/metrics` adds the figures of the stores.
 
-Imported with the package, before any other module of ours makes a metric: where PROMETHEUS_MULTIPROC_DIR is set, the
-processes keep their values in files of that folder, and `/metrics` of each web process shows the sum of all.
+Imported with the package, before other modules create metrics: if PROMETHEUS_MULTIPROC_DIR is set, the processes keep
+their values in files of that folder, and `/metrics` of each web process shows the sums.
 """
 
 import contextvars
@@ -17,12 +17,12 @@ from celery.exceptions import TimeLimitExceeded, WorkerLostError
 from django.db.backends.signals import connection_created
 from prometheus_client import Counter, Histogram, values
 
-# Containers that share the folder have the same process ids. An underscore would end the name.
+# Containers that share the folder have equal process ids. An underscore would end the name.
 _HOST = socket.gethostname().replace("_", "-")
 
 
 def _process_name() -> str:
-    """Names the files of a process. A pool process goes on with the files of the one whose place it took.
+    """Return the name for the files of a process. A pool process continues the files of its predecessor.
 
     With files named by process id, workers whose processes are renewed every thousand tasks would fill the disk.
     """
@@ -56,13 +56,13 @@ task_wait_seconds = Histogram(
 )
 
 
-# Where a request's statements are counted: a key of request.META.
+# The key of request.META for the counter of statements.
 QUERIES = "callcentre.queries"
 METHODS = frozenset(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"))
 
 
 class QueryCount:
-    """Statements of one request."""
+    """The number and time of the statements of one request."""
 
     __slots__ = ("count", "seconds")
 
@@ -75,7 +75,7 @@ _current: contextvars.ContextVar[QueryCount | None] = contextvars.ContextVar("qu
 
 
 def count_queries(count: QueryCount) -> None:
-    """Count the statements of this thread here, until it works on another request."""
+    """Count the statements of this thread in this counter from now on."""
     _current.set(count)
 
 
@@ -98,7 +98,7 @@ connection_created.connect(_watch, dispatch_uid="callcentre.monitoring.metrics")
 
 
 def observe_request(method: str, route: str, status: int, seconds: float, count: QueryCount) -> None:
-    # Every method that strangers invent would be a series of its own for each route and status.
+    # Methods that clients invent would each create a series per route and status.
     requests.labels(method if method in METHODS else "other", route, str(status)).observe(seconds)
     if count.count:
         queries.inc(count.count)
@@ -108,7 +108,7 @@ def observe_request(method: str, route: str, status: int, seconds: float, count:
 def observe_task_start(task: Any) -> None:
     task.request.started_at = time.perf_counter()
     if published_at := getattr(task.request, "published_at", None):
-        # Clocks of two machines: what would be before the publication counts as at once.
+        # The clocks of two machines may differ: a negative time counts as 0.
         task_wait_seconds.labels(task.name).observe(max(time.time() - published_at, 0))
 
 
@@ -119,6 +119,6 @@ def observe_task_end(task: Any, outcome: str) -> None:
 
 
 def observe_task_loss(task: Any, error: BaseException | None) -> None:
-    """Seen by the worker's main process: the pool process that ran the task is no more."""
+    """Count a task whose pool process died or was killed; called in the worker's main process."""
     if isinstance(error, WorkerLostError | TimeLimitExceeded):
         task_seconds.labels(task.name, "LOST").observe(0)

@@ -1,1 +1,1 @@
-"""The web server's side of the service: requests on their way in, log-in, sessions, menu and error pages."""
+"""The web server's part of the service: incoming requests, log-in, sessions, menu and error pages."""

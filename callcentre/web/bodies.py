@@ -1,6 +1,6 @@
-"""Bodies of requests: how much of one is read of whom, and where it may hold files.
+"""Bodies of requests: the bytes that may be read, by sender and address, and the pages that accept files.
 
-Nothing is read of a sender who has to be known first and is not: the API wants a right credential, the admin a session.
+Nothing is read before the sender is known: the API needs a right credential, the admin needs a session.
 """
 
 from collections.abc import Callable
@@ -27,32 +27,32 @@ from callcentre.web import error_pages
 from callcentre.web.front import BODY_FAULT
 
 MB = 1024 * 1024
-# Of anybody: the log-in, the choice of a language, a rating.
+# Pages for strangers: the log-in, the choice of a language, a rating.
 OPEN_FORM_BYTES = 64 * 1024
-# Pages of the admin that are sent to before a log-in.
+# Pages of the admin that receive forms before a log-in.
 OPEN_PAGES = ("/admin/login/", "/admin/language")
-# What a form has beside its files.
+# The size of a form without its files.
 FIELDS_BYTES = MB
 
 
 def file_forms() -> dict[str, int]:
-    """Return the pages of the admin whose forms take files, each with how many bytes of files."""
+    """Return the pages of the admin whose forms accept files, each with the most bytes of files."""
     upload = settings.MAX_UPLOAD_MB * MB
     return {
         "admin:campaigns_recordimport_add": settings.MAX_IMPORT_MB * MB,
         "admin:knowledgebase_article_images": upload,
         "admin:telephony_transfershortcut_add": upload,
         "admin:telephony_transfershortcut_change": upload,
-        # Attachments that are too large together are told so on the page, beside what was written.
+        # Larger attachments get an error on the page, which keeps the written text.
         "admin:tickets_ticket_add": 2 * upload,
         "admin:tickets_ticket_change": 2 * upload,
     }
 
 
 def allowance(environ: dict[str, Any]) -> int:
-    """Return how many bytes of its body may be read of this request; 0: none, for its sender is not known.
+    """Return how many bytes of the body may be read; 0 for an unknown sender.
 
-    What was found of an API user is left for authentication, which does not ask again.
+    The API user's row is handed on to authentication, which then does not query again.
     """
     metrics.count_queries(environ.setdefault(metrics.QUERIES, metrics.QueryCount()))
     path = environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
@@ -66,7 +66,7 @@ def allowance(environ: dict[str, Any]) -> int:
 
 
 def limit_of(path: str, view_name: str, user: User | AnonymousUser) -> int:
-    """Return how many bytes a body may have at this page of ours: those of files only of a user who may send them."""
+    """Return how many bytes a body may have at this page; files count only for users who may send them."""
     if not _wants_session(path):
         return OPEN_FORM_BYTES
     files = file_forms().get(view_name)
@@ -100,7 +100,7 @@ def _view_name(path: str) -> str:
 
 
 def _session_user(environ: dict[str, Any]) -> User | None:
-    """Return the back-office user whose session the request has. Changes nothing, as `get_user` might."""
+    """Return the back-office user of the request's session. Unlike `get_user`, never change the session."""
     key = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
     if not key or not key.isalnum():
         return None
@@ -118,7 +118,7 @@ def _user_of(key: str) -> User | None:
 
 
 class NoFiles(FileUploadHandler):
-    """The upload handler of every page that takes no file."""
+    """The upload handler of every page that accepts no file."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         raise TooManyFilesSent("This page takes no file.")
@@ -131,9 +131,9 @@ class NoFiles(FileUploadHandler):
 
 
 class BodyMiddleware:
-    """Refuses a body by its length, before it is read, and gives the pages that take files what stores them.
+    """The middleware that refuses a body by its length before it is read, and lets some pages store files.
 
-    It stands before Django's protection of forms, which reads them.
+    It runs before Django's protection of forms, which reads them.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -1,4 +1,4 @@
-"""What a person reads in place of the page that was asked for. Under /api, the middleware makes JSON of it."""
+"""The pages that a person sees instead of the requested page. Under /api the middleware turns them into JSON."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from django.views.decorators.csrf import requires_csrf_token
 
 from callcentre.api.exceptions import request_id
 
-# Pages of customers, who are not shown the way into the admin.
+# Pages of customers, without a link to the admin.
 PUBLIC = ("/ratings/", "/knowledge-base/")
-# A page that loads nothing and runs nothing.
+# A policy for a page without files and scripts.
 BARE = {
     "Content-Security-Policy": (
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none';"
@@ -29,7 +29,7 @@ BARE = {
 
 @requires_csrf_token
 def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answers 403 with the ways on that need no right: the overview, or the same page as somebody else."""
+    """Answer 403 with links that need no right: the overview, or a log-in as another person."""
     wanted = request.get_full_path() if request.method == "GET" else reverse("admin:index")
     context = {**admin.site.each_context(request), "title": _now("You may not do this"), "wanted": wanted}
     return render(request, "403.html", context, status=403)
@@ -37,7 +37,7 @@ def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 @requires_csrf_token
 def miss(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answers 404 with what the view said of it, if it said anything."""
+    """Answer 404, with the view's explanation if it gave one."""
     said = exception.args[0] if exception.args else ""
     text = said if isinstance(said, str) else ""
     return _page(
@@ -50,10 +50,12 @@ def miss(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 @requires_csrf_token
 def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answers 403 to a form whose token is not this session's: most often one that was open while its user logged in or
-    out in another tab. Nothing was done; the page says how it can be."""
+    """Answer 403 to a form without this session's token. Nothing was done; the page says how to repeat it.
+
+    Usually the form was open while its user logged in or out in another tab.
+    """
     is_login = request.path == reverse("admin:login")
-    # What was filled in stands there with the old token still: it has to be opened anew.
+    # The form still has the old token, so it must be opened again.
     form = request.get_full_path() if is_login else _within(request, request.headers.get("Referer"))
     if reason == REASON_NO_CSRF_COOKIE:
         title = _now("Your browser sent no cookies")
@@ -92,7 +94,7 @@ def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpResponse:
-    """Answer a body that was not read: it came too slowly (408), or is larger than is taken here (413)."""
+    """Answer a body that was not read: it came too slowly (408) or is too large (413)."""
     if status == 408:
         title = _now("This took too long")
         text = _now("What you sent did not arrive in time. Check your connection, then send it again.")
@@ -112,7 +114,7 @@ def refuse_cross_site(request: HttpRequest) -> HttpResponse:
 
 
 def refuse_busy(request: HttpRequest) -> HttpResponse:
-    """Answer 409 to a request that waited for a row which another transaction holds. Nothing of it was done."""
+    """Answer 409 to a request that waited too long for a row of another transaction. Nothing of it was done."""
     return _page(
         request,
         409,
@@ -130,13 +132,13 @@ def fail(request: HttpRequest) -> HttpResponse:
 
 
 def _within(request: HttpRequest, address: str | None) -> str:
-    """An address of ours that the browser named; for any other the overview."""
+    """Return the address that the browser named if it is ours, else the overview."""
     is_ours = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
     return address if address and is_ours else reverse("admin:index")
 
 
 def _page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
-    """With the menu for those who have one."""
+    """Render the page, with the menu for users who have one."""
     if not admin.site.has_permission(request):
         return _bare_page(request, status, **values)
     context = {"link": reverse("admin:index"), "label": _now("Overview"), **admin.site.each_context(request), **values}
@@ -144,7 +146,7 @@ def _page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
 
 
 def _bare_page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
-    """Whatever is broken: it asks neither the session nor the database, and has no static files."""
+    """Answer 500 without the session, the database and static files, since any of them may be broken."""
     link = "" if request.path_info.startswith(PUBLIC) else "/admin/"
     context = {"language": get_language() or "en", "link": link, "label": _now("Overview"), **values}
     return HttpResponse(render_to_string("bare.html", context), status=status, headers=BARE)

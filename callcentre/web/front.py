@@ -1,9 +1,9 @@
-"""The front of the web server: it awaits bodies and slow readers in the event loop, and gives threads to work only.
+"""The front of the web server. The event loop waits for bodies and slow readers; threads only work.
 
 Granian calls `Front`, an ASGI application, which runs Django, a WSGI application, in a pool of threads. A request
-without a body goes to a thread at once. A request with a body takes a thread for a moment, which says how many bytes
-may be read of it; then the event loop reads them, within a time limit, and a thread works on the whole request.
-Health checks have threads of their own. See docs/decisions/0023.
+without a body gets a thread at once. For a body, a thread first decides how many bytes may be read; the event loop
+reads them within a time limit, and then a thread works on the whole request. Health checks have threads of their own.
+See docs/decisions/0023.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-# The key of the environment under which Django finds why a body was not read: a status.
+# The key of the environment for the status of a body that was not read.
 BODY_FAULT = "callcentre.body_fault"
-# A body that comes more slowly is given up once it has had the first seconds.
+# A body that comes more slowly than this, after the first seconds, is given up.
 SLOWEST_BYTES_PER_SECOND = 50_000
-# A client that takes nothing of its answer for so long is given up.
+# A client that reads nothing of its answer for so long is given up.
 STALL_SECONDS = 60
 KEPT_IN_MEMORY = 256 * 1024
 PIECE = 256 * 1024
@@ -59,7 +59,7 @@ class Gone(Exception):
 
 
 class Unread:
-    """The body of a request of which nothing may be read. Reading it fails: an empty one would be taken for real."""
+    """The body of a request from an unknown sender. Reading it fails, because an empty body could be taken for real."""
 
     def read(self, size: int = -1) -> bytes:
         raise OSError("The body was not read.")
@@ -68,7 +68,7 @@ class Unread:
 
 
 class FileContent:
-    """A file that is an answer's content; Django hands it over instead of an iterator (PEP 3333, wsgi.file_wrapper)."""
+    """The file of an answer, which Django returns instead of an iterator (PEP 3333, wsgi.file_wrapper)."""
 
     def __init__(self, file: IO[bytes], block_size: int = 0) -> None:
         self._file = file
@@ -83,7 +83,7 @@ class FileContent:
 
 @dataclass(slots=True)
 class Answer:
-    """What Django answers: all of it, or its beginning and the file from which the rest is read."""
+    """Django's answer: all of it, or its beginning and the file for the rest."""
 
     status: int = 500
     headers: Headers = field(default_factory=list)
@@ -100,13 +100,13 @@ class Front:
     """The service as an ASGI application."""
 
     def __init__(self, django: Wsgi, allowance: Callable[[Environ], int], *, threads: int, body_seconds: float) -> None:
-        """`allowance` says how many bytes of its body may be read of a request, and must have no other effect."""
+        """`allowance` returns how many bytes of a request's body may be read, and must have no other effect."""
         self._django = django
         self._allowance = allowance
         self._body_seconds = body_seconds
         self._work = ThreadPoolExecutor(threads, "web")
         self._files = ThreadPoolExecutor(4, "file")
-        # A probe asks the stores, and may have to wait for them; whether this process lives must not wait for that.
+        # Probes wait for the stores; the check that this process is alive must not wait behind them.
         self._probes = ThreadPoolExecutor(2, "probe")
         self._live = ThreadPoolExecutor(1, "live")
 
@@ -146,23 +146,23 @@ class Front:
     # Bodies
 
     def _begin(self, exchange: "_Exchange", environ: Environ) -> "int | Answer":
-        """Return how many bytes are to be read; the answer, where none of the body is needed for it."""
+        """Return how many bytes are to be read, or an answer that needs no body."""
         try:
             allowed = self._allowance(environ)
         except Exception:
-            # Django meets the same trouble and says so; the body is not needed for it.
+            # Django finds the same fault and reports it; the body is not needed for that.
             logger.exception("allowance failed")
             allowed = 0
         declared = int(environ.get("CONTENT_LENGTH") or 0)
         if allowed and declared <= allowed:
             return allowed
-        # A length that is not 0, or Django would take the body for an empty one.
+        # A length other than 0: with 0, Django would take the body for an empty one.
         environ["CONTENT_LENGTH"] = str(declared or 1)
         environ["wsgi.input"] = Unread()
         return self._run(exchange, environ)
 
     async def _read(self, receive: Receive, limit: int) -> IO[bytes]:
-        """Return the body. Raises TooSlow, TooLong or Gone."""
+        """Return the body. Raise TooSlow, TooLong or Gone."""
         body = SpooledTemporaryFile(max_size=KEPT_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
         started, received = asyncio.get_running_loop().time(), 0
         try:
@@ -191,7 +191,7 @@ class Front:
         await self._finish(exchange, await exchange.loop.run_in_executor(pool, self._run, exchange, environ))
 
     def _run(self, exchange: "_Exchange", environ: Environ) -> Answer:
-        """Let Django answer, in this thread. A content that it makes piece by piece is sent from here."""
+        """Let Django answer in this thread. Contents made piece by piece are sent from here."""
         answer = Answer()
         try:
             content = self._django(environ, answer.start)
@@ -246,14 +246,14 @@ class _Exchange:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the client has closed the connection. Known of answers of several pieces only."""
+        """Return whether the client has closed the connection. Known only for answers of several pieces."""
         return self._watch is not None and self._watch.done()
 
     async def start(self, answer: Answer) -> None:
         await self._send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
 
     async def piece(self, content: bytes, *, is_last: bool = False) -> None:
-        """Send a piece. Raises TimeoutError if the client takes none for too long."""
+        """Send a piece. Raise TimeoutError if the client reads nothing for too long."""
         message = {"type": "http.response.body", "body": content, "more_body": not is_last}
         if is_last:
             if self._watch:
@@ -271,7 +271,7 @@ class _Exchange:
                 pass
 
     def send_stream(self, answer: Answer, pieces: Iterable[bytes]) -> None:
-        """Send an answer from the thread that makes it, which waits while the client does not read."""
+        """Send an answer from the thread that makes it. The thread waits while the client does not read."""
         self._wait(self.start(answer))
         waiting = bytearray()
         with suppress(TimeoutError):
@@ -291,7 +291,7 @@ class _Exchange:
 
 
 class _Empty:
-    """The body of a request that has none."""
+    """The empty body."""
 
     def read(self, size: int = -1) -> bytes:
         return b""
@@ -309,8 +309,8 @@ def _has_body(environ: Environ) -> bool:
 def environ_of(scope: Message) -> Environ:
     """Return the WSGI environment of a request.
 
-    A header with an underscore in its name is left out: `X_Forwarded_For` would take the place of `X-Forwarded-For`,
-    which a trusted proxy has set.
+    Headers with an underscore are dropped: `X_Forwarded_For` would replace `X-Forwarded-For`, which a trusted proxy has
+    set.
     """
     client, server = scope.get("client") or ("", ""), scope.get("server") or ("", "")
     environ = _STATIC.copy()
@@ -329,7 +329,7 @@ def environ_of(scope: Message) -> Environ:
         if name not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
             name = f"HTTP_{name}"
         if name in environ:
-            # Cookies are separated by semicolons, everything else by commas.
+            # Cookies are separated by semicolons, all other headers by commas.
             value = f"{environ[name]}{';' if name == 'HTTP_COOKIE' else ','}{value}"
         environ[name] = value
     return environ

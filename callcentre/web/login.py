@@ -1,4 +1,4 @@
-"""The log-in to the admin and the change of one's own password, both throttled against guessing."""
+"""The log-in to the admin and the change of one's own password, both limited against guessing."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from callcentre.models import User
 
 
 class ThrottledBackend(ModelBackend):
-    """Django's own backend. It refuses even a right password while too many wrong ones came from the address."""
+    """Django's own backend, which refuses even a right password during a lockout of the address."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
@@ -35,14 +35,14 @@ class ThrottledBackend(ModelBackend):
 
 
 class LoginForm(AuthenticationForm):
-    """The form of the log-in page. It tells a wrong password from a lockout and says how long that lasts."""
+    """The form of the log-in page. It distinguishes a wrong password from a lockout and shows how long that lasts."""
 
     refusal: passwords.Refused | None = None
 
     def get_invalid_login_error(self) -> ValidationError:
         if self.request is not None:
             refused = getattr(self.request, "refusal", None)
-            # This attempt may have been the one too many.
+            # This attempt may have caused the lockout.
             self.refusal = refused or passwords.lockout(self.request, self.cleaned_data.get("username") or "")
         if self.refusal:
             return ValidationError(self.refusal.sentence, code="locked")
@@ -52,7 +52,7 @@ class LoginForm(AuthenticationForm):
 
 @never_cache
 def login(request: HttpRequest) -> HttpResponseBase:
-    """Answer with the log-in page; 429 with Retry-After while log-ins of the address are refused."""
+    """Answer with the log-in page; 429 with Retry-After during a lockout of the address."""
     response = admin.site.login(request)
     form = (getattr(response, "context_data", None) or {}).get("form")
     if refusal := getattr(form, "refusal", None):
@@ -62,7 +62,7 @@ def login(request: HttpRequest) -> HttpResponseBase:
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
-    """The form in which people change their own password. Guesses at the old one count as wrong log-ins."""
+    """The form for changing one's own password. Wrong old passwords count as wrong log-ins."""
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,7 +75,7 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
 
 
 class OwnPasswordView(PasswordChangeView):
-    """The page on which people change their own password."""
+    """The page for changing one's own password."""
 
     form_class = OwnPasswordForm
     success_url = reverse_lazy("admin:password_change_done")

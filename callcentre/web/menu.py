@@ -1,4 +1,4 @@
-"""The admin as a whole: its menu and its front page. Names every app, so it belongs to the roof."""
+"""The menu and the front page of the admin. They name every app, so they belong to the roof."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from telephony.admin.board import board_panel
 from tickets.admin.dashboard import tickets_panel
 from webhooks.admin.dashboard import webhooks_panel
 
-# Area -> title, icon, app and model; behind a stroke the page of it, if that is not the list.
+# Area -> title, icon, app and model; after a slash the page, if it is not the list.
 MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
     (
         _("Campaigns"),
@@ -115,7 +115,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
 
 
 def menu(request: HttpRequest) -> list[dict[str, Any]]:
-    """The areas and, of their pages, those that the user may see."""
+    """Return the areas with the pages that the user may see."""
     groups: list[dict[str, Any]] = [
         {
             "title": "",
@@ -135,7 +135,7 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
-    """Of a page whose address goes on from that of a list, the list itself is not the one that is shown."""
+    """Mark only the longest matching address as active: the page below a list, not the list."""
     shown = [item["link"] for item in items if path.startswith(item["link"])]
     for item in items:
         if item["link"] in shown and item["link"] != max(shown, key=len):
@@ -152,9 +152,9 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """The panels of the front page, of those apps that the user may look into."""
+    """Return the panels of the front page, of the apps that the user may see."""
     makers = (board_panel, campaigns_panel, knowledgebase_panel, reports_panel, tickets_panel, webhooks_panel)
     panels = [panel for make in makers if (panel := make(request)) is not None]
-    # What is wrong comes first.
+    # Problems come first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))
     return {**context, "title": _("Overview"), "panels": panels}

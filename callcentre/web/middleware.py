@@ -41,8 +41,8 @@ class RequestMiddleware:
         request_id = os.urandom(7).hex()[:13]
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        # Of the API, authentication notices a connection that has died. It may have run in another thread, before the
-        # body was read, and so with another connection. That one, and those of other pages, are tried before their use.
+        # Authentication in the API replaces a dead connection. It may have run in another thread, before the body was
+        # read, so with another connection; that one and those of other pages are checked before use.
         is_authenticated_here = is_of_api(request.path_info) and KNOWN not in request.META
         connection.health_check_enabled = not is_authenticated_here  # type: ignore[attr-defined]
         queries = request.META.pop(metrics.QUERIES, None) or metrics.QueryCount()
@@ -57,9 +57,9 @@ class RequestMiddleware:
         return response
 
     def _as_api(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """An answer of the API: limits in its headers, JSON whatever went wrong on the way to a view.
+        """An answer of the API: headers with limits, and JSON for every error.
 
-        No cache keeps it: it holds personal data, and a few answers hold passwords (`GET /webhooks`).
+        No cache keeps it: it holds personal data, and some answers hold passwords (`GET /webhooks`).
         """
         if response.status_code >= 400 and response.get("Content-Type", "").startswith("text/html"):
             body = to_json(body_for_status(response.status_code, method=request.method or ""))
@@ -74,7 +74,7 @@ class RequestMiddleware:
         if response.status_code == 204:
             del response["Content-Type"]
             del response["Content-Length"]
-        # Our own line says it all, and whoever caused a 500 has logged why; Django would add a line of its own.
+        # Our own log line has everything, and the cause of a 500 is logged already; Django would add another line.
         response._has_been_logged = True  # type: ignore[attr-defined]
         return response
 
@@ -100,9 +100,9 @@ class RequestMiddleware:
 
 
 class CrossSiteMiddleware:
-    """Refuses a write that a page of another site makes with the credentials of our user's browser.
+    """The refusal of writes that a page of another site makes with the credentials of our user's browser.
 
-    Browsers say so in Sec-Fetch-Site, which no page can set. Programs and old browsers send none.
+    Browsers name the site in Sec-Fetch-Site, which no page can set. Programs and old browsers send no such header.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -118,14 +118,14 @@ class CrossSiteMiddleware:
             )
         if request.path_info.startswith("/admin"):
             return error_pages.refuse_cross_site(request)
-        # What customers do by a link has no session that another site could misuse.
+        # Pages that customers open by a link have no session that another site could misuse.
         return self.get_response(request)
 
 
 class NulMiddleware:
-    """Answers 400 to an address or a cookie with NUL, on which PostgreSQL fails: no text in the database has it.
+    """The answer 400 to an address or cookie with NUL, which PostgreSQL cannot store in any text.
 
-    The API looks for NUL in its own addresses, and names the field.
+    The API checks its own addresses and names the field.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -143,9 +143,9 @@ def _has_nul(request: HttpRequest) -> bool:
 
 
 class BusyMiddleware:
-    """Answers 409 where a page, or what it does, waited too long for a row that another transaction holds.
+    """The answer 409 of a page that waited too long for a row of another transaction.
 
-    It is for pages that do not say so themselves; the API has an answer of its own.
+    Some pages handle this themselves; the API has an answer of its own.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -162,9 +162,9 @@ class BusyMiddleware:
 
 
 class PolicyMiddleware(CSPMiddleware):
-    """The content security policy of every answer: that of the settings, unless the view has another one.
+    """The content security policy of every answer: the settings' policy unless the view has another one.
 
-    No page needs a nonce, so the policy of the settings is built once: django-csp builds two for each answer.
+    No page needs a nonce, so the settings' policy is built once; django-csp builds two for each answer.
     """
 
     @cached_property

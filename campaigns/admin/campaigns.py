@@ -22,6 +22,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin import Admin, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from campaigns.admin.inlines import FieldInline, StatusInline
@@ -34,7 +35,7 @@ SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
 
 
-class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]
+class CampaignForm(ModelForm):
     class Meta:
         model = Campaign
         fields = ("code", *SETTINGS, *PARAMETERS, "agents")
@@ -272,7 +273,7 @@ class CampaignAdmin(Admin):
     # What else can be done with a campaign
 
     def has_clone_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_add_permission(request)  # type: ignore[no-any-return]
+        return self.has_add_permission(request)
 
     def has_view_records_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("campaigns.view_record")

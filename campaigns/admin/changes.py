@@ -25,7 +25,7 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordChange]:
         # No join: the table has an entry or more a record, and the record may be gone.
-        return super().get_queryset(request).prefetch_related("record__campaign")  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related("record__campaign")
 
     @display(description=_("record"))
     def record_link(self, change: RecordChange) -> str:

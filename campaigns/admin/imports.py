@@ -247,7 +247,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
         return given  # type: ignore[no-any-return]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
-        return super().get_queryset(request).select_related("campaign")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("campaign")
 
     def _page(self, request: HttpRequest, name: str, **context: Any) -> HttpResponse:
         given = context.get("given")

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey
 from django.http import HttpRequest
@@ -10,10 +9,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.forms import PaginationInlineFormSet
 
 from callcentre.admin import Inline
+from callcentre.admin.theme import ModelForm
 from campaigns.models import Campaign, CampaignField, Record, RecordStatus
 
 
-class StatusForm(forms.ModelForm):  # type: ignore[type-arg]
+class StatusForm(ModelForm):
     class Meta:
         model = RecordStatus
         fields = ("name", "system_status", "dictionary_status", "order")

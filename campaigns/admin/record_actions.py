@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget
 
-from callcentre.admin import actor_of
+from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED
 from campaigns.admin.record_form import autocomplete, status_choice
 from campaigns.models import DictionaryStatus, Record, RecordStatus
@@ -78,7 +78,7 @@ class AgentActionForm(forms.Form):
         return {"agent_login": agent.login if agent else ""}
 
 
-class RecordActions:
+class RecordActions(Admin):
     """Actions of the list of records."""
 
     actions = ("set_status", "assign")
@@ -91,7 +91,7 @@ class RecordActions:
     def assign(self, request: HttpRequest, records: QuerySet[Record]) -> Any:
         return self._edit_selected(request, records, AgentActionForm, _now("Assign to an agent"))
 
-    def _edit_selected(self: Any, request: HttpRequest, records: QuerySet[Record], form_type: Any, title: str) -> Any:
+    def _edit_selected(self, request: HttpRequest, records: QuerySet[Record], form_type: Any, title: str) -> Any:
         selected = list(records.order_by("id")[: MAX_SELECTED + 1])
         if len(selected) > MAX_SELECTED:
             sentence = _now("At most %(count)s records at once.") % {"count": MAX_SELECTED}
@@ -107,7 +107,7 @@ class RecordActions:
         intro = ngettext("%(count)s record is selected.", "%(count)s records are selected.", count) % {"count": count}
         return self.action_page(request, title=title, submit=title, form=form, selected=selected, intro=intro)
 
-    def _report(self: Any, request: HttpRequest, edits: list[tuple[int, Edit]], names: dict[int, str]) -> None:
+    def _report(self, request: HttpRequest, edits: list[tuple[int, Edit]], names: dict[int, str]) -> None:
         """How many were changed, and of the others why not: a sentence a reason, with some of the numbers."""
         refused = [(pk, edit) for pk, edit in edits if edit.faults]
         done = len(edits) - len(refused)

@@ -10,12 +10,14 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.phone import MAX_RAW_LENGTH
 from campaigns.models import Campaign, Record
+from campaigns.models.record_fields import BY_NAME, PLAIN, RECORD_FIELDS
 from campaigns.models.rules import CampaignFacts
 
-COLUMNS = ("status", "agent", "next_call_at", "identifier", "order", "last_note")
+COLUMNS = tuple(field.form for field in RECORD_FIELDS if field.form)
 PREFIX = "field_"
 
 # The rules speak of the wire's names; people see labels.
@@ -29,7 +31,7 @@ SENTENCES = {
 }
 
 
-class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
+class RecordForm(ModelForm):
     """Judged by the rules of records, in the verb: so nothing is looked at here that they look at."""
 
     facts: CampaignFacts
@@ -67,11 +69,7 @@ class RecordForm(forms.ModelForm):  # type: ignore[type-arg]
         """What was changed, by the model's names; of a new record all that was filled in."""
         given = {name: _with_plain_ends(value) for name, value in self.cleaned_data.items()}
         names = set(self.changed_data)
-        values: dict[str, Any] = {
-            name: given[name]
-            for name in ("next_call_at", "identifier", "order", "last_note", "phone_number")
-            if name in names
-        }
+        values: dict[str, Any] = {name: given[name] for name in (*PLAIN, "phone_number") if name in names}
         if "status" in names and given["status"]:
             values["status_id"] = given["status"].pk
         if "agent" in names:
@@ -120,11 +118,9 @@ def form_field_of(fault: Fault, facts: CampaignFacts) -> str:
     first, _dot, rest = fault.field.partition(".")
     if first == "fields" and rest in facts.fields:
         return PREFIX + facts.fields[rest]
-    return {
-        "status_id": "status",
-        "agent_login": "agent",
-        "additional_numbers": "further_numbers",
-    }.get(first, first)
+    if first == "additional_numbers":
+        return "further_numbers"
+    return BY_NAME[first].form or first if first in BY_NAME else first
 
 
 def fill(record: Record, facts: CampaignFacts) -> None:

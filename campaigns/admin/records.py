@@ -3,6 +3,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from django.contrib import admin
+from django.contrib.admin.utils import label_for_field
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -24,6 +25,7 @@ from campaigns.models import Campaign, Record, RecordChange, RecordStatus, Syste
 from campaigns.models.adding import NewRecord
 from campaigns.models.crm import customers_of_records
 from campaigns.models.editing import Edit
+from campaigns.models.record_fields import BY_NAME
 from campaigns.models.rules import CampaignFacts
 
 STATUS_COLOURS = {
@@ -116,7 +118,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return record
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Record]:
-        return super().get_queryset(request).select_related("campaign", "status", "agent")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("campaign", "status", "agent")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A record in a live call belongs to the call."""
@@ -190,12 +192,10 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         names = {key: name for name, key in obj.facts.fields.items()}  # type: ignore[attr-defined]
         return [entry_of(change, changes_of(change, names)) for change in obj.history.all()[:SHOWN]]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        record = options.get("obj")
-        context["is_in_call"] = isinstance(record, Record) and record.is_leased
-        if record is None:
-            context["subtitle"] = request.new_record_campaign  # type: ignore[attr-defined]
-        return super().render_change_form(request, context, **options)
+    def page_context(self, request: HttpRequest, obj: Record | None) -> dict[str, Any]:
+        if obj is None:
+            return {"is_in_call": False, "subtitle": request.new_record_campaign}  # type: ignore[attr-defined]
+        return super().page_context(request, obj) | {"is_in_call": obj.is_leased}
 
     # Adding: first the campaign, then the page of its records
 
@@ -268,13 +268,6 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
 
 def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:
     """What an entry of the history says changed, by the labels of the page."""
-    labels = {
-        "agent_login": _("agent"),
-        "identifier": _("identifier"),
-        "order": _("order"),
-        "last_note": _("last note"),
-        "next_call_at": _("next call"),
-    }
     changes: list[tuple[Any, Any, Any]] = []
     if change.to_status != change.from_status or change.to_system_status != change.from_system_status:
         changes.append(
@@ -287,5 +280,7 @@ def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, A
                 (names.get(key, _("a field that was removed")), old.get(key, ""), new.get(key, "")) for key in keys
             ]
         else:
-            changes.append((labels.get(name, name), in_words(old), in_words(new)))
+            field = BY_NAME.get(name)
+            label = label_for_field(field.form, Record) if field and field.form else name
+            changes.append((label, in_words(old), in_words(new)))
     return changes

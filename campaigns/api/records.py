@@ -14,14 +14,13 @@ from callcentre.core.parsing import Reject, parse_boolean, parse_text
 from callcentre.core.phone import PhoneError, normalise
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.serializers import (
-    RECORD_COLUMNS,
     RecordEditInput,
     RecordInput,
     RecordPutInput,
     record_data,
     record_fields_data,
 )
-from campaigns.models import AdditionalNumber, Record, reading
+from campaigns.models import AdditionalNumber, Record, record_rows
 from campaigns.models.adding import NewRecord
 from campaigns.models.crm import customers_of_records
 from campaigns.models.editing import Edit
@@ -41,8 +40,9 @@ class RecordViewSet(ApiViewSet):
         paginator = LimitOffset()
         everything = Record.objects.filter(campaign_id=facts.id).order_by("id")
         records = RecordFilterSet.filtered(request, everything, paginator.faults(request))
-        rows = paginator.paginate_queryset(records, request, columns=RECORD_COLUMNS)
-        further: dict[int, list[str]] = {row[0]: [] for row in rows}
+        ids = paginator.keys_of_page(records, request)
+        rows = [] if ids is None else record_rows.of_page(ids)
+        further: dict[int, list[str]] = {row["record_id"]: [] for row in rows}
         for record_id, number in AdditionalNumber.objects.filter(record_id__in=list(further)).values_list(
             "record_id", "phone_number"
         ):
@@ -53,9 +53,9 @@ class RecordViewSet(ApiViewSet):
         result = [
             {
                 **record_data(row),
-                "customer_id": customers[row[0]].id if row[0] in customers else None,
-                "additional_numbers": further[row[0]],
-                "record_fields": record_fields_data(facts.fields, row[-1]),
+                "customer_id": customers[row["record_id"]].id if row["record_id"] in customers else None,
+                "additional_numbers": further[row["record_id"]],
+                "record_fields": record_fields_data(facts.fields, orjson.loads(row["fields"])),
             }
             for row in rows
         ]
@@ -76,13 +76,13 @@ class RecordViewSet(ApiViewSet):
             number = normalise(phone_number)
         except PhoneError as error:
             raise Http404 from error
-        row = reading.by_number(code, number, include_fields=include_fields, is_searching_additional=is_searching)
+        row = record_rows.by_number(code, number, include_fields=include_fields, is_searching_additional=is_searching)
         return _record_response(row, faults)
 
     def retrieve_by_identifier(self, request: Request, code: str, identifier: str) -> Response:
         faults: list[Fault] = []
         (include_fields,) = _flags(request, faults, "include_record_fields")
-        return _record_response(reading.by_identifier(code, identifier, include_fields=include_fields), faults)
+        return _record_response(record_rows.by_identifier(code, identifier, include_fields=include_fields), faults)
 
     def update(self, request: Request, code: str, phone_number: str) -> Response:
         facts = facts_or_404(code)
@@ -173,16 +173,15 @@ def _flags(request: Request, faults: list[Fault], *names: str) -> list[bool]:
     return values
 
 
-def _record_response(row: tuple[Any, ...] | None, faults: list[Fault]) -> Response:
+def _record_response(row: dict[str, Any] | None, faults: list[Fault]) -> Response:
     if row is None:
         raise Http404
     if faults:
         raise Invalid(faults)
-    *columns, values, fields = row
-    data = record_data(columns)
-    if fields is not None:
-        names = {name: str(field_id) for name, field_id in orjson.loads(fields)}
-        data["record_fields"] = record_fields_data(names, orjson.loads(values))
+    data = record_data(row)
+    if row["campaign_fields"] is not None:
+        names = {name: str(field_id) for name, field_id in orjson.loads(row["campaign_fields"])}
+        data["record_fields"] = record_fields_data(names, orjson.loads(row["fields"]))
     return Response(data)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from callcentre.api.field_tables import describe_input, properties, property_of
 from callcentre.api.fields import BooleanField, TextField
 from callcentre.api.openapi import (
     SHAPES,
@@ -14,7 +15,6 @@ from callcentre.api.openapi import (
     input_shape,
     integer,
     mapping,
-    minute,
     page,
     path,
     shape,
@@ -25,7 +25,7 @@ from callcentre.core.errors import ErrorCode
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.records import MAX_BATCH, RecordBatchViewSet, RecordViewSet
 from campaigns.api.serializers import RecordEditInput, RecordInput, RecordPutInput
-from campaigns.models import SystemStatus
+from campaigns.models.record_fields import BY_NAME, RECORD_FIELDS
 
 
 class RecordBatchItem(RecordEditInput):
@@ -44,30 +44,8 @@ def batch(name: str, item: type[Input]) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-NUMBERS = array({"type": "string", "example": "+48 601 234 567"}, "Further numbers of the same person.", maxItems=20)
-FIELDS = mapping(
-    "Name of a field of the campaign -> its text.", {"type": "string"}, {"first_name": "Joanna", "city": "Gdańsk"}
-)
-ORDER: Schema = {
-    "oneOf": [{"type": "integer"}, {"type": "string", "maxLength": 0}],
-    "description": "Order of the record; an empty string when unset.",
-    "example": 10,
-}
-CORE: Any = {
-    "record_id": integer("The record's id.", 1042),
-    "phone_number": text("The number as it was sent.", "+48 22 555 0117"),
-    "system_status": text("What the dialler does with the record.", "MY_RECORD", enum=SystemStatus.values),
-    "status": text("Name of the record's status in the campaign.", "Agent's own record"),
-    "status_id": integer("Id of that status.", 14, nullable=True),
-    "call_date": minute("When it was last called."),
-    "create_date": minute("When it was added.", "2026-03-02 08:15"),
-    "next_call_date": minute("When it is to be called next.", "2026-03-04 10:30"),
-    "agent_name": text("Name of the agent it is assigned to; an empty string for none.", "Anna Nowak"),
-    "agent_login": text("Login of that agent; an empty string for none.", "agent1"),
-    "last_note": text("The last note.", "Wants to be called in the morning."),
-    "identifier": text("Identifier, unique in the campaign; an empty string for none.", "C-10117"),
-    "order": ORDER,
-}
+CORE: Any = properties(RECORD_FIELDS)
+FIELDS = property_of(BY_NAME["fields"])
 RECORD = shape(
     "Record",
     "A number to be called in a campaign.",
@@ -80,39 +58,13 @@ LISTED_RECORD = shape(
     "A record with all that is known of it.",
     **CORE,
     customer_id=integer("In a CRM campaign the oldest customer with the number.", 77, nullable=True),
-    additional_numbers={key: value for key, value in NUMBERS.items() if key != "maxItems"}
+    additional_numbers=property_of(BY_NAME["additional_numbers"])
     | {"description": "Further numbers of the same person; in a CRM campaign those of its customer too."},
     record_fields=FIELDS,
 )
 
-describe(
-    RecordEditInput,
-    status_id="A status of the campaign.",
-    dictionary_status_id="An entry of the dictionary of statuses: the campaign's status for it is meant.",
-    agent_login="Agent the record is assigned to; needed for `MY_RECORD`. An empty string takes the agent away.",
-    next_call_date={
-        "description": "`YYYY-MM-DD hh:mm`; needed for `MY_RECORD` and `CALL_NO_SOONER_THAN`.",
-        "example": "2026-03-04 10:30",
-    },
-    record_fields={
-        "description": "Name of a field of the campaign -> text. Only given fields change; an empty text clears.",
-        "example": {"city": "Gdańsk"},
-    },
-)
-describe(
-    RecordInput,
-    phone_number={"description": "Number to be called, in any spelling.", "example": "+48 22 555 0117"},
-    identifier="Identifier, unique in the campaign; one line, without control characters.",
-    order="Order of the record: the lowest is dialled first, records without one last.",
-    additional_numbers="Further numbers of the same person. Ours.",
-)
-describe(
-    RecordPutInput,
-    identifier="Identifier, unique in the campaign; one line, without control characters.",
-    order="Order of the record: the lowest is dialled first, records without one last.",
-    additional_numbers="Further numbers of the same person: all of them.",
-    note="The record's last note.",
-)
+for reader in (RecordEditInput, RecordPutInput, RecordInput):
+    describe_input(reader)
 describe(
     RecordBatchItem,
     phone_number={"description": "Number of the record, in any spelling.", "example": "+48 22 555 0117"},

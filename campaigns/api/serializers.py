@@ -1,12 +1,12 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from callcentre.api.field_tables import TableInput, row_writer
 from callcentre.api.fields import (
     BooleanField,
     ChoiceField,
     DateField,
     IdField,
-    InstantField,
     IntegerField,
     ListField,
     NumberField,
@@ -15,9 +15,9 @@ from callcentre.api.fields import (
 )
 from callcentre.api.serializers import Input
 from callcentre.core.errors import ErrorCode, Fault
-from callcentre.core.parsing import INT32
-from callcentre.core.times import day, minute
+from callcentre.core.times import day
 from campaigns.models import Campaign
+from campaigns.models.record_fields import ADD, BATCH_EDIT, EDIT, RECORD_FIELDS
 
 
 class Parameters(Input):
@@ -108,69 +108,28 @@ def campaign_data(campaign: Campaign) -> dict[str, Any]:
 # Records
 
 
-class RecordEditInput(Input):
+class RecordEditInput(TableInput):
     """What an item of the batch may change."""
 
-    status_id = IdField(required=False)
-    dictionary_status_id = IdField(required=False)
-    agent_login = TextField(required=False, max_length=100)
-    next_call_date = InstantField(source="next_call_at", required=False)
-    record_fields = TextMapField(source="fields", required=False)
+    table = RECORD_FIELDS
+    accepts = BATCH_EDIT
 
 
-class RecordPutInput(RecordEditInput):
-    """What our PUT of one record may change besides."""
+class RecordPutInput(TableInput):
+    """What our PUT of one record may change."""
 
-    identifier = TextField(required=False, max_length=100)
-    order = IntegerField(required=False, max_value=INT32)
-    additional_numbers = ListField(child=TextField(max_length=100), required=False, max_length=20)
-    note = TextField(source="last_note", required=False, max_length=10_000)
+    table = RECORD_FIELDS
+    accepts = EDIT
 
 
-class RecordInput(RecordEditInput):
-    phone_number = TextField(max_length=100)
-    identifier = TextField(required=False, max_length=100)
-    order = IntegerField(required=False, max_value=INT32)
-    additional_numbers = ListField(child=TextField(max_length=100), required=False, max_length=20)
+class RecordInput(TableInput):
+    """A new record."""
+
+    table = RECORD_FIELDS
+    accepts = ADD
 
 
-# The columns that record_data() wants, for values_list().
-RECORD_COLUMNS: tuple[str, ...] = (
-    "id",
-    "phone_number",
-    "system_status",
-    "status__name",
-    "status_id",
-    "called_at",
-    "created_at",
-    "next_call_at",
-    "agent__name",
-    "agent__surname",
-    "agent__login",
-    "last_note",
-    "identifier",
-    "order",
-    "fields",
-)
-
-
-def record_data(row: Sequence[Any]) -> dict[str, Any]:
-    """A record as the interface shows it, from RECORD_COLUMNS."""
-    return {
-        "record_id": row[0],
-        "phone_number": row[1],
-        "system_status": row[2],
-        "status": row[3] or "",
-        "status_id": row[4],
-        "call_date": minute(row[5]),
-        "create_date": minute(row[6]),
-        "next_call_date": minute(row[7]),
-        "agent_name": f"{row[8]} {row[9]}".strip() if row[10] else "",
-        "agent_login": row[10] or "",
-        "last_note": row[11],
-        "identifier": row[12],
-        "order": "" if row[13] is None else row[13],
-    }
+record_data = row_writer(RECORD_FIELDS)
 
 
 def record_fields_data(names: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:

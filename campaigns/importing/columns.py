@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import phonenumbers
-from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import ErrorCode, Fault, Invalid, besides
+from callcentre.core.field_tables import Kind
 from callcentre.core.normal_forms import normalised
 from callcentre.core.parsing import INT32, Reject, parse_instant, parse_integer
 from callcentre.core.phone import PhoneError, is_region, normalise
@@ -20,21 +20,12 @@ from campaigns.importing.formats import ENCODINGS
 from campaigns.importing.reading import Rows, Torn
 from campaigns.models import DictionaryStatus
 from campaigns.models.adding import read_additional
+from campaigns.models.record_fields import IMPORTED, RecordField
 from campaigns.models.rules import CampaignFacts, Draft, StatusFact, check
 from telephony.models import Agent
 
 # What a column can be, besides a field of the campaign ("field:<primary key>"), and what people are shown.
-TARGETS: Mapping[str, Any] = {
-    "phone_number": _("phone number"),
-    "identifier": _("identifier"),
-    "status": _("status (name or id)"),
-    "status_id": _("id of the status"),
-    "dictionary_status_id": _("id of the dictionary status"),
-    "agent_login": _("login of the agent"),
-    "next_call_date": _("next call (YYYY-MM-DD hh:mm)"),
-    "order": _("order"),
-    "additional_numbers": _("additional numbers"),
-}
+TARGETS: Mapping[str, Any] = {name: field.import_label for name, field in IMPORTED.items()}
 # Several columns may hold further numbers; everything else is in one.
 _REPEATABLE = "additional_numbers"
 _STATUSES = ("status", "status_id", "dictionary_status_id")
@@ -63,7 +54,7 @@ _SYNONYMS: Mapping[str, str] = {
         "additional_numbers",
     ),
 }  # fmt: skip
-MAX_ADDITIONAL = 20
+MAX_ADDITIONAL = IMPORTED[_REPEATABLE].max_items or 0
 # A semicolon before these belongs to the number: tel:+48…;ext=12.
 _BETWEEN_NUMBERS = re.compile(r"[,|\r\n]|;(?!\s*(?:ext|isub|phone-context)=)", re.IGNORECASE)
 # What data tools make of a column of numbers with a gap in it.
@@ -180,7 +171,7 @@ class RowReader:
         # What faults call a column: its header, or our name for what it is.
         self._labels: dict[str, str] = {}
         self._fields: list[tuple[int, str, str]] = []
-        self._columns: list[tuple[int, str, Callable[[str, dict[str, Any]], None]]] = []
+        self._columns: list[tuple[int, str, str, Callable[[str], Any]]] = []
         self._phone: tuple[int, str] = (0, "phone_number")
         self._additional: list[tuple[int, str]] = []
         for position, target in columns.items():
@@ -194,8 +185,10 @@ class RowReader:
             elif target == _REPEATABLE:
                 self._additional.append((position, label))
             else:
-                self._columns.append((position, label, getattr(self, f"_read_{target}")))
-                self._labels[{"next_call_date": "next_call_at"}.get(target, target)] = label
+                field = IMPORTED[target]
+                name, read = ("status_id", self._read_status) if target == "status" else (field.name, _reader(field))
+                self._columns.append((position, label, name, read))
+                self._labels[name] = label
 
     def read(self, cells: list[str] | Torn) -> Reading:
         reading = Reading()
@@ -212,10 +205,10 @@ class RowReader:
         row = "".join(cells)
         self._is_plain = row.isprintable() and "'" not in row
         self._read_phone(cells, count, reading)
-        for position, label, read in self._columns:
+        for position, label, name, read in self._columns:
             if position < count:
                 try:
-                    read(self._text(cells[position]).strip(), values)
+                    values[name] = read(self._text(cells[position]).strip())
                 except Reject as reject:
                     faults.append(Fault(reject.fault.code, label, reject.fault.params))
         if self._fields:
@@ -280,29 +273,9 @@ class RowReader:
             raise Reject(ErrorCode.BYTES_UNREADABLE, encoding=self._encoding)
         return as_entered(cell)
 
-    # One for each target, given the trimmed cell.
-
-    def _read_identifier(self, text: str, values: dict[str, Any]) -> None:
-        values["identifier"] = _at_most(text, 100)
-
-    def _read_agent_login(self, text: str, values: dict[str, Any]) -> None:
-        values["agent_login"] = _at_most(text, 100)
-
-    def _read_next_call_date(self, text: str, values: dict[str, Any]) -> None:
-        values["next_call_at"] = _instant(text) if text else None
-
-    def _read_order(self, text: str, values: dict[str, Any]) -> None:
-        values["order"] = parse_integer(text, -INT32 - 1, INT32) if text else None
-
-    def _read_status_id(self, text: str, values: dict[str, Any]) -> None:
-        values["status_id"] = parse_integer(text) if text else None
-
-    def _read_dictionary_status_id(self, text: str, values: dict[str, Any]) -> None:
-        values["dictionary_status_id"] = parse_integer(text) if text else None
-
-    def _read_status(self, text: str, values: dict[str, Any]) -> None:
+    def _read_status(self, text: str) -> int | None:
         if not text:
-            return
+            return None
         if text not in self._statuses:
             if len(self._statuses) > 10_000:
                 self._statuses.clear()
@@ -310,7 +283,7 @@ class RowReader:
         status = self._statuses[text]
         if status is None:
             raise Reject(ErrorCode.STATUS_NOT_FOUND)
-        values["status_id"] = status.id
+        return status.id
 
     def _find_status(self, text: str) -> StatusFact | None:
         """By the name in the campaign, the name in the dictionary, the system status, or the id; in this order."""
@@ -324,8 +297,20 @@ class RowReader:
         return next(by_name, None) or by_dictionary or next(by_system, None) or by_id
 
 
-def _at_most(text: str, limit: int) -> str:
-    if len(text) > limit:
+def _reader(field: RecordField) -> Callable[[str], Any]:
+    """Return the function that reads a trimmed cell of a column."""
+    if field.kind is Kind.TEXT:
+        return lambda text: _at_most(text, field.max_length)
+    read: Mapping[Kind, Callable[[str], Any]] = {
+        Kind.INTEGER: lambda text: parse_integer(text, -INT32 - 1, INT32),
+        Kind.ID: parse_integer,
+        Kind.MINUTE: _instant,
+    }
+    return lambda text: read[field.kind](text) if text else None
+
+
+def _at_most(text: str, limit: int | None) -> str:
+    if limit is not None and len(text) > limit:
         raise Reject(ErrorCode.TOO_LONG, limit=limit)
     return text
 

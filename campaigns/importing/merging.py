@@ -5,9 +5,10 @@ taken, by a record or by an earlier row, is left over, also when a request adds 
 slices of the temporary table, so that progress shows and no statement grows with the file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -17,10 +18,12 @@ from psycopg import sql
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.field_tables import Kind, columns, typed_columns
 from campaigns import events
 from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import showable
 from campaigns.importing.reading import Rows
+from campaigns.models.record_fields import STORED, values_to_store
 from campaigns.models.rules import CampaignFacts
 
 _SLICE_ROWS = 20_000
@@ -69,17 +72,15 @@ class Refusal:
 _CREATE = """
 DROP TABLE IF EXISTS pg_temp.import_row, pg_temp.import_refusal;
 CREATE TEMPORARY TABLE import_row (
-  id bigint DEFAULT nextval({sequence}), line integer, phone_number text, number text, status_id bigint,
-  system_status text, identifier text, agent_id bigint, next_call_at timestamptz, "order" integer, fields jsonb,
+  id bigint DEFAULT nextval({sequence}), line integer, phone_number text, number text, {typed_columns},
   additional_raw text[], additional text[], message text
 ) ON COMMIT DROP;
 CREATE TEMPORARY TABLE import_refusal (
   line integer, message text, number_taken_by text, identifier_taken_by text
 ) ON COMMIT DROP
 """
-_STAGE = """
-COPY import_row (line, phone_number, number, status_id, system_status, identifier, agent_id, next_call_at, "order",
-                 fields, additional_raw, additional, message) FROM STDIN
+STAGE = f"""
+COPY import_row (line, phone_number, number, {columns(STORED)}, additional_raw, additional, message) FROM STDIN
 """
 # Nobody takes a status away while rows wait for it.
 _LOCK_STATUSES = "SELECT FROM campaigns_recordstatus WHERE campaign_id = %s FOR KEY SHARE"
@@ -87,11 +88,8 @@ _LOCK_STATUSES = "SELECT FROM campaigns_recordstatus WHERE campaign_id = %s FOR 
 # {rows}: those of the slice that are still to be added.
 _MERGE = """
 WITH given AS MATERIALIZED ({rows}), added AS (
-  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, status_id, system_status,
-                                identifier, agent_id, next_call_at, "order", last_note, fields, leased_by,
-                                created_at)
-  SELECT id, {campaign}, phone_number, number, {is_primary}, status_id, system_status, identifier, agent_id,
-         next_call_at, "order", '', fields, '', now()
+  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, created_at, {columns})
+  SELECT id, {campaign}, phone_number, number, {is_primary}, '', now(), {columns}
   FROM given ORDER BY line
   ON CONFLICT DO NOTHING
   RETURNING id, status_id, system_status
@@ -158,6 +156,7 @@ class Merge:
         self._is_skipping = is_skipping
         self._progress = progress
         self._constants = {
+            "columns": sql.SQL(columns(STORED)),
             "campaign": sql.Literal(campaign.id),
             "actor_kind": sql.Literal(actor.kind),
             "actor_id": sql.Literal(actor.id),
@@ -175,10 +174,11 @@ class Merge:
             cursor.execute(_LOCK_STATUSES, [self._campaign.id])
             cursor.execute("SELECT pg_get_serial_sequence('campaigns_record', 'id')")
             (sequence,) = cursor.fetchone()
+            parts = {"sequence": sql.Literal(sequence), "typed_columns": sql.SQL(typed_columns(STORED))}
             for statement in _CREATE.split(";"):
-                cursor.execute(sql.SQL(statement).format(sequence=sql.Literal(sequence)).as_string(cursor.connection))
+                cursor.execute(sql.SQL(statement).format(**parts).as_string(cursor.connection))
             progress = self._progress
-            with cursor.copy(_STAGE) as copy:
+            with cursor.copy(STAGE) as copy:
                 staged = (_staged(line, reader.read(cells)) for line, cells in rows)
                 while block := [*islice(staged, _BLOCK_ROWS)]:
                     copy.write("".join(block))
@@ -279,7 +279,7 @@ def _reason(message: str | None, number_taken_by: str | None, identifier_taken_b
     return " ".join(reasons) or Fault(ErrorCode.CONFLICT).message
 
 
-# What COPY's text format escapes, and how it spells what is not there.
+# The characters that COPY's text format escapes, and its NULL.
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _NULL = "\\N"
 _BACKSLASH = "\\"
@@ -289,24 +289,34 @@ def _escaped(text: str) -> str:
     return text if text.isprintable() and _BACKSLASH not in text else text.translate(_ESCAPES)
 
 
+def _json(values: Mapping[str, str]) -> str:
+    # JSON escapes every character that COPY escapes, except the backslash itself.
+    return orjson.dumps(values).decode().replace(_BACKSLASH, _BACKSLASH * 2)
+
+
+_WRITERS: Mapping[Kind, Callable[[Any], str]] = {
+    Kind.TEXT: _escaped,
+    Kind.CHOICE: str,
+    Kind.ID: str,
+    Kind.INTEGER: str,
+    Kind.MINUTE: datetime.isoformat,
+    Kind.TEXT_MAP: _json,
+}
+# The columns of the row, in the order of STAGE, with the function that writes a value.
+_STORED_WRITERS = tuple((field.name, _WRITERS[field.kind]) for field in STORED)
+
+
 def _staged(line: int, reading: Reading) -> str:
-    """The row in COPY's text format: written by hand, as the driver looks at the type of each value."""
+    """Return the row in COPY's text format. It is written by hand: the driver looks at the type of each value."""
     draft = reading.draft
-    identifier = _escaped(draft.identifier) if draft.identifier else ""
     if reading.faults:
+        cells = [_escaped(draft.identifier) if name == "identifier" else _NULL for name, _ in _STORED_WRITERS]
         message = showable(" ".join(fault.message for fault in reading.faults)).translate(_ESCAPES)
-        return f"{line}\t\\N\t{reading.number}\t\\N\t\\N\t{identifier}\t\\N\t\\N\t\\N\t\\N\t\\N\t\\N\t{message}\n"
-    status, agent, at, order = draft.status, draft.agent_id, draft.next_call_at, draft.order
+        return "\t".join((str(line), _NULL, reading.number, *cells, _NULL, _NULL, message)) + "\n"
+    values = values_to_store(draft)
+    cells = [_NULL if (value := values[name]) is None else write(value) for name, write in _STORED_WRITERS]
     raws, numbers = _arrays(reading) if reading.additional else (_NULL, _NULL)
-    return (
-        f"{line}\t{_escaped(reading.phone_number)}\t{reading.number}"
-        f"\t{_NULL if status.id is None else status.id}\t{status.system_status}\t{identifier}"
-        f"\t{_NULL if agent is None else agent}\t{_NULL if at is None else at.isoformat()}"
-        f"\t{_NULL if order is None else order}"
-        # JSON has escaped what COPY would, but for the backslash itself.
-        f"\t{orjson.dumps(draft.fields).decode().replace(_BACKSLASH, _BACKSLASH * 2) if draft.fields else '{}'}"
-        f"\t{raws}\t{numbers}\t\\N\n"
-    )
+    return "\t".join((str(line), _escaped(reading.phone_number), reading.number, *cells, raws, numbers, _NULL)) + "\n"
 
 
 def _arrays(reading: Reading) -> tuple[str, str]:

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.db import connection
-from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.times import minute
 from campaigns.importing.columns import Reading, RowReader
 from campaigns.importing.formats import Format, showable
 from campaigns.importing.reading import Rows
-from campaigns.models.rules import CampaignFacts
+from campaigns.models.record_fields import IMPORTED
+from campaigns.models.rules import CampaignFacts, Draft
 
 SHOWN_ROWS = 20
 CHECKED_ROWS = 1000
@@ -112,15 +114,18 @@ def preview(
 def _row(line: int, reading: Reading, faults: Sequence[str], names: Mapping[str, str]) -> PreviewRow:
     draft = reading.draft
     values = {
-        "identifier": draft.identifier,
-        "agent_login": draft.agent_login,
-        "next_call_date": f"{timezone.localtime(draft.next_call_at):%Y-%m-%d %H:%M}" if draft.next_call_at else "",
-        "order": "" if draft.order is None else str(draft.order),
+        **{name: _shown(getattr(draft, field.name)) for name, field in IMPORTED.items() if field.name in Draft._fields},
         "additional_numbers": ", ".join(number for _, number in reading.additional),
         **{f"field:{key}": text for key, text in draft.fields.items() if key in names},
     }
     values = {target: showable(text) for target, text in values.items()}
     return PreviewRow(line, showable(reading.phone_number), reading.number, draft.status.name, values, faults)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, datetime):
+        return minute(value)
+    return "" if value is None else str(value)
 
 
 class _Taken:

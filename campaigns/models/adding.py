@@ -9,8 +9,11 @@ from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, besides, numbered
+from callcentre.core.field_tables import columns, typed_columns
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.models import actor_columns
 from campaigns import events
+from campaigns.models.record_fields import STORED, values_to_store
 from campaigns.models.rules import CampaignFacts, Draft, check
 from telephony.models import Agent
 
@@ -33,32 +36,30 @@ class NewRecord:
 # adds at the same moment is waited for on the unique index, without a lock on anything else.
 # Ids are given in the order of the records, rows are written in the order of numbers: two batches that share numbers
 # wait for each other and never for ever.
-_INSERT = """
+INSERT = f"""
 WITH given AS MATERIALIZED (
-  SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%s::json)
-    AS g(phone_number text, number text, status_id bigint, system_status text, status_name text, identifier text,
-         agent_id bigint, next_call_at timestamptz, "order" int, fields jsonb)
+  SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%(records)s::json)
+    AS g(phone_number text, number text, status_name text, {typed_columns(STORED)})
 ), added AS (
-  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
-                                agent_id, next_call_at, "order", last_note, fields, leased_by)
-  SELECT id, %s, phone_number, number, true, status_id, system_status, identifier, agent_id, next_call_at, "order",
-         '', fields, ''
+  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, {columns(STORED)})
+  SELECT id, %(campaign)s, phone_number, number, true, '', {columns(STORED)}
   FROM given ORDER BY number
   ON CONFLICT DO NOTHING
   RETURNING id, number
 ), history AS (
   INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
                                       to_status, from_system_status, to_system_status)
-  SELECT added.id, %s, %s, %s, 'create', '{}', '', given.status_name, '', given.system_status
+  SELECT added.id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{{}}', '', given.status_name, '',
+         given.system_status
   FROM added JOIN given USING (number)
 ), additional AS (
   INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
-  SELECT added.id, %s, a.phone_number, a.number
-  FROM unnest(%s::text[], %s::text[], %s::text[]) AS a(of_number, phone_number, number)
+  SELECT added.id, %(campaign)s, a.phone_number, a.number
+  FROM json_to_recordset(%(additional)s::json) AS a(of_number text, phone_number text, number text)
   JOIN added ON added.number = a.of_number
 )
 SELECT number, id FROM added
-"""
+"""  # noqa: S608  (composed of our own table)
 
 
 def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
@@ -173,31 +174,24 @@ def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord])
         {
             "phone_number": record.values["phone_number"],
             "number": record.number,
-            "status_id": record.draft.status.id,
-            "system_status": record.draft.status.system_status,
             "status_name": record.draft.status.name,
-            "identifier": record.draft.identifier,
-            "agent_id": record.draft.agent_id,
-            "next_call_at": record.draft.next_call_at,
-            "order": record.draft.order,
-            "fields": record.draft.fields,
+            **values_to_store(record.draft),
         }
         for record in records
     ]
-    further = [(record.number, *pair) for record in records for pair in record.additional]
+    additional = [
+        {"of_number": record.number, "phone_number": phone_number, "number": number}
+        for record in records
+        for phone_number, number in record.additional
+    ]
+    values = {
+        "records": orjson.dumps(rows).decode(),
+        "additional": orjson.dumps(additional).decode(),
+        "campaign": campaign.id,
+        **actor_columns(actor),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            _INSERT,
-            [
-                orjson.dumps(rows).decode(),
-                campaign.id,
-                actor.kind,
-                actor.id,
-                actor.name[:150],
-                campaign.id,
-                *([row[position] for row in further] for position in range(3)),
-            ],
-        )
+        cursor.execute(INSERT, values)
         return dict(cursor.fetchall())
 
 

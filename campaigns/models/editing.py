@@ -1,7 +1,7 @@
 """Editing records found by their numbers: any number of them in a constant number of statements."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +10,12 @@ from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, besides
+from callcentre.core.field_tables import assignments, columns, differences, named_rows, typed_columns
 from callcentre.core.phone import PhoneError, normalise
 from campaigns import events
 from campaigns.models.adding import read_additional
 from campaigns.models.crm import FOUND_BY_CUSTOMER
+from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
 from telephony.models import Agent
 
@@ -49,25 +51,23 @@ UNION ALL
 {FOUND_BY_CUSTOMER} AND x.number = ANY(%(numbers)s) AND c.id = %(campaign)s
 """  # noqa: S608  (a text of ours)
 # In the order of ids, so that two batches that meet wait for each other and never for ever.
-_LOCK = """
-SELECT r.id, r.number, r.is_primary, r.status_id, r.system_status, r.agent_id, a.login, r.next_call_at,
-       r.identifier, r."order", r.last_note, r.fields::text, r.phone_number, COALESCE(r.leased_until > now(), false)
+LOCK = f"""
+SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
+       COALESCE(r.leased_until > now(), false) AS is_leased, {columns(STORED, "r")}
 FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
-WHERE r.campaign_id = %s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
-"""
-_LOCK_BY_NUMBER = _LOCK.format(condition="r.is_primary AND r.number = ANY(%s)")
-_LOCK_BY_NUMBER_OR_ID = _LOCK.format(condition="((r.is_primary AND r.number = ANY(%s)) OR r.id = ANY(%s))")
-_LOCK_BY_ID = _LOCK.format(condition="r.id = ANY(%s)")
-# Rows travel as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays.
-_UPDATE = """
-UPDATE campaigns_record r SET status_id = v.status_id, system_status = v.system_status, agent_id = v.agent_id,
-       next_call_at = v.next_call_at, identifier = v.identifier, "order" = v."order", last_note = v.last_note,
-       fields = COALESCE(v.fields, r.fields)
-FROM json_to_recordset(%s::json)
-  AS v(id bigint, status_id bigint, system_status text, agent_id bigint, next_call_at timestamptz, identifier text,
-       "order" int, last_note text, fields jsonb)
+WHERE r.campaign_id = %(campaign)s AND {{condition}} ORDER BY r.id FOR NO KEY UPDATE OF r
+"""  # noqa: S608  (composed of our own table)
+_LOCK_BY_NUMBER = LOCK.format(condition="r.is_primary AND r.number = ANY(%(numbers)s)")
+_LOCK_BY_NUMBER_OR_ID = LOCK.format(condition="((r.is_primary AND r.number = ANY(%(numbers)s)) OR r.id = ANY(%(ids)s))")
+_LOCK_BY_ID = LOCK.format(condition="r.id = ANY(%(ids)s)")
+# Rows travel as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays. Fields that stay
+# as they are do not travel.
+UPDATE = f"""
+UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
+       {assignments((field for field in STORED if field.name != "fields"), "v")}
+FROM json_to_recordset(%s::json) AS v(id bigint, {typed_columns(STORED)})
 WHERE r.id = v.id
-"""
+"""  # noqa: S608  (composed of our own table)
 _INSERT_HISTORY = """
 INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
                                     to_status, from_system_status, to_system_status)
@@ -126,16 +126,16 @@ def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> 
     """Lock and read the records that are meant by their ids. An additional number equal to their own goes."""
     if not edits:
         return
-    cursor.execute(_LOCK_BY_ID, [campaign.id, [edit.record_id for edit in edits]])
-    rows = {row[0]: row for row in cursor.fetchall()}
+    cursor.execute(_LOCK_BY_ID, {"campaign": campaign.id, "ids": [edit.record_id for edit in edits]})
+    rows = {row["id"]: row for row in named_rows(cursor)}
     for edit in edits:
         row = rows.get(edit.record_id)
-        if row is None or row[-1]:
+        if row is None or row["is_leased"]:
             edit.record_id = None
             edit.faults.append(Fault(ErrorCode.RECORD_BUSY if row else ErrorCode.RECORD_NOT_FOUND))
         else:
-            edit.before, edit.stored_number = _draft(row, campaign), row[-2]
-            edit.additional = [pair for pair in edit.additional if pair[1] != row[1]]
+            edit.before, edit.stored_number = _draft(row, campaign), row["phone_number"]
+            edit.additional = [pair for pair in edit.additional if pair[1] != row["number"]]
 
 
 def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
@@ -144,13 +144,11 @@ def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
     if not numbers:
         return
     additional = _find_additional(cursor, campaign, edits)
-    if additional:
-        ids = list({record_id for several in additional.values() for record_id in several})
-        cursor.execute(_LOCK_BY_NUMBER_OR_ID, [campaign.id, numbers, ids])
-    else:
-        cursor.execute(_LOCK_BY_NUMBER, [campaign.id, numbers])
-    rows = {row[0]: row for row in cursor.fetchall()}
-    primary = {row[1]: {row[0]} for row in rows.values() if row[2]}
+    ids = list({record_id for several in additional.values() for record_id in several})
+    lock = _LOCK_BY_NUMBER_OR_ID if ids else _LOCK_BY_NUMBER
+    cursor.execute(lock, {"campaign": campaign.id, "numbers": numbers, "ids": ids})
+    rows = {row["id"]: row for row in named_rows(cursor)}
+    primary = {row["number"]: {row["id"]} for row in rows.values() if row["is_primary"]}
     cursor.execute(_FIND_DUPLICATED, [campaign.id, numbers])
     duplicated = {number for (number,) in cursor.fetchall()}
     for edit in edits:
@@ -178,19 +176,19 @@ def _find_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]
     return found
 
 
-def _take(edit: Edit, row: Sequence[Any], campaign: CampaignFacts) -> None:
-    *_, is_leased = row
-    if is_leased:
+def _take(edit: Edit, row: Mapping[str, Any], campaign: CampaignFacts) -> None:
+    if row["is_leased"]:
         edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
     else:
-        edit.record_id, edit.before, edit.stored_number = row[0], _draft(row, campaign), row[-2]
+        edit.record_id, edit.before, edit.stored_number = row["id"], _draft(row, campaign), row["phone_number"]
 
 
-def _draft(row: Sequence[Any], campaign: CampaignFacts) -> Draft:
-    _, _, _, status_id, system_status, agent_id, login, next_call_at, identifier, order, note, fields, *_ = row
+def _draft(row: Mapping[str, Any], campaign: CampaignFacts) -> Draft:
+    status_id, system_status = row["status_id"], row["system_status"]
     known = campaign.statuses.get(status_id, NO_STATUS)
     status = known if known.system_status == system_status else StatusFact(status_id, known.name, system_status, None)
-    return Draft(status, agent_id, login or "", next_call_at, identifier, order, note, orjson.loads(fields))
+    plain = {name: row[name] for name in PLAIN}
+    return Draft(status, row["agent_id"], row["agent_login"], orjson.loads(row["fields"]), **plain)
 
 
 def _find_taken_identifiers(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
@@ -212,7 +210,7 @@ def _find_taken_identifiers(cursor: Any, campaign: CampaignFacts, edits: Sequenc
 
 def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
     rows = orjson.dumps([_row(edit) for edit in edits]).decode()
-    cursor.execute(_UPDATE, [rows])
+    cursor.execute(UPDATE, [rows])
     cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], rows])
 
 
@@ -234,15 +232,9 @@ def _row(edit: Edit) -> dict[str, Any]:
     before, after = edit.before, edit.after
     return {
         "id": edit.record_id,
-        "status_id": after.status.id,
-        "system_status": after.status.system_status,
-        "agent_id": after.agent_id,
-        "next_call_at": after.next_call_at,
-        "identifier": after.identifier,
-        "order": after.order,
-        "last_note": after.last_note,
+        **values_to_store(after),
         "fields": after.fields if after.fields is not before.fields else None,
-        "changes": after.differences(before)
+        "changes": differences(RECORD_FIELDS, before, after)
         | ({"additional_numbers": edit.additional_change} if edit.additional_change else {}),
         "from_status": before.status.name,
         "to_status": after.status.name,

@@ -17,6 +17,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from knowledgebase.admin.changes import ACTIONS, changes_of
 from knowledgebase.admin.versions import reader_page, removed_in_words
@@ -26,7 +27,7 @@ from knowledgebase.models import Article, ArticleImage
 MAX_IMAGES = 20
 
 
-class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
+class ArticleForm(ModelForm):
     """The newest version, whether readers see it or not."""
 
     # The version that the page showed.
@@ -101,7 +102,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     ordering = ("-updated_at", "id")
     actions = ("publish_selected", "unpublish_selected")
     actions_detail = ("preview", "changes", "publish", "unpublish", "versions")
-    autocomplete_fields: tuple[str, ...] = ()
+    autocomplete_fields = ()
     fault_fields = {"category_id": "category"}
     sentences = {
         ErrorCode.EMPTY: _("This field cannot be empty."),

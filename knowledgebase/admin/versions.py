@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
 from callcentre.core.integers import integer_of
-from knowledgebase.comparing import compare
+from knowledgebase.comparison import compare
 from knowledgebase.models import ArticleVersion
 
 

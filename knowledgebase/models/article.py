@@ -81,7 +81,7 @@ class Article(TimestampedModel):
     positive_count = models.PositiveIntegerField(_("helpful"), default=0, editable=False)
     negative_count = models.PositiveIntegerField(_("not helpful"), default=0, editable=False)
     # The database fills `search` and `peaks`: a trigger makes them of title and text (migrations/0008), and the worker
-    # adds the lemmas of Polish words (knowledgebase/indexing.py). `forms_version` is 0 until the worker has done so.
+    # adds the lemmas of Polish words (knowledgebase/word_forms.py). `forms_version` is 0 until the worker has done so.
     # They are generated fields here, so that Django never writes them.
     forms_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     search = models.GeneratedField(

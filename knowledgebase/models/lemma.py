@@ -3,7 +3,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-# How the word forms of an article are made (knowledgebase/indexing.py). The worker indexes articles with a lower number
+# Version of the word forms that knowledgebase/word_forms.py makes. The worker indexes articles with a lower version
 # again.
 FORMS_VERSION = 1
 

@@ -12,8 +12,9 @@ CANDIDATES = 100
 MOST_SEVERAL = 400
 # For several words together.
 CANDIDATES_TOGETHER = 3000
-# Titles that have all of several words are the best there are; so many of them fill a page, and so many are enough.
-TITLES, MOST_TITLES = 80, 1500
+# Titles with all of several words rank best. With more than FIRST_TITLES of them, fewer others are ranked. TITLES fill
+# a page, so no others are.
+FIRST_TITLES, TITLES, MOST_TITLES = 10, 80, 1500
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ def candidates(words: Sequence[Frequency], written: Sequence[Frequency], total: 
 def _standing_out(words: Sequence[Frequency], total: int, together: float) -> str:
     """Return a query for the articles in which these words stand out; "" if all that have them are few.
 
-    For several words: those with all of them in the title, if these are not too few or many; else those in which all of
+    For several words: those with all of them in the title; if these are too few or many, also those in which all of
     them stand out, and those in which one of them does most.
     """
     if not words or not total:
@@ -111,10 +112,15 @@ def _standing_out(words: Sequence[Frequency], total: int, together: float) -> st
     if len(words) == 1:
         return words[0].best(CANDIDATES)
     titles = total * math.prod(word.titles / total for word in words)
+    in_titles = " & ".join(word.in_titles() for word in words)
     if TITLES <= titles <= MOST_TITLES:
-        return " & ".join(word.in_titles() for word in words)
+        return in_titles
+    groups = []
+    if 0 < titles < TITLES:
+        groups.append(in_titles)
+        together *= min(FIRST_TITLES / titles, 1) ** 2
     share = (together / total) ** (1 / len(words))
-    groups = [" & ".join(word.best(share * total) for word in words)]
+    groups.append(" & ".join(word.best(share * total) for word in words))
     for position, word in enumerate(words):
         of_others = math.prod(shares[:position] + shares[position + 1 :])
         groups.append(word.best(together / 3 / len(words) / of_others))

@@ -6,13 +6,14 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget, UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, EditConflictForm, HistoryMixin, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from reports.admin.exports import COLOURS
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
@@ -54,7 +55,7 @@ SENTENCES = {
 }
 
 
-class ScheduleForm(EditConflictForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+class ScheduleForm(EditConflictForm, ModelForm):
     agent_ids = _Ids(label=_("Agents"), help_text=_("None and no group: all of them."))
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
@@ -124,7 +125,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
     search_fields = ("name",)
     change_form_outer_before_template = "admin/reports/schedule_exports.html"
     sentences = SENTENCES
-    fieldsets: Any = (
+    fieldsets = (
         (None, {"fields": ("name", "is_active")}),
         (_("When"), {"fields": (("repeats", "hour"), "span")}),
         (
@@ -178,7 +179,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
         newest = Export.objects.order_by("schedule_id", "-id").distinct("schedule_id").exclude(schedule=None)
         exports = Prefetch("exports", newest.prefetch_related("mails"), to_attr="last_exports")
-        return super().get_queryset(request).prefetch_related(exports)  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related(exports)
 
     @display(description=_("last one"), label={**COLOURS, ExportMail.State.WRITTEN: "warning", "": "info"})
     def last(self, schedule: Schedule) -> tuple[str, str]:
@@ -212,11 +213,12 @@ class ScheduleAdmin(HistoryMixin, Admin):
 
         return [entry_of(change, [told(name, *both) for name, both in change.changes.items()]) for change in changes]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if (schedule := options.get("obj")) is not None:
-            exports = list(schedule.exports.prefetch_related("mails")[:EXPORTS_SHOWN])
+    def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
+        context = super().page_context(request, obj)
+        if obj is not None:
+            exports = list(obj.exports.prefetch_related("mails")[:EXPORTS_SHOWN])
             context["exports"] = [(export, condition_of(export)) for export in exports]
-        return super().render_change_form(request, context, **options)
+        return context
 
 
 def condition_of(export: Export) -> tuple[str, str]:

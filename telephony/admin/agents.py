@@ -18,9 +18,10 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from telephony.admin.board import board_now
-from telephony.admin.states import COLOURS, LABELS, label_of, length, moment
-from telephony.board import LOGGED_OUT, Current, current_states
+from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
+from telephony.current_states import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause
+from telephony.verbs import presence
 
 
 class AgentChangeList(ChangeList):
@@ -128,7 +129,7 @@ class AgentAdmin(Admin):
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and "is_active" in form.changed_data and not obj.is_active:
-            obj.deactivate(actor_of(request))
+            presence.deactivate(obj, actor_of(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
         """An agent who leaves is made inactive: the history speaks of him."""
@@ -169,7 +170,7 @@ class AgentAdmin(Admin):
             return self.action_page(
                 request, title=_now("Log an agent out"), submit=_now("Log out"), obj=agent, intro=intro
             )
-        return self._do_to_one(request, agent, lambda one: one.log_out(actor_of(request)), _now("logged out"))
+        return self._do_to_one(request, agent, lambda one: presence.log_out(one, actor_of(request)), _now("logged out"))
 
     @page_action(description=_("Pause"), url_path="pause", icon="pause_circle", permissions=["change"])
     def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -177,7 +178,7 @@ class AgentAdmin(Admin):
         if request.method == "POST" and form.is_valid():
             pause = form.cleaned_data["pause"]
             label = _now("paused for %(pause)s") % {"pause": pause}
-            return self._do_to_one(request, agent, lambda one: one.pause(actor_of(request), pause.pk), label)
+            return self._do_to_one(request, agent, lambda one: presence.pause(one, actor_of(request), pause.pk), label)
         return self.action_page(request, title=_now("Pause an agent"), submit=_now("Pause"), form=form, obj=agent)
 
     @page_action(description=_("Set ready"), url_path="free", icon="play_circle", permissions=["change"])
@@ -188,7 +189,9 @@ class AgentAdmin(Admin):
             return self.action_page(
                 request, title=_now("Set an agent ready"), submit=_now("Set ready"), obj=agent, intro=intro
             )
-        return self._do_to_one(request, agent, lambda one: one.free(actor_of(request)), pgettext("agent", "ready"))
+        return self._do_to_one(
+            request, agent, lambda one: presence.free(one, actor_of(request)), pgettext("agent", "ready")
+        )
 
     # What can be done with many
 
@@ -196,13 +199,17 @@ class AgentAdmin(Admin):
     @confirm_first(_("The sessions end. Calls go on, and the agents get no others."))
     def log_out_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         actor = actor_of(request)
-        count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.log_out(actor), _now("logged out"))
+        count = self._do(
+            request, agents[:MAX_SELECTED], lambda agent: presence.log_out(agent, actor), _now("logged out")
+        )
         self._say(request, ngettext("%(count)s agent logged out.", "%(count)s agents logged out.", count), count)
 
     @admin.action(description=_("Set ready"), permissions=["change"])
     def free_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         actor = actor_of(request)
-        count = self._do(request, agents[:MAX_SELECTED], lambda agent: agent.free(actor), pgettext("agent", "ready"))
+        count = self._do(
+            request, agents[:MAX_SELECTED], lambda agent: presence.free(agent, actor), pgettext("agent", "ready")
+        )
         self._say(request, ngettext("%(count)s agent is ready.", "%(count)s agents are ready.", count), count)
 
     @admin.action(description=_("Pause"), permissions=["change"])
@@ -221,7 +228,7 @@ class AgentAdmin(Admin):
             )
         pause = form.cleaned_data["pause"]
         label = _now("paused for %(pause)s") % {"pause": pause}
-        count = self._do(request, chosen, lambda agent: agent.pause(actor, pause.pk), label)
+        count = self._do(request, chosen, lambda agent: presence.pause(agent, actor, pause.pk), label)
         self._say(request, ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", count), count)
         return None
 
@@ -237,7 +244,7 @@ class AgentAdmin(Admin):
     def deactivate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         """Whoever is logged in is logged out."""
         actor, working = actor_of(request), agents.exclude(is_active=False)[:MAX_SELECTED]
-        count = self._do(request, working, lambda agent: agent.deactivate(actor), _now("inactive"))
+        count = self._do(request, working, lambda agent: presence.deactivate(agent, actor), _now("inactive"))
         self._say(request, ngettext("%(count)s agent deactivated.", "%(count)s agents deactivated.", count), count)
 
     def _say(self, request: HttpRequest, sentence: str, count: int) -> None:

@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from telephony.admin.states import COLOURS, LABELS, label_of, length
-from telephony.board import LOGGED_OUT, ORDER, Current, current_states
+from telephony.admin.state_labels import COLOURS, LABELS, label_of, length
+from telephony.current_states import LOGGED_OUT, ORDER, Current, current_states
 from telephony.customers import pages_of_customers
-from telephony.leading import is_heard
+from telephony.leader_election import is_connected
 from telephony.models import Agent, Connection
 
 # A board is for looking at: the rest is in the list of agents.
@@ -75,7 +75,7 @@ def _board() -> dict[str, Any]:
     others = _others({states[pk].connection_id for pk in shown})
     return {
         "at": at,
-        "is_heard": is_heard(),
+        "is_connected": is_connected(),
         "tiles": [Tile(status, LABELS[status], counts[status]) for status in ORDER] if agents else [],
         "lines": [Line(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown],
         "hidden_count": len(working) - len(shown),

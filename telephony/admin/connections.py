@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
@@ -18,7 +18,7 @@ from callcentre.admin.lists import rows_up_to
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
-from telephony.admin.counted_calls import Counted
+from telephony.admin.report_filter import Counted
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
 from telephony.customers import pages_of_customers
@@ -199,7 +199,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("agent", "queue")
     search_fields = ("id",)
     search_help_text = _("Id, or number of either side in any spelling")
-    fieldsets: Any = (
+    fieldsets = (
         (None, {"fields": (("uid", "outcome"), ("way", "customer"), ("src", "dst"), ("agent", "queue"))}),
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
@@ -211,7 +211,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         return NewestChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Connection]:
-        return super().get_queryset(request).select_related("agent", "queue")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("agent", "queue")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> list[str]:
         return flatten_fieldsets(self.fieldsets)
@@ -287,10 +287,8 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     def login(self, call: Connection) -> str:
         return call.agent.login if call.agent else "–"
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if call := options["obj"]:
-            context |= topic_of(call) | conversation_of(request, call)
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+    def page_context(self, request: HttpRequest, obj: Connection | None) -> dict[str, Any]:
+        return topic_of(obj) | conversation_of(request, obj) if obj else {}
 
 
 def _clock(seconds: int) -> str:

@@ -110,7 +110,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Offer]:
         # No join: a planner could begin at the wrong end.
-        return super().get_queryset(request).prefetch_related("agent", "queue", "connection")  # type: ignore[no-any-return]
+        return super().get_queryset(request).prefetch_related("agent", "queue", "connection")
 
     @display(description=_("offered"))
     def offered(self, offer: Offer) -> str:

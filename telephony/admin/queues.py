@@ -4,14 +4,14 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin import Admin, Inline, confirm_first, display
 from callcentre.core.opening_hours import HoursFormSet
-from telephony import waiting
+from telephony import queue_waits
 from telephony.models import OpeningHours, Queue, QueueMember
 
 
@@ -23,7 +23,7 @@ class MemberInline(Inline):
     verbose_name_plural = _("agents")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[QueueMember]:
-        return super().get_queryset(request).select_related("agent")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("agent")
 
 
 class HoursInline(Inline):
@@ -59,7 +59,7 @@ class QueueAdmin(Admin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changelist = super().get_changelist_instance(request)
-        found = waiting.situations([queue.pk for queue in changelist.result_list])
+        found = queue_waits.situations([queue.pk for queue in changelist.result_list])
         for queue in changelist.result_list:
             queue.situation = found[queue.pk]
         return changelist
@@ -87,13 +87,12 @@ class QueueAdmin(Admin):
     def free_agents(self, queue: Any) -> str:
         return f"{queue.situation.free} / {queue.situation.serving}"
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if queue := options["obj"]:
-            now = timezone.now()
-            callers = waiting.callers(queue)
-            context["callers"] = [(caller, _clock(int((now - caller.since).total_seconds()))) for caller in callers]
-            context["is_open"] = queue.is_open(now)
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+    def page_context(self, request: HttpRequest, obj: Queue | None) -> dict[str, Any]:
+        if obj is None:
+            return {}
+        now = timezone.now()
+        callers = [(caller, _clock(int((now - caller.since).total_seconds()))) for caller in queue_waits.callers(obj)]
+        return {"callers": callers, "is_open": obj.is_open(now)}
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminImageFieldWidget, UnfoldBooleanWidget
 
 from callcentre.admin import Admin, display
+from callcentre.admin.theme import ModelForm
 from telephony.icons import MOST_KILOBYTES, as_png
 from telephony.models import TransferShortcut
 
@@ -23,7 +24,7 @@ def _what_is_taken() -> str:
     return sentence % {"limit": MOST_KILOBYTES}
 
 
-class ShortcutForm(forms.ModelForm):  # type: ignore[type-arg]
+class ShortcutForm(ModelForm):
     """A picture goes in as a file and is kept as a PNG of our own making."""
 
     upload = forms.FileField(

@@ -22,9 +22,11 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display
-from telephony.admin.audio import sound
+from telephony.admin.audio_ranges import sound
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
-from telephony.ratio import CUSTOMER, USER, ratio
+from telephony.talk_ratio import CUSTOMER, USER, ratio
+from telephony.verbs import recordings as recording_verbs
+from telephony.verbs import transcriptions as transcription_verbs
 
 STATUSES: dict[str, str] = {
     Transcription.Status.PENDING: "info",
@@ -121,7 +123,7 @@ class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
     """Rows that belong to a call each, and are found by its id."""
 
     has_own_history = True
-    search_fields: tuple[str, ...] = ("connection",)
+    search_fields = ("connection",)
     search_help_text = _("Id of the call")
 
     def get_search_results(
@@ -178,8 +180,8 @@ class TranscriptionAdmin(OfCallsAdmin):
         return request.user.has_perm("telephony.change_transcription")
 
     @admin.action(description=_("Transcribe again"), permissions=["transcribe"])
-    def transcribe_again(self, request: HttpRequest, transcriptions: QuerySet[Transcription]) -> None:
-        outcomes = [transcription.request_again(actor_of(request)) for transcription in transcriptions]
+    def transcribe_again(self, request: HttpRequest, queryset: QuerySet[Transcription]) -> None:
+        outcomes = [transcription_verbs.request_again(transcription, actor_of(request)) for transcription in queryset]
         if done := sum(outcomes):
             sentence = ngettext("%(count)s call is transcribed again.", "%(count)s calls are transcribed again.", done)
             self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
@@ -197,12 +199,10 @@ class TranscriptionAdmin(OfCallsAdmin):
         minutes = {"used": used // 60, "limit": settings.TRANSCRIPTION_MONTHLY_MINUTES}
         configured = {"is_configured": bool(settings.TRANSCRIPTION_URL)}
         context = {**(extra_context or {}), "minutes": minutes, **configured}
-        return super().changelist_view(request, context)  # type: ignore[no-any-return]
+        return super().changelist_view(request, context)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if transcription := options["obj"]:
-            context |= conversation_of(request, transcription.connection)
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+    def page_context(self, request: HttpRequest, obj: Transcription | None) -> dict[str, Any]:
+        return conversation_of(request, obj.connection) if obj else {}
 
 
 @admin.register(Recording)
@@ -230,8 +230,8 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
         return request.user.has_perm("telephony.change_recording")
 
     @admin.action(description=_("Fetch again"), permissions=["fetch"])
-    def fetch_again(self, request: HttpRequest, recordings: QuerySet[Recording]) -> None:
-        count = sum(recording.fetch_again(actor_of(request)) for recording in recordings)
+    def fetch_again(self, request: HttpRequest, queryset: QuerySet[Recording]) -> None:
+        count = sum(recording_verbs.fetch_again(recording, actor_of(request)) for recording in queryset)
         sentence = ngettext("%(count)s recording is fetched again.", "%(count)s recordings are fetched again.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 

@@ -9,8 +9,9 @@ from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.times import second
 from telephony.api.serializers import agent_data
-from telephony.board import Current, current_states
+from telephony.current_states import Current, current_states
 from telephony.models import Agent, AgentGroup, Pause
+from telephony.verbs import presence
 
 
 class PauseInput(Input):
@@ -34,21 +35,21 @@ class AgentViewSet(ApiViewSet):
         return Response([{"login": login, **_status_data(states[pk])} for pk, login in agents])
 
     def log_in(self, request: Request, login: str) -> Response:
-        agent_or_404(login).log_in(self.actor)
+        presence.log_in(agent_or_404(login), self.actor)
         return Response(status=204)
 
     def log_out(self, request: Request, login: str) -> Response:
-        agent_or_404(login).log_out(self.actor)
+        presence.log_out(agent_or_404(login), self.actor)
         return Response(status=204)
 
     def pause(self, request: Request, login: str) -> Response:
         agent = agent_or_404(login)
         values, faults = self.read(PauseInput)
-        agent.pause(self.actor, values.get("pause_id"), faults)
+        presence.pause(agent, self.actor, values.get("pause_id"), faults)
         return Response(status=204)
 
     def free(self, request: Request, login: str) -> Response:
-        agent_or_404(login).free(self.actor)
+        presence.free(agent_or_404(login), self.actor)
         return Response(status=204)
 
 

@@ -6,7 +6,8 @@ from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from telephony.api.lookup import connection_or_404
 from telephony.calls import commands
-from telephony.models import CallCommand, Connection
+from telephony.models import CallCommand
+from telephony.verbs import connections
 
 
 class CallInput(Input):
@@ -27,7 +28,7 @@ class CallViewSet(ApiViewSet):
 
     def call(self, request: Request) -> Response:
         values, faults = self.read(CallInput)
-        Connection.call(self.actor, faults, **values)
+        connections.call(self.actor, faults, **values)
         return Response(status=204)
 
     def hang_up(self, request: Request, connection_id: str) -> Response:

@@ -4,7 +4,7 @@ from rest_framework.response import Response
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.lookups import get_or_404
 from callcentre.core.times import second
-from telephony import waiting
+from telephony import queue_waits
 from telephony.models import Queue
 
 
@@ -17,7 +17,7 @@ class QueueViewSet(ApiViewSet):
         return Response([{"id": pk, "name": name} for pk, name in Queue.objects.values_list("pk", "name")])
 
     def waiting_stats(self, request: Request, queue_id: str) -> Response:
-        situation = waiting.situations([queue_or_404(queue_id).pk]).popitem()[1]
+        situation = queue_waits.situations([queue_or_404(queue_id).pk]).popitem()[1]
         return Response({"waiting": situation.waiting, "estimated_waiting_time": situation.estimated_seconds})
 
     def waiting_list(self, request: Request, queue_id: str) -> Response:
@@ -29,7 +29,7 @@ class QueueViewSet(ApiViewSet):
                     "customer_id": caller.customer_id,
                     "customer_label": caller.customer_label,
                 }
-                for caller in waiting.callers(queue_or_404(queue_id))
+                for caller in queue_waits.callers(queue_or_404(queue_id))
             ]
         )
 

@@ -15,6 +15,7 @@ from telephony.api.lookup import connection_or_404
 from telephony.api.queues import queue_or_404
 from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup
 from telephony.models.topic import LONGEST_TEXT, GivenValue
+from telephony.verbs.topics import set_topic
 
 
 class FieldValueField(fields.TextMapField):
@@ -89,7 +90,7 @@ class TopicViewSet(ApiViewSet):
 
     def set_topic(self, request: Request) -> Response:
         values, faults = self.read(ConnectionTopicInput)
-        ConnectionTopic.set(self.actor, values, faults)
+        set_topic(self.actor, values, faults)
         return Response(status=204)
 
 

@@ -11,7 +11,7 @@ from callcentre.core.parsing import Reject
 from telephony.api.lookup import connection_or_404
 from telephony.models import Connection, Recording, Transcription
 from telephony.models.transcription import is_configured
-from telephony.ratio import ratio
+from telephony.talk_ratio import ratio
 
 State = Recording.State
 

@@ -18,10 +18,11 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from callcentre.models import actor_columns
-from telephony import clocks
-from telephony.calls import inbound, legs, offers, orders, talks, transferring
-from telephony.leading import is_heard
-from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut, writing
+from telephony import call_clock
+from telephony.calls import bridges, inbound, legs, offers, switch_requests, talk_times, transfers
+from telephony.leader_election import is_connected
+from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
+from telephony.verbs import ledger, presence
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ def _check(connection: Connection | None, kind: str) -> None:
 
 def _is_switch_there() -> bool:
     """Whether somebody hears the switch, and it answers."""
-    return is_heard() and orders.is_answered()
+    return is_connected() and switch_requests.is_reachable()
 
 
 def ask_transfer(actor: Actor, connection: Connection, faults: list[Fault], **target: Any) -> CallCommand:
@@ -141,8 +142,8 @@ def carry_out(pk: int, connection_id: int) -> None:
     is away makes it wait, and raises.
     """
     try:
-        is_answered = orders.is_answered()
-        with orders.watched() as unanswered:
+        is_answered = switch_requests.is_reachable()
+        with switch_requests.collect_unanswered() as unanswered:
             _carry_out(pk, connection_id, is_answered=is_answered)
         if unanswered:
             CallCommand.objects.filter(pk=pk, error="").update(error=unanswered[0])
@@ -167,7 +168,7 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
         obstacle = ErrorCode.NO_CONNECTION_TO_PBX
         logger.warning("a command was not carried out: no connection to the PBX", extra={"command": command.kind})
     if obstacle is None:
-        _VERBS[command.kind](connection, command, legs.instant(connection, clocks.now()))
+        _VERBS[command.kind](connection, command, legs.instant(connection, call_clock.now()))
     command.done_at, command.error = now, str(obstacle.text) if obstacle else ""
     command.save(update_fields=["done_at", "error"])
 
@@ -187,9 +188,9 @@ def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None
 def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
     connection.is_on_hold = True
     connection.save(update_fields=["is_on_hold"])
-    orders.part(connection)
+    bridges.destroy(connection.bridge_id)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
-        orders.play_music(customer, connection.music_class)
+        switch_requests.play_music(customer, connection.music_class)
 
 
 def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -197,8 +198,8 @@ def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
     connection.join_count += 1
     connection.save(update_fields=["is_on_hold", "join_count"])
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
-        orders.stop_music(customer)
-    orders.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
+        switch_requests.stop_music(customer)
+    bridges.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
 
 
 def _transfer(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -218,18 +219,18 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     )
     if offer := offers.current(connection):
         offers.close(offer, at, is_transferred=True)
-    talks.transfer(connection, at)
+    talk_times.transfer(connection, at)
     for leg in connection.open_legs:
         if leg.role != Leg.Role.CUSTOMER:
             legs.hang_up(leg, at)
     if connection.agent:
-        if number and (target := transferring.agent_of(number)):
-            writing.lock_in_order([connection.agent.pk, target.pk])
-        connection.agent.leave_call(connection, at, connection.wrap_up_seconds)
+        if number and (target := transfers.agent_of(number)):
+            ledger.lock_in_order([connection.agent.pk, target.pk])
+        presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
     if queue:
         inbound.enter_queue(connection, queue, at)
     else:
-        transferring.call_target(connection, number, at)
+        transfers.call_target(connection, number, at)
 
 
 _VERBS: dict[str, Callable[[Connection, CallCommand, datetime], None]] = {

@@ -8,12 +8,13 @@ from django.db import transaction
 from callcentre.core.actor import SYSTEM
 from callcentre.core.pubsub import publish
 from callcentre.models import actor_columns
-from telephony import causes, clocks, events
-from telephony.calls import distributing, legs, offers, orders, talks, transferring
+from telephony import call_clock, causes, events
+from telephony.calls import bridges, distribution, legs, offers, switch_requests, talk_times, transfers
 from telephony.customers import customer_of_caller
 from telephony.models import Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived, Missed
+from telephony.verbs import presence
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
     if Leg.objects.filter(channel_id=event.channel_id).exists():
         return
     connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk)
-    orders.follow(leg)
+    switch_requests.follow(leg)
     queue, at = connection.queue, connection.created_at
     place = _open_place(queue, at) if queue else None
     if queue is None:
@@ -46,7 +47,7 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
         reason = causes.QUEUE_CLOSED
         legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, cause_text=reason, hung_up_by=Party.SYSTEM)
     else:
-        orders.answer(leg)
+        switch_requests.answer(leg)
         _send_to(connection, place, at, is_overflow=place != queue)
 
 
@@ -56,7 +57,7 @@ def missed(caller: Missed, pk: int | None = None) -> None:
 
     `pk` is the id that the connection gets.
     """
-    orders.forget_missed(caller.key)
+    switch_requests.forget_missed(caller.key)
     if Leg.objects.filter(channel_id=caller.channel_id).exists():
         return
     connection, leg = _begin(caller.channel_id, caller.caller, caller.dialled, caller.began_at, pk)
@@ -85,8 +86,8 @@ def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | N
     )
     began_at = connection.created_at = connection.waiting_since = legs.instant(connection, at)
     connection.save(force_insert=True)
-    clocks.on_call(connection.pk, at)
-    legs.name_in_logs(connection)
+    call_clock.on_call(connection.pk, at)
+    legs.bind_log_context(connection)
     leg = legs.add_leg(
         connection, Leg.Role.CUSTOMER, connection.src, began_at, channel_id=channel_id, state=Leg.State.UP
     )
@@ -129,7 +130,7 @@ def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_ove
     else:
         offers.count_wait(connection, at)
         connection.save(update_fields=["wait_seconds"])
-        transferring.call_target(connection, number, at)
+        transfers.call_target(connection, number, at)
 
 
 def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
@@ -139,9 +140,9 @@ def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
     connection.is_on_hold = False
     connection.save(update_fields=["state", "queue", "waiting_since", "wait_seconds", "is_on_hold"])
     if connection.join_count:
-        orders.part(connection)
+        bridges.destroy(connection.bridge_id)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
-        orders.play_music(customer, queue.music_class)
+        switch_requests.play_music(customer, queue.music_class)
     publish("calls")
 
 
@@ -161,12 +162,12 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.join_count += 1
     connection.save(update_fields=["state", "agent", "answered_at", "wait_seconds", "join_count"])
     offers.answer(offer, at)
-    talks.begin(connection, offer.agent, at)
-    offer.agent.talk(connection, at)
+    talk_times.begin(connection, offer.agent, at)
+    presence.talk(offer.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
-    orders.stop_music(customer)
-    orders.join(connection, customer, leg)
+    switch_requests.stop_music(customer)
+    bridges.join(connection, customer, leg)
 
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
@@ -185,7 +186,7 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | Non
     offer = offers.current(connection)
     if offer is not None and offer.agent_id == leg.agent_id:
         offers.close(offer, at, offers.outcome_of(leg, cause))
-        offer.agent.leave_call(connection, at)
+        presence.leave_call(offer.agent, connection, at)
         publish("calls")
 
 
@@ -206,7 +207,7 @@ def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | 
 def overflow(pk: int, now: datetime) -> None:
     """Send on a caller who has waited too long in the queue, or let the caller go; not while a phone rings."""
     connection = legs.lock(pk)
-    if connection is not None and distributing.is_overdue(connection, now):
+    if connection is not None and distribution.is_overdue(connection, now):
         _overflow(connection, legs.instant(connection, now))
 
 

@@ -11,9 +11,10 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from prometheus_client import Counter
 
-from telephony import causes, channels, clocks, events
-from telephony.calls import offers, orders, talks
-from telephony.models import Agent, Connection, Leg, Queue, change_log, writing
+from telephony import call_clock, causes, channels, events
+from telephony.calls import bridges, offers, switch_requests, talk_times
+from telephony.models import Agent, Connection, Leg, Queue
+from telephony.verbs import ledger, ledger_changes, presence
 
 NORMAL = 16
 
@@ -66,7 +67,7 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
     for leg, agent, *_rest in rows:
         leg.agent, leg.connection = agent, connection
         connection.all_legs.append(leg)
-    name_in_logs(connection)
+    bind_log_context(connection)
     return connection, next(leg for leg in connection.all_legs if leg.channel_id == channel_id)
 
 
@@ -87,11 +88,11 @@ def _as_it_is_now(connection: Connection) -> Connection:
         joined = connection._state.fields_cache.get(name)
         if (joined.pk if joined else None) != getattr(connection, f"{name}_id"):
             del connection._state.fields_cache[name]
-    name_in_logs(connection)
+    bind_log_context(connection)
     return connection
 
 
-def name_in_logs(connection: Connection) -> None:
+def bind_log_context(connection: Connection) -> None:
     """What this thread logs from here on is about this call, and the request that asked for it."""
     structlog.contextvars.bind_contextvars(connection_id=connection.uid, request_id=connection.request_id)
 
@@ -103,7 +104,7 @@ def _locked() -> QuerySet[Connection]:
 
 def instant(connection: Connection, at: datetime) -> datetime:
     """Return the whole second of something that happens to a call, which is not before what happened to it already."""
-    second = clocks.on_call(connection.pk, at).replace(microsecond=0)
+    second = call_clock.on_call(connection.pk, at).replace(microsecond=0)
     return max(second, *filter(None, (connection.created_at, connection.waiting_since, connection.answered_at)))
 
 
@@ -152,7 +153,7 @@ def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
         if leg.hangup_asked_at is None:
             leg.hangup_asked_at = at
             leg.save(update_fields=["hangup_asked_at"])
-        orders.hang_up(leg, cause)
+        switch_requests.hang_up(leg, cause)
 
 
 def end(
@@ -184,21 +185,21 @@ def end(
         ]
     )
     if connection.has_talks:
-        talks.end(connection, at)
+        talk_times.end(connection, at)
     elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
-        change_log.note(connection.agent_id, connection.created_at, at)
+        ledger_changes.record(connection.agent_id, connection.created_at, at)
     told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
     # A target that rings an agent, though the call is another agent's still.
     rung = [leg.agent for leg in connection.open_legs if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at]
     if rung and connection.agent:
-        writing.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
+        ledger.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
     for leg in connection.open_legs:
         hang_up(leg, at, told)
     for agent in rung:
-        agent.leave_call(connection, at)
+        presence.leave_call(agent, connection, at)
     if connection.join_count:
-        orders.part(connection)
+        bridges.destroy(connection.bridge_id)
     if connection.agent:
-        connection.agent.leave_call(connection, at, wrap_up_seconds)
+        presence.leave_call(connection.agent, connection, at, wrap_up_seconds)
     events.connection_ended(connection)
     transaction.on_commit(ended.labels(connection.direction, disposition).inc, robust=True)

@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import connection as database
 
 from telephony.models import Agent, Connection, Leg, Offer
+from telephony.verbs import presence
 
 Outcome = Offer.Outcome
 
@@ -15,7 +16,7 @@ _OUTCOMES = {
     NO_USER_RESPONDING: Outcome.NOT_ANSWERED,
     NO_ANSWER: Outcome.NOT_ANSWERED,
 }
-# With its entry in the change log (telephony.models.change_log): what has ended counts in the report.
+# With its entry in the change log (telephony.verbs.ledger_changes): what has ended counts in the report.
 _CLOSE = """
 WITH ended AS (
   UPDATE telephony_offer SET ended_at = %s, transferred_at = %s, outcome = %s WHERE id = %s
@@ -84,4 +85,4 @@ def end_with_call(connection: Connection, at: datetime) -> None:
     ringing: set[Agent] = {offer.agent, *([connection.agent] if connection.agent else [])}
     if offer.outcome == Outcome.ABANDONED:
         for agent in sorted(ringing, key=lambda agent: agent.pk):
-            agent.leave_call(connection, at)
+            presence.leave_call(agent, connection, at)

@@ -5,9 +5,10 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import legs, orders
+from telephony.calls import bridges, legs, switch_requests
 from telephony.calls.offers import CALL_REJECTED, NO_ANSWER, NO_USER_RESPONDING, USER_BUSY
 from telephony.models import Connection, Leg
+from telephony.verbs import presence
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
 
@@ -25,9 +26,9 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.state = State.DIALLING
     connection.save(update_fields=["state"])
     if connection.agent:
-        connection.agent.talk(connection, at)
+        presence.talk(connection.agent, connection, at)
     customer = legs.add_leg(connection, Leg.Role.CUSTOMER, connection.dst_number, at)
-    orders.call_number(customer, connection.caller_id, settings.RING_SECONDS)
+    switch_requests.call_number(customer, connection.caller_id, settings.RING_SECONDS)
 
 
 def customer_up(connection: Connection, leg: Leg, at: datetime) -> None:
@@ -40,7 +41,7 @@ def customer_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.join_count = 1
     connection.save(update_fields=["state", "answered_at", "ring_seconds", "join_count"])
     events.connection_answered(connection)
-    orders.join(connection, agent, leg)
+    bridges.join(connection, agent, leg)
 
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:

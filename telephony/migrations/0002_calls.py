@@ -5,7 +5,7 @@ import django.contrib.postgres.fields.ranges
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import telephony.models.ledger
+import telephony.models.agent_intervals
 from django.contrib.postgres.operations import BtreeGistExtension
 from django.db import migrations, models
 
@@ -145,7 +145,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'sessions of agents',
                 'ordering': ['-started_at', '-id'],
                 'indexes': [models.Index(fields=['agent', 'started_at'], name='agentsession_of_agent'), models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['agent'], name='agentsession_open')],
-                'constraints': [django.contrib.postgres.constraints.ExclusionConstraint(expressions=[('agent', '='), (telephony.models.ledger._Span('started_at', 'ended_at', django.contrib.postgres.fields.ranges.RangeBoundary()), '&&')], name='agentsession_no_two_at_once'), models.CheckConstraint(condition=models.Q(('ended_at__isnull', True), ('ended_at__gte', models.F('started_at')), _connector='OR'), name='agentsession_ends_after_it_starts')],
+                'constraints': [django.contrib.postgres.constraints.ExclusionConstraint(expressions=[('agent', '='), (telephony.models.agent_intervals._Span('started_at', 'ended_at', django.contrib.postgres.fields.ranges.RangeBoundary()), '&&')], name='agentsession_no_two_at_once'), models.CheckConstraint(condition=models.Q(('ended_at__isnull', True), ('ended_at__gte', models.F('started_at')), _connector='OR'), name='agentsession_ends_after_it_starts')],
             },
         ),
         migrations.CreateModel(
@@ -212,7 +212,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'states of agents',
                 'ordering': ['-started_at', '-id'],
                 'indexes': [models.Index(fields=['agent', 'started_at'], name='agentstate_of_agent'), models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['kind', 'started_at'], name='agentstate_current')],
-                'constraints': [django.contrib.postgres.constraints.ExclusionConstraint(expressions=[('agent', '='), (telephony.models.ledger._Span('started_at', 'ended_at', django.contrib.postgres.fields.ranges.RangeBoundary()), '&&')], name='agentstate_no_two_at_once'), models.CheckConstraint(condition=models.Q(('ended_at__isnull', True), ('ended_at__gte', models.F('started_at')), _connector='OR'), name='agentstate_ends_after_it_starts'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'paused'), ('pause__isnull', False)), models.Q(models.Q(('kind', 'paused'), _negated=True), ('pause__isnull', True)), _connector='OR'), name='agentstate_pause_has_its_reason')],
+                'constraints': [django.contrib.postgres.constraints.ExclusionConstraint(expressions=[('agent', '='), (telephony.models.agent_intervals._Span('started_at', 'ended_at', django.contrib.postgres.fields.ranges.RangeBoundary()), '&&')], name='agentstate_no_two_at_once'), models.CheckConstraint(condition=models.Q(('ended_at__isnull', True), ('ended_at__gte', models.F('started_at')), _connector='OR'), name='agentstate_ends_after_it_starts'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'paused'), ('pause__isnull', False)), models.Q(models.Q(('kind', 'paused'), _negated=True), ('pause__isnull', True)), _connector='OR'), name='agentstate_pause_has_its_reason')],
             },
         ),
         migrations.CreateModel(

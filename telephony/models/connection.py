@@ -1,27 +1,18 @@
 """Calls: the connection, its legs at the switch, its offers to agents."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-import structlog
-from django.conf import settings
 from django.db import connection as database
 from django.db import models
 from django.db.models import F, Q, Value
 from django.db.models.lookups import GreaterThan
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import ErrorCode, Fault, Invalid
-from callcentre.core.phone import PhoneError, normalise
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
-from telephony.numbers import comparable
 
 # Calls are looked for by their start. Few last longer than this, and have an index of their own: what still went on at
 # some time began within so long before it, or is one of them.
@@ -31,19 +22,6 @@ LONG = timedelta(hours=6)
 def is_long(start: str) -> Q:
     """Build the condition of an index that holds only rows which last longer than LONG."""
     return Q(GreaterThan(F("ended_at") - F(start), Value(LONG)))
-
-
-# What a call that is asked for begins with: all columns but those of a NULL.
-_ASKED_FOR = (
-    *("direction", "state", "src", "dst", "src_number", "dst_number", "queue_id", "customer_id", "caller_id"),
-    *("created_at", "place_until", "request_id", "disposition", "hung_up_by", "ring_seconds", "wait_seconds"),
-    *("is_on_hold", "join_count"),
-)
-_ASK_FOR = f"""
-INSERT INTO telephony_connection ({", ".join(_ASKED_FOR)}, agent_id)
-SELECT {", ".join("%s" for _ in _ASKED_FOR)}, id FROM telephony_agent WHERE number = %s AND is_active
-RETURNING id, agent_id
-"""  # noqa: S608  (names of columns)
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):
@@ -181,65 +159,12 @@ class Connection(models.Model):
     def __str__(self) -> str:
         return self.uid
 
-    @classmethod
-    def call(
-        cls,
-        actor: Actor,
-        faults: Sequence[Fault] = (),
-        *,
-        sip: str = "",
-        phone_number: str = "",
-        caller_id: str | None = None,
-        queue_id: int | None = None,
-        customer_id: int | None = None,
-    ) -> "Connection":
-        """Ask for a call from an agent's phone to a number; a worker places it, and finds the customer. Raises Invalid.
-
-        `caller_id`: the number presented, unless it is the one of the settings.
-        """
-        faults, number = [*faults], ""
-        try:
-            number = normalise(phone_number) if phone_number else ""
-        except PhoneError as error:
-            faults.append(error.fault("phone_number"))
-        if faults:
-            if sip and not Agent.objects.active().filter(number=sip).exists():
-                faults.append(Fault(ErrorCode.SIP_UNKNOWN, "sip"))
-            raise Invalid(faults)
-        now = timezone.now()
-        connection = cls(
-            direction=cls.Direction.OUTBOUND,
-            state=cls.State.QUEUED,
-            src=sip,
-            dst=phone_number,
-            src_number=comparable(sip),
-            dst_number=number,
-            queue_id=queue_id,
-            customer_id=customer_id,
-            caller_id=settings.CALLER_ID if caller_id is None else caller_id,
-            created_at=now.replace(microsecond=0),
-            place_until=now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS),
-            request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
-        )
-        connection._store()
-        enqueue("telephony.place_call", connection.pk)
-        return connection
-
     @staticmethod
     def next_id() -> int:
         """Return an id that no connection has, and that no other will get."""
         with database.cursor() as cursor:
             cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")
             return int(cursor.fetchone()[0])
-
-    def _store(self) -> None:
-        """Insert a call of the active agent whose phone is `src`, all in one statement. Raises Invalid without one."""
-        with database.cursor() as cursor:
-            cursor.execute(_ASK_FOR, [getattr(self, name) for name in _ASKED_FOR] + [self.src])
-            if (row := cursor.fetchone()) is None:
-                raise Invalid([Fault(ErrorCode.SIP_UNKNOWN, "sip")])
-        self.pk, self.agent_id = row
-        self._state.adding, self._state.db = False, database.alias
 
     @property
     def uid(self) -> str:
@@ -294,13 +219,22 @@ class Connection(models.Model):
         return max(int((self.ended_at - self.answered_at).total_seconds()), 0)
 
 
+# SQL: a leg occupies its agent's phone while it rings or is up. A leg that we have asked to hang up no longer counts.
+LEG_OCCUPIES_PHONE = "ended_at IS NULL AND hangup_asked_at IS NULL"
+# SQL: the phone of the call's agent is in a call.
+PHONE_IS_IN_CALL = f"""EXISTS (
+  SELECT FROM telephony_leg WHERE agent_id = telephony_connection.agent_id AND {LEG_OCCUPIES_PHONE}
+)"""
+
+
 class Leg(models.Model):
     """One channel at the switch: an agent's phone, the customer's, or that of a number to which the call was handed on.
 
     Its channel id is ours, so that it can be found; that of a caller is the switch's.
 
-    The row is committed before the switch is asked (ASKED): an asked leg that the switch does not know was lost, and
-    is never asked for again. `hangup_asked_at` says that it is to end, whether or not the switch has heard of it yet.
+    The row is committed before the request to the switch (ASKED). An asked leg that the switch does not know was lost
+    and is never requested again. A leg that the switch refuses is REFUSED, with the cause, until the listener ends it.
+    `hangup_asked_at` is when we decided to hang up, whether or not the switch has the request yet.
     """
 
     class Role(models.TextChoices):
@@ -312,6 +246,7 @@ class Leg(models.Model):
         ASKED = "asked", _("asked for")
         RINGING = "ringing", _("ringing")
         UP = "up", _("up")
+        REFUSED = "refused", _("refused")
         ENDED = "ended", _("ended")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="legs", verbose_name=_("call"))

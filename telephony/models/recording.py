@@ -1,35 +1,15 @@
 """Recordings of calls: expected of the switch, fetched by a worker, kept for a time, removed."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.conf import settings
-from django.core.files.storage import default_storage
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from telephony import clocks, events
 from telephony.models.connection import Connection
 
-# Between the attempts to fetch a recording; the first is made at once.
-DELAYS = (
-    timedelta(seconds=5),
-    timedelta(seconds=30),
-    timedelta(minutes=2),
-    timedelta(minutes=10),
-    timedelta(hours=1),
-    timedelta(hours=6),
-)
-# A switch that says it has no such recording is believed after so many attempts.
-REFUSED_ATTEMPTS = 3
-# How long a worker may keep what it has claimed. It renews its lease while it reads.
-LEASE = timedelta(minutes=5)
-# A recording whose end nobody told of is looked for after the call has been over for this long.
+# A recording is fetched this long after the end of its call, even if the switch has not reported it as finished.
 LOOKED_FOR_AFTER = timedelta(seconds=60)
 
 
@@ -133,107 +113,3 @@ class Recording(models.Model):
     def path(self) -> str:
         """Where it is stored: one place for one recording, so that a second attempt leaves no second file."""
         return f"recordings/{self.started_at:%Y/%m/%d}/{self.filename}"
-
-    @classmethod
-    def begin(cls, connection: Connection) -> str:
-        """The switch is about to be told to record a call, which the caller has locked. The recording's name."""
-        started_at = clocks.on_call(connection.pk, clocks.now()).replace(microsecond=0)
-        recording = Recording(name=connection.recording_name, connection=connection, started_at=started_at)
-        Recording.objects.bulk_create([recording], ignore_conflicts=True)
-        return recording.name
-
-    @classmethod
-    def withdraw(cls, name: str) -> None:
-        """The switch does not record this after all: forget that it was to."""
-        cls.objects.filter(name=name, state=cls.State.EXPECTED).delete()
-
-    @classmethod
-    def finish(cls, name: str, *, is_failed: bool = False) -> None:
-        """The switch says that this recording can be read, or never will be. Told twice it is told once."""
-        expected = cls.objects.filter(name=name, state=cls.State.EXPECTED)
-        if is_failed:
-            # Nothing was said that could have been recorded.
-            expected.filter(pk__in=expected.momentary().values("pk")).delete()
-            expected.update(
-                state=cls.State.FAILED,
-                error="the switch could not record",
-                leaves_switch_at=timezone.now() + settings.RECORDING_RETENTION,
-            )
-            return
-        with transaction.atomic():
-            if expected.update(state=cls.State.FETCHING, next_attempt_at=timezone.now()):
-                enqueue("telephony.fetch_recording", cls.objects.values_list("pk", flat=True).get(name=name))
-
-    def claim(self) -> bool:
-        """Take it for one attempt, if it is due and nobody has it."""
-        now = timezone.now()
-        due = Recording.objects.due(now).filter(pk=self.pk)
-        if not due.update(attempts=models.F("attempts") + 1, next_attempt_at=now + LEASE):
-            return False
-        self.refresh_from_db(fields=["attempts"])
-        if self.attempts > len(DELAYS) + 1:  # the last one ended its worker
-            self.put_off(self.error or "the attempts ended early")
-            return False
-        return True
-
-    def renew(self) -> bool:
-        """Keep it for another while; whether it is still ours."""
-        return bool(self._ours().update(next_attempt_at=timezone.now() + LEASE))
-
-    def store(self, *, size: int, seconds: float) -> bool:
-        """The file lies at `path`: say so. Whether it was still ours."""
-        with transaction.atomic():
-            connection = Connection.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.connection_id)
-            stored = self._ours().update(
-                state=self.State.READY,
-                file=self.path,
-                size=size,
-                seconds=seconds,
-                ready_at=timezone.now(),
-                next_attempt_at=None,
-                # A folder belongs to whoever fills it.
-                leaves_switch_at=None if settings.RECORDINGS_FOLDER else timezone.now(),
-                error="",
-            )
-            if stored:
-                events.recording_ready(connection.uid, self.filename)
-        return bool(stored)
-
-    def put_off(self, error: str, *, is_refused: bool = False, is_absent: bool = False) -> None:
-        """Write down that this attempt failed: there is another, or it was the last.
-
-        `is_absent`: the switch has no such recording. Of a call that was over at once, that is no failure.
-        """
-        now = timezone.now()
-        is_last = self.attempts > len(DELAYS) or (is_refused and self.attempts >= REFUSED_ATTEMPTS)
-        if is_last and is_absent and Recording.objects.momentary().filter(pk=self.pk).exists():
-            self._ours().delete()
-            return
-        values: dict[str, Any] = (
-            {
-                "state": self.State.FAILED,
-                "next_attempt_at": None,
-                "leaves_switch_at": now + settings.RECORDING_RETENTION,
-            }
-            if is_last
-            else {"next_attempt_at": now + DELAYS[self.attempts - 1]}
-        )
-        self._ours().update(error=error[:300], **values)
-
-    def fetch_again(self, actor: Actor) -> bool:
-        """Try once more to get one that had failed; whether it had."""
-        failed = Recording.objects.filter(pk=self.pk, state=self.State.FAILED)
-        with transaction.atomic():
-            again = {"attempts": 0, "next_attempt_at": timezone.now(), "leaves_switch_at": None}
-            if not failed.update(state=self.State.FETCHING, **again):
-                return False
-            enqueue("telephony.fetch_recording", self.pk)
-        return True
-
-    def remove(self) -> None:
-        """Forget what was said; that there was a recording stays known."""
-        default_storage.delete(self.path)
-        Recording.objects.filter(pk=self.pk).update(state=self.State.REMOVED, file="")
-
-    def _ours(self) -> RecordingQuerySet:
-        return Recording.objects.filter(pk=self.pk, state=self.State.FETCHING, attempts=self.attempts)

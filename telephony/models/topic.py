@@ -1,17 +1,15 @@
 """What calls are about: the topics of a queue, the fields that go with them, and the topic of a connection."""
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.actor import Actor
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject, parse_boolean, parse_date, parse_text
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
@@ -173,81 +171,3 @@ class ConnectionTopic(TimestampedModel):
 
     def __str__(self) -> str:
         return f"{self.connection_id}: {self.topic}"
-
-    @classmethod
-    def set(cls, actor: Actor, values: Mapping[str, Any], faults: Sequence[Fault] = ()) -> None:
-        """Say what a connection was about; `values` by the names of the wire. Raises every fault at once."""
-        faults = list(faults)
-        connection = _connection(values, faults)
-        topic = _topic(values, connection, faults)
-        agent_id = _agent_id(values, connection, faults)
-        fields = _fields(values, topic, faults)
-        if faults or connection is None or topic is None:
-            raise Invalid(faults)
-        with transaction.atomic():
-            Connection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection.pk)
-            said = {"topic": topic, "comment": values.get("comment", ""), "fields": fields, "agent_id": agent_id}
-            cls.objects.update_or_create(connection=connection, defaults={**said, "set_by": actor.name[:150]})
-
-
-def _connection(values: Mapping[str, Any], faults: list[Fault]) -> Connection | None:
-    if "connection_id" not in values:
-        return None  # the reader has said why
-    connection = Connection.objects.with_uid(values["connection_id"]).first()
-    if connection is None:
-        faults.append(Fault(ErrorCode.CONNECTION_NOT_FOUND, "connection_id"))
-    return connection
-
-
-def _topic(values: Mapping[str, Any], connection: Connection | None, faults: list[Fault]) -> Topic | None:
-    if "topic_id" not in values:
-        return None
-    topic = Topic.objects.active().select_related("group").filter(pk=values["topic_id"]).first()
-    if topic is None:
-        faults.append(Fault(ErrorCode.TOPIC_NOT_FOUND, "topic_id"))
-    elif connection is not None and not _has_passed(connection, topic.group.queue_id):
-        faults.append(Fault(ErrorCode.TOPIC_OF_OTHER_QUEUE, "topic_id"))
-    return topic
-
-
-def _has_passed(connection: Connection, queue_id: int) -> bool:
-    """Whether the call is or was in this queue; one that is of no queue may be about anything."""
-    if connection.queue_id in (None, queue_id):
-        return True
-    return connection.transfers.filter(from_queue=queue_id).exists()
-
-
-def _agent_id(values: Mapping[str, Any], connection: Connection | None, faults: list[Fault]) -> int | None:
-    if not (login := values.get("agent_login")):
-        return connection.agent_id if connection else None
-    agent_id = Agent.objects.ids_by_login([login]).get(login)
-    if agent_id is None:
-        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
-    return agent_id
-
-
-def _fields(values: Mapping[str, Any], topic: Topic | None, faults: list[Fault]) -> list[dict[str, Any]]:
-    """The values to be stored, in the order of the fields. What a topic does not show it does not require either."""
-    if topic is None:
-        return []
-    known = {field.pk: field for field in TopicField.objects.active().filter(queue=topic.group.queue_id)}
-    found: dict[int, str | None] = {}
-    for given in values.get(FIELDS_KEY, []):
-        field = known.get(given.field_id)
-        place = f"{FIELDS_KEY}.{given.position}"
-        if field is None or field.pk in found:
-            code = ErrorCode.TOPIC_FIELD_TWICE if field else ErrorCode.TOPIC_FIELD_NOT_FOUND
-            faults.append(Fault(code, f"{place}.field_id"))
-            continue
-        found[field.pk] = given.value
-        try:
-            found[field.pk] = None if given.value is None else field.read(given.value)
-        except Reject as reject:
-            faults.append(reject.fault.under(f"{place}.value"))
-    if topic.show_custom_fields:
-        faults += [
-            Fault(ErrorCode.TOPIC_FIELD_REQUIRED, FIELDS_KEY, {"name": field.name})
-            for field in known.values()
-            if field.is_required and found.get(field.pk, "") == ""
-        ]
-    return [{"field_id": pk, "value": value} for pk in known if (value := found.get(pk))]

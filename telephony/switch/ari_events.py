@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from telephony import clocks
+from telephony import call_clock
 from telephony.channels import connection_of
 from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Replaced, Ringing, Up
 
@@ -82,9 +82,9 @@ def _entered(content: dict[str, Any]) -> Event:
     """A channel has entered our application: one of ours because it was answered, another because it calls."""
     channel = content["channel"]
     if connection_of(channel["id"]) is not None:
-        return Up(channel["id"], clocks.now())
+        return Up(channel["id"], call_clock.now())
     number = dialled(channel, content.get("args") or [])
-    return Arrived(channel["id"], clocks.now(), channel["caller"]["number"], number)
+    return Arrived(channel["id"], call_clock.now(), channel["caller"]["number"], number)
 
 
 def _changed(content: dict[str, Any]) -> Event | None:
@@ -96,12 +96,12 @@ def _dialled(content: dict[str, Any]) -> Event | None:
 
 
 def _ringing(channel: dict[str, Any], *, is_ringing: bool) -> Event | None:
-    return Ringing(channel["id"], clocks.now()) if is_ringing else None
+    return Ringing(channel["id"], call_clock.now()) if is_ringing else None
 
 
 def _destroyed(content: dict[str, Any]) -> Event:
     return Ended(
-        content["channel"]["id"], clocks.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
+        content["channel"]["id"], call_clock.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
     )
 
 
@@ -109,7 +109,7 @@ def _recorded(content: dict[str, Any]) -> Event:
     recording = content["recording"]
     return RecordingFinished(
         recording["name"],
-        clocks.now(),
+        call_clock.now(),
         max(int(recording.get("duration", 0)), 0),
         is_failed=content["type"] == "RecordingFailed",
     )

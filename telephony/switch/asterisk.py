@@ -20,14 +20,14 @@ from django.conf import settings
 from websockets.exceptions import InvalidHandshake, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from telephony import clocks
+from telephony import call_clock
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, listed
 from telephony.switch.base import (
     PULSE_SECONDS,
+    Alive,
     Channel,
     Event,
-    Heard,
     Missed,
     Offline,
     Online,
@@ -151,7 +151,7 @@ class AsteriskSwitch:
             if error.status != 409:
                 logger.warning("a call is not recorded", extra={"recording": name, "error": str(error)})
 
-    def part(self, bridge_id: str) -> None:
+    def destroy_bridge(self, bridge_id: str) -> None:
         if (bridge := self._ari.send_if_there("GET", "bridges", bridge_id)) is None:
             return
         if name := bridge.get("name"):
@@ -268,19 +268,19 @@ class AsteriskSwitch:
         interpreter = Interpreter()
         yield Online()
         for message in self._messages(stream):
-            yield message if isinstance(message, Heard) else interpreter.event(message) or Heard(clocks.now())
+            yield message if isinstance(message, Alive) else interpreter.event(message) or Alive(call_clock.now())
 
-    def _messages(self, stream: ClientConnection) -> Iterator[bytes | Heard]:
+    def _messages(self, stream: ClientConnection) -> Iterator[bytes | Alive]:
         """Read the stream. While it is silent, ask whether Asterisk is there, and tell when it was."""
-        asked_at, answer = clocks.now(), None
+        asked_at, answer = call_clock.now(), None
         while not self._closing.is_set():
             try:
                 yield stream.recv(PULSE_SECONDS, decode=False)
             except TimeoutError:
                 if answer and answer.is_set():
-                    yield Heard(asked_at)
+                    yield Alive(asked_at)
                 if answer is None or answer.is_set():
-                    asked_at, answer = clocks.now(), stream.ping()
+                    asked_at, answer = call_clock.now(), stream.ping()
 
     def close(self) -> None:
         self._closing.set()

@@ -71,7 +71,7 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Alive:
     """The switch is there, although it tells nothing else of interest: about every PULSE_SECONDS, or more often."""
 
     at: datetime
@@ -125,7 +125,7 @@ class RecordingFinished:
     is_failed: bool = False
 
 
-Event = Online | Offline | Replaced | Heard | Ringing | Up | Ended | Arrived | RecordingFinished
+Event = Online | Offline | Replaced | Alive | Ringing | Up | Ended | Arrived | RecordingFinished
 
 
 class Switch(Protocol):
@@ -155,7 +155,7 @@ class Switch(Protocol):
         With `record_as` their conversation is recorded under that name until the bridge goes.
         """
 
-    def part(self, bridge_id: str) -> None:
+    def destroy_bridge(self, bridge_id: str) -> None:
         """Take the bridge away; its channels stay up, in silence. Nothing where there is none."""
 
     def play_music(self, channel_id: str, music_class: str) -> None:

@@ -21,13 +21,13 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from callcentre.core.pubsub import publish, subscribe
-from telephony import clocks
+from telephony import call_clock
 from telephony.models import Agent, SwitchCommand
 from telephony.switch.base import (
     PULSE_SECONDS,
+    Alive,
     Channel,
     Event,
-    Heard,
     Missed,
     Online,
     Replaced,
@@ -83,8 +83,8 @@ class SimulatedSwitch:
     def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
         self._do("join", bridge_id=bridge_id, channel_ids=list(channel_ids), record_as=record_as)
 
-    def part(self, bridge_id: str) -> None:
-        self._do("part", bridge_id=bridge_id)
+    def destroy_bridge(self, bridge_id: str) -> None:
+        self._do("destroy_bridge", bridge_id=bridge_id)
 
     def play_music(self, channel_id: str, music_class: str) -> None:
         self._do("play_music", channel_id=channel_id)
@@ -131,7 +131,7 @@ class SimulatedSwitch:
                     return
                 yield event
             except queue.Empty:
-                yield Heard(clocks.now())
+                yield Alive(call_clock.now())
 
     def _tell(self, event: Event) -> None:
         self._news.put(event)

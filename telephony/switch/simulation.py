@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from telephony import clocks
+from telephony import call_clock
 from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Ringing, SwitchError, Up
 
 logger = logging.getLogger(__name__)
@@ -142,7 +142,7 @@ class Network:
             channel_id = f"{int(time.time())}.{self._count}"
             phone = _Phone(channel_id, caller, is_agent=False, dialled=dialled, patience=patience, talk=talk)
             self._phones[channel_id] = phone
-            self._tell(Arrived(channel_id, clocks.now(), caller, dialled))
+            self._tell(Arrived(channel_id, call_clock.now(), caller, dialled))
             self._begin_turn(phone)
             return channel_id
 
@@ -166,7 +166,7 @@ class Network:
             if newcomers:
                 self._talk(bridge)
 
-    def part(self, bridge_id: str) -> None:
+    def destroy_bridge(self, bridge_id: str) -> None:
         with self._lock:
             if (bridge := self._bridges.pop(bridge_id, None)) is None:
                 return
@@ -178,7 +178,7 @@ class Network:
                 self._recordings[bridge.recording] = seconds
                 if len(self._recordings) > RECORDINGS_KEPT:
                     del self._recordings[next(iter(self._recordings))]
-                self._tell(RecordingFinished(bridge.recording, clocks.now(), seconds))
+                self._tell(RecordingFinished(bridge.recording, call_clock.now(), seconds))
 
     def play_music(self, channel_id: str) -> None:
         with self._lock:
@@ -226,12 +226,12 @@ class Network:
 
     def _ring(self, phone: _Phone) -> None:
         phone.is_ringing = True
-        self._tell(Ringing(phone.id, clocks.now()))
+        self._tell(Ringing(phone.id, call_clock.now()))
 
     def _pick_up(self, phone: _Phone) -> None:
         phone.is_up, phone.is_ringing = True, False
         self._begin_turn(phone)
-        self._tell(Up(phone.id, clocks.now()))
+        self._tell(Up(phone.id, call_clock.now()))
 
     def _begin_turn(self, phone: _Phone) -> None:
         """Its timers are void; somebody outside who talks to nobody gives up some time."""
@@ -268,7 +268,7 @@ class Network:
         del self._phones[phone.id]
         phone.turn += 1
         self._leave(phone)
-        self._tell(Ended(phone.id, clocks.now(), cause, tech_cause))
+        self._tell(Ended(phone.id, call_clock.now(), cause, tech_cause))
 
     # Time
 

@@ -6,8 +6,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from telephony.leading import Leadership
+from telephony.leader_election import Leadership
 from telephony.models import Agent, Pause
+from telephony.verbs import presence
 from tests.browser.conftest import Visit
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory
@@ -20,7 +21,7 @@ UNHEARD = "No connection to the PBX"
 @pytest.fixture
 def anna(committed_db: None) -> Agent:
     anna: Agent = AgentFactory(login="anna", surname="Nowak")
-    anna.log_in(ACTOR)
+    presence.log_in(anna, ACTOR)
     return anna
 
 
@@ -39,15 +40,15 @@ def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
     expect(line).to_contain_text("ready")
 
     call = ConnectionFactory(talking=True, dst="+48225550107", agent=anna)
-    anna.ring(call, call.created_at)
+    presence.ring(anna, call, call.created_at)
     expect(line).to_contain_text("ringing")
     expect(line).to_contain_text("+48225550107")
-    anna.talk(call, call.created_at)
+    presence.talk(anna, call, call.created_at)
     expect(line).to_contain_text("talking")
-    anna.pause(ACTOR, Pause.objects.create(name="Lunch").pk)
+    presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
     expect(line).to_contain_text("paused: Lunch")
 
-    anna.log_out(ACTOR)
+    presence.log_out(anna, ACTOR)
     expect(board.get_by_text("Nobody is logged in.")).to_be_visible()
 
 
@@ -55,7 +56,7 @@ def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:
     free = board.locator(".cc-tile", has_text="ready").locator(".cc-number")
     expect(free).to_have_text("1")
 
-    AgentFactory(login="bert").log_in(ACTOR)
+    presence.log_in(AgentFactory(login="bert"), ACTOR)
 
     expect(free).to_have_text("2")
 
@@ -64,7 +65,7 @@ def test_the_board_says_by_itself_when_the_switch_is_heard_again(anna: Agent, bo
     expect(board.get_by_text(UNHEARD)).to_be_visible()
 
     with Leadership() as leadership:
-        leadership.tell(is_heard=True)
+        leadership.report(is_connected=True)
         expect(board.get_by_text(UNHEARD)).to_have_count(0)
     expect(board.get_by_text(UNHEARD)).to_be_visible()
 
@@ -77,14 +78,14 @@ def test_the_keyboard_stays_where_it_is_while_the_board_changes_around_it(anna: 
 
     # Agents come before and after, the focused row changes its place, and a part above it goes.
     bert: Agent = AgentFactory(login="bert", name="Bert", surname="Kos")
-    bert.log_in(ACTOR)
+    presence.log_in(bert, ACTOR)
     expect(board.get_by_role("row", name="bert")).to_be_visible()
-    anna.pause(ACTOR, Pause.objects.create(name="Lunch").pk)
+    presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
     expect(board.locator("tbody tr").last).to_contain_text("paused: Lunch")
     with Leadership() as leadership:
-        leadership.tell(is_heard=True)
+        leadership.report(is_connected=True)
         expect(board.get_by_text(UNHEARD)).to_have_count(0)
-    anna.free(ACTOR)
+    presence.free(anna, ACTOR)
     expect(board.get_by_role("row", name="anna")).to_contain_text("ready")
 
     expect(link).to_be_focused()
@@ -92,11 +93,11 @@ def test_the_keyboard_stays_where_it_is_while_the_board_changes_around_it(anna: 
 
 
 def test_the_keyboard_stays_on_the_board_when_the_focused_row_goes(anna: Agent, board: Page) -> None:
-    AgentFactory(login="bert", name="Bert", surname="Kos").log_in(ACTOR)
+    presence.log_in(AgentFactory(login="bert", name="Bert", surname="Kos"), ACTOR)
     expect(board.get_by_role("row", name="bert")).to_be_visible()
     board.get_by_role("link", name="anna").focus()
 
-    anna.log_out(ACTOR)
+    presence.log_out(anna, ACTOR)
     expect(board.get_by_role("row", name="anna")).to_have_count(0)
 
     assert board.evaluate("document.getElementById('board').contains(document.activeElement)")

@@ -8,6 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from reports.models import Export, Schedule
+from telephony.verbs import presence
 from tests.backoffice import page_of
 from tests.browser.conftest import SCREENS, Visit
 from tests.conftest import ACTOR
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 
 def test_a_range_is_shown_drawn_and_downloaded(visit: Visit) -> None:
     agent = AgentFactory(login="anna")
-    agent.log_in(ACTOR, timezone.now() - timedelta(days=2))
+    presence.log_in(agent, ACTOR, timezone.now() - timedelta(days=2))
     page = visit.open(reverse("admin:reports_export_report"))
 
     page.get_by_role("link", name="Yesterday").click()
@@ -39,7 +40,7 @@ def test_a_range_is_shown_drawn_and_downloaded(visit: Visit) -> None:
 
 
 def test_the_chart_can_be_read_by_light_and_in_the_dark(visit: Visit) -> None:
-    AgentFactory(login="anna").log_in(ACTOR, timezone.now() - timedelta(days=2))
+    presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=2))
     are = """([colour]) => {
         const charts = Object.values(Chart.instances || {});
         const texts = charts.flatMap(({ legend, scales }) => [legend.options.labels, scales.y.options.ticks]);
@@ -58,7 +59,7 @@ def test_the_chart_can_be_read_by_light_and_in_the_dark(visit: Visit) -> None:
 @pytest.mark.parametrize("screen", SCREENS)
 def test_whose_a_figure_is_and_of_what_stays_in_sight(screen: str, visit: Visit) -> None:
     """However far the table is scrolled, and the page itself is never wider than the screen."""
-    AgentFactory(login="anna").log_in(ACTOR, timezone.now() - timedelta(days=40))
+    presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=40))
     first, last = timezone.localdate() - timedelta(days=35), timezone.localdate()
     visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
 

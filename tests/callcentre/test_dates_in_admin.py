@@ -2,12 +2,12 @@
 
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.utils.formats import date_format, localize
 from django.utils.translation import override
+
+from tests.processes import ROOT
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 # To the minute, to the second, a time of the day that is shown; for programs: ISO, and seconds since 1970.
@@ -22,7 +22,7 @@ def test_a_date_is_written_as_it_is_typed_and_sorted(language):
 
 
 def test_no_template_has_a_way_of_its_own():
-    folders = [Path(settings.BASE_DIR, app, "templates") for app in APPS]
+    folders = [ROOT / app / "templates" for app in APPS]
     templates = [path for folder in folders for path in folder.rglob("*.html")]
     used = {
         (path.name, form) for path in templates for form in re.findall(r"""\|date:["']([^"']+)""", path.read_text())

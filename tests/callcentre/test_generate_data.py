@@ -6,7 +6,7 @@ from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
 import campaigns.bulk
-import telephony.bulk
+import telephony.load_test_calls
 import tickets.bulk
 from campaigns.models import Record, RecordChange
 from knowledgebase.models import ArticleVersion, Catalog
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as there are among millions."""
-    for bulk in (telephony.bulk, campaigns.bulk):
+    for bulk in (telephony.load_test_calls, campaigns.bulk):
         monkeypatch.setattr(bulk, "BLOCK", 7)
     monkeypatch.setattr(tickets.bulk, "BATCH", 7)
 

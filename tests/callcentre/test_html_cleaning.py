@@ -220,7 +220,7 @@ def test_nothing_else_of_the_product_cleans_or_parses_html() -> None:
 
     # These take the bounded `unescape` from the first.
     others = {
-        "knowledgebase/exchange/importing.py",
+        "knowledgebase/exchange/folder_import.py",
         "knowledgebase/html.py",
         "tickets/html.py",
         "tickets/mail/lines.py",

@@ -53,7 +53,7 @@ def test_a_reply_is_written_and_nobody_says_that_it_was_sent(folder: Path) -> No
 
 def test_the_terminal_says_where_mail_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EMAIL_HOST", raising=False)
-    assert describe_mail_delivery(Path("/var/x")) == "is sent to nobody (no EMAIL_HOST): each is a file in /var/x/mail"
+    assert describe_mail_delivery(Path("/var/x")) == "is not sent (no EMAIL_HOST): each is a file in /var/x/mail"
 
     monkeypatch.setenv("EMAIL_HOST", "mail.example")
     assert describe_mail_delivery(Path("/var/x")) == "is sent, by mail.example"

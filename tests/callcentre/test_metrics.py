@@ -19,8 +19,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from callcentre.celery import bind_context, clear_context, count_loss
 from callcentre.monitoring import health, metrics
-from telephony import dispatch
-from telephony.leading import Leadership
+from telephony import event_dispatcher
+from telephony.leader_election import Leadership
 from tests.conftest import ApiClient
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -222,9 +222,9 @@ def test_a_renewed_pool_process_goes_on_with_the_files_of_its_place(monkeypatch:
 
 
 def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:
-    assert dispatch.handled  # a process of its own, whose counts are scraped with the others'
+    assert event_dispatcher.handled  # a process of its own, whose counts are scraped with the others'
     with Leadership() as leadership:
-        leadership.is_won()
+        leadership.acquire()
         names = {name for name, *_ in scraped(client)}
     described = set(re.findall(r"# HELP (\w+)", client.get("/metrics").content.decode()))
 

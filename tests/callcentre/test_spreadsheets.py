@@ -3,14 +3,13 @@
 import ast
 import io
 import zipfile
-from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
 from callcentre.core.spreadsheets import CsvWriter, as_entered, harmless, harmless_in_sql, workbook
+from tests.processes import ROOT
 
 FORMULAS = [
     "=1+1",
@@ -80,7 +79,7 @@ def test_an_xlsx_file_has_no_formula_however_it_is_written() -> None:
 
 def test_every_spreadsheet_of_the_product_is_written_by_the_one_module() -> None:
     writing = {"csv.writer", "csv.DictWriter", "xlsxwriter.Workbook", "Workbook"}
-    root = Path(settings.BASE_DIR)
+    root = ROOT
     apps = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
     found = {
         path.relative_to(root).as_posix()

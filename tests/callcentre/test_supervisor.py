@@ -18,7 +18,7 @@ from callcentre.launch.supervisor import Program, chosen_port, kept_secrets, pro
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import WebServer, free_port
-from webhooks.delivering import places
+from webhooks.delivery_worker import slots
 
 LAUNCHER = """
 import os, sys
@@ -255,7 +255,7 @@ def test_calls_share_no_worker_with_webhooks() -> None:
 
 
 def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
-    assert places.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
+    assert slots.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
 
 
 def test_mail_has_a_worker_of_its_own() -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from knowledgebase import tasks
-from knowledgebase.bulk import fill, vocabulary
+from knowledgebase.load_test_articles import fill, vocabulary
 from knowledgebase.models import Article, Catalog, Term
 from knowledgebase.search import find, ranking
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def common(monkeypatch: pytest.MonkeyPatch, db: None) -> Catalog:
     """A small catalog in which what is common elsewhere by thousands is common by dozens."""
     monkeypatch.setattr("knowledgebase.models.term.COMMON_FROM", 20)
-    monkeypatch.setattr("knowledgebase.search.finding.COMMON_FROM", 20)
+    monkeypatch.setattr("knowledgebase.search.hits.COMMON_FROM", 20)
     monkeypatch.setattr(ranking, "ALL_RANKED", 50)
     monkeypatch.setattr(ranking, "CANDIDATES", 100)
     monkeypatch.setattr(ranking, "CANDIDATES_TOGETHER", 100)

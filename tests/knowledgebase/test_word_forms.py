@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from callcentre.core.actor import SYSTEM
-from knowledgebase import indexing, polish, tasks
+from knowledgebase import polish, tasks, word_forms
 from knowledgebase.models import Article, Category, Lemma, Term
 from knowledgebase.models.lemma import FORMS_VERSION
 from knowledgebase.search import find
@@ -34,7 +34,7 @@ def pairs(name: str) -> list[tuple[str, str]]:
 
 
 def index() -> None:
-    indexing.index_word_forms(1000)
+    word_forms.index_word_forms(1000)
 
 
 def found(category: Category, text: str) -> list[str]:
@@ -259,7 +259,7 @@ def test_to_index_a_batch_takes_the_same_statements_before_the_articles(category
         for number in range(count):
             article(category, f"Zwroty towarów {number}.")
         with CaptureQueriesContext(connection) as captured:
-            indexing._index(50)
+            word_forms._index(50)
         return len(captured)
 
     # Of each article: its vectors, and the terms that it has.

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from callcentre.core.times import zone
 from callcentre.models import ApiUser
-from telephony.models import Agent, change_log
+from telephony.models import Agent
+from telephony.verbs import ledger_changes, presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import refresh, settle
 from tests.telephony.factories import (
@@ -39,10 +40,10 @@ def at(hour: float) -> datetime:
 def anna() -> Agent:
     """Logged in from 8:00 to 16:00, an hour of it on a pause."""
     agent: Agent = AgentFactory(login="anna", name="Anna", surname="Nowak", grouped=True)
-    agent.log_in(ACTOR, at(8))
-    agent.pause(ACTOR, PauseFactory(pk=66_001).pk, at=at(11.5))
-    agent.free(ACTOR, at(12.5))
-    agent.log_out(ACTOR, at(16))
+    presence.log_in(agent, ACTOR, at(8))
+    presence.pause(agent, ACTOR, PauseFactory(pk=66_001).pk, at=at(11.5))
+    presence.free(agent, ACTOR, at(12.5))
+    presence.log_out(agent, ACTOR, at(16))
     return agent
 
 
@@ -129,8 +130,8 @@ def test_minutes_are_spelled_too(api: ApiClient, anna: Agent) -> None:
 def test_the_repeated_hour_of_autumn_is_one_row_of_two_hours(api: ApiClient) -> None:
     agent = AgentFactory(login="anna")
     night = datetime(2026, 10, 25, tzinfo=zone())
-    agent.log_in(ACTOR, night)
-    agent.log_out(ACTOR, datetime(2026, 10, 25, 4, tzinfo=zone()))
+    presence.log_in(agent, ACTOR, night)
+    presence.log_out(agent, ACTOR, datetime(2026, 10, 25, 4, tzinfo=zone()))
 
     rows = ask(api, date_from="2026-10-25", date_to="2026-10-25", aggregate_by="hour").json()
 
@@ -211,8 +212,8 @@ def test_logins_and_groups_together_are_their_union_in_the_order_of_logins(api: 
     group = AgentGroupFactory()
     for login in ("zofia", "adam"):
         agent = AgentFactory(login=login, group=group)
-        agent.log_in(ACTOR, at(9))
-        agent.log_out(ACTOR, at(10))
+        presence.log_in(agent, ACTOR, at(9))
+        presence.log_out(agent, ACTOR, at(10))
 
     rows = ask(api, **{"agent_group_ids[]": str(group.pk)}).json()
 
@@ -238,8 +239,8 @@ def test_pages_are_by_login_whatever_is_summed_and_however_they_are_cut(api: Api
     for login in logins:
         agent = AgentFactory(login=login)
         for days in range(-2, 3):
-            agent.log_in(ACTOR, at(8) + timedelta(days=days))
-            agent.log_out(ACTOR, at(16) + timedelta(days=days))
+            presence.log_in(agent, ACTOR, at(8) + timedelta(days=days))
+            presence.log_out(agent, ACTOR, at(16) + timedelta(days=days))
     span = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "day", "agent_logins[]": logins}
 
     composed = ask(api, **span).json()
@@ -269,7 +270,7 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
         return tuple(row[f"outbound_{side}_threshold"]["count"] for side in ("above", "below"))
 
     # Filled in without a verb: nobody has noted it, so it is looked for where nothing is rolled up.
-    change_log.note_everything(at(0), at(24))
+    ledger_changes.record_everything(at(0), at(24))
     assert parts() == (3, 0)
     assert parts(outbound_threshold="20") == (1, 2)
     refresh()
@@ -281,7 +282,7 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
 def test_of_a_queue_that_nobody_can_have_there_is_nothing(queue_id: str, api: ApiClient) -> None:
     agent, start = AgentFactory(login="anna"), at(9)
     ConnectionFactory(agent=agent, created_at=start, answered_at=start, ended_at=at(10), queue=QueueFactory())
-    change_log.note_everything(at(0), at(24))
+    ledger_changes.record_everything(at(0), at(24))
 
     composed = ask(api, **{"queues_ids[]": queue_id})
     refresh()
@@ -293,7 +294,7 @@ def test_of_a_queue_that_nobody_can_have_there_is_nothing(queue_id: str, api: Ap
 def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callable[..., ApiClient]) -> None:
     api = api_client("reports:read")
     agent = AgentFactory(login="anna")
-    agent.log_in(ACTOR, at(8))
+    presence.log_in(agent, ACTOR, at(8))
 
     with time_machine.travel(at(10.5), tick=False):
         (row,) = ask(api).json()
@@ -319,7 +320,7 @@ def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_
     is_summed: bool, api: ApiClient, anna: Agent
 ) -> None:
     ChatMessageFactory(agent=anna, created_at=at(9.5))
-    change_log.note(anna.pk, at(9.5), at(9.5))
+    ledger_changes.record(anna.pk, at(9.5), at(9.5))
     if is_summed:
         refresh()
 
@@ -341,7 +342,7 @@ def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_
 def test_calls_per_hour_are_a_number_of_one_kind(api: ApiClient, anna: Agent) -> None:
     rows = ask(api, aggregate_by="hour").json()
     ConnectionFactory(agent=anna, created_at=at(20))
-    change_log.note(anna.pk, at(20), at(20))
+    ledger_changes.record(anna.pk, at(20), at(20))
     rows += ask(api, aggregate_by="hour").json()
 
     assert {repr(row["inbound"]["calls_per_hour"]) for row in rows} == {"0.0"}

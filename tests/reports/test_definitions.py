@@ -8,7 +8,8 @@ from django.db import transaction
 from hypothesis import HealthCheck, Phase, given, settings
 
 from callcentre.core.times import zone
-from telephony.models import LedgerChange, change_log
+from telephony.models import LedgerChange
+from telephony.verbs import ledger_changes
 from tests.reports.asking import AGGREGATIONS, ask, refresh, settle
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast, scenes
@@ -51,7 +52,7 @@ def test_the_report_is_what_its_definitions_say(actors: Cast, scene: tuple[datet
         drawn = Scene(actors, *scene)
         drawn.play()
         now = drawn.now
-        change_log.note_everything(*EVER)
+        ledger_changes.record_everything(*EVER)
 
         agree(drawn, now)  # out of the ledgers
         refresh()

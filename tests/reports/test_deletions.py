@@ -8,7 +8,8 @@ import pytest
 from callcentre.core import deletions
 from reports import settling
 from reports.models import Rollup
-from telephony.models import Agent, change_log
+from telephony.models import Agent
+from telephony.verbs import ledger_changes
 from tests.conftest import ACTOR
 from tests.reports.asking import ask, refresh
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
@@ -49,7 +50,7 @@ def a_customer(agent: Agent) -> Any:
         ended_at=AT + timedelta(minutes=1),
     )
     # As the verbs do.
-    change_log.note_everything(AT, AT + timedelta(minutes=1))
+    ledger_changes.record_everything(AT, AT + timedelta(minutes=1))
     return customer
 
 

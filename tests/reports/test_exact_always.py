@@ -17,8 +17,9 @@ from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
 from reports import builder, rollup, settling
 from reports.models import Rollup
-from telephony.calls import legs, offers, talks, unseen
+from telephony.calls import legs, offers, presumed_ends, talk_times
 from telephony.models import Connection, LedgerChange, Offer
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS, ask, refresh
 from tests.reports.reference import Reference
@@ -64,11 +65,11 @@ class Play:
             with time_machine.travel(self.now, tick=False), transaction.atomic():
                 match verb:
                     case "log_in" | "log_out" | "free":
-                        getattr(agent, verb)(ACTOR, self.now)
+                        getattr(presence, verb)(agent, ACTOR, self.now)
                     case "pause":
-                        agent.pause(ACTOR, self.chance.choice(self.people.pauses).pk, at=self.now)
+                        presence.pause(agent, ACTOR, self.chance.choice(self.people.pauses).pk, at=self.now)
                     case "limit":
-                        type(agent).objects.close_long_sessions(self.now, timedelta(hours=3))
+                        presence.close_long_sessions(self.now, timedelta(hours=3))
                     case _:
                         getattr(self, f"do_{verb}")(agent)
         except (Invalid, Conflict):
@@ -103,9 +104,9 @@ class Play:
         if call.has_talks and not call.talks.filter(ended_at=None).exists():
             call.agent, call.queue = agent, self.scene._queue()
             call.save(update_fields=["agent", "queue"])
-            talks.begin(call, agent, self.now)
+            talk_times.begin(call, agent, self.now)
         else:
-            talks.transfer(call, self.now)
+            talk_times.transfer(call, self.now)
 
     def do_correct(self, agent: Any) -> None:
         """The end of a call was presumed, and its recording tells another."""
@@ -114,7 +115,7 @@ class Play:
             return
         length = self.chance.choice([0, 1, 59, 3600, 20_000])
         RecordingFactory(connection=call, ready=True, started_at=call.answered_at, seconds=length)
-        unseen.presume(call.pk, self.now + timedelta(days=1))
+        presumed_ends.presume(call.pk, self.now + timedelta(days=1))
 
     def do_chat(self, agent: Any) -> None:
         start_chat(ACTOR, client_name="C", queue_id=self.chance.choice(self.people.queues).pk)

@@ -14,6 +14,7 @@ from django.db import connection
 
 from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.processes import ROOT
 from tests.reports.exports import an_export
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 @pytest.fixture
 def export() -> Export:
     """Of a week by hours: several portions of an agent who stayed logged in."""
-    AgentFactory(login="anna").log_in(ACTOR, BASES[4])
+    presence.log_in(AgentFactory(login="anna"), ACTOR, BASES[4])
     return an_export((BASES[4], BASES[4].replace(day=17)), "hour", columns=["login_sum"])
 
 
@@ -125,7 +126,7 @@ def test_what_happens_meanwhile_is_not_in_it(export: Export, tmp_path: Path) -> 
     worker = a_worker(tmp_path)
     wait_for((tmp_path / "half").exists)
 
-    AgentFactory(login="borys").log_in(ACTOR, BASES[4])
+    presence.log_in(AgentFactory(login="borys"), ACTOR, BASES[4])
     (tmp_path / "half.wait").unlink()
     assert worker.wait(100) == 0
 

@@ -10,6 +10,7 @@ import time_machine
 from reports.exporting import running
 from reports.lines import Table
 from reports.models import Export
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS
 from tests.reports.exports import an_export, built
@@ -53,8 +54,8 @@ def test_a_few_minutes_of_a_long_span_are_not_a_small_part_of_it(monkeypatch: py
     """How many periods have a line differs from agent to agent: of two, each is a half."""
     for login in ("anna", "borys"):
         agent = AgentFactory(login=login)
-        agent.log_in(ACTOR, BASES[4])
-        agent.log_out(ACTOR, BASES[4] + 3 * MINUTE)
+        presence.log_in(agent, ACTOR, BASES[4])
+        presence.log_out(agent, ACTOR, BASES[4] + 3 * MINUTE)
     export = an_export((BASES[4] - DAY, BASES[4] + DAY), "minute", columns=["login_sum"])
 
     assert portions_of(monkeypatch, export, 100) == [(3, 0.5), (3, 1.0)]
@@ -62,8 +63,8 @@ def test_a_few_minutes_of_a_long_span_are_not_a_small_part_of_it(monkeypatch: py
 
 def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = AgentFactory()
-    agent.log_in(ACTOR, BASES[4])
-    agent.log_out(ACTOR, BASES[4] + 9 * HOUR)
+    presence.log_in(agent, ACTOR, BASES[4])
+    presence.log_out(agent, ACTOR, BASES[4] + 9 * HOUR)
     export = an_export((BASES[4], BASES[4] + 9 * HOUR), "hour", columns=["login_sum"])
 
     portions = portions_of(monkeypatch, export, 3)
@@ -75,8 +76,8 @@ def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pyte
     monkeypatch.setattr("reports.lines.PORTION", 5)
     monkeypatch.setattr(running, "_SAY_SECONDS", 0)
     agent = AgentFactory()
-    agent.log_in(ACTOR, BASES[4])
-    agent.log_out(ACTOR, BASES[4] + 30 * HOUR)
+    presence.log_in(agent, ACTOR, BASES[4])
+    presence.log_out(agent, ACTOR, BASES[4] + 30 * HOUR)
     said: list[int] = []
     say = running._say
 

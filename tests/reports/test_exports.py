@@ -12,7 +12,8 @@ from callcentre.core.times import zone
 from reports.columns import COLUMNS, NAMES
 from reports.exporting import running
 from reports.models import Export
-from telephony.models import Agent, change_log
+from telephony.models import Agent
+from telephony.verbs import ledger_changes, presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
 from tests.reports.exports import an_export, built, cells_of, rows_of
@@ -36,9 +37,9 @@ def people() -> Cast:
 def play(scene: Scene) -> None:
     """With half of it in the rollups, as it is with a service that is at work."""
     scene.play()
-    change_log.note_everything(*EVER)
+    ledger_changes.record_everything(*EVER)
     refresh()
-    change_log.note(scene.cast.agents[0].pk, scene.base, scene.now)
+    ledger_changes.record(scene.cast.agents[0].pk, scene.base, scene.now)
 
 
 def of_api(row: dict[str, Any], name: str) -> str:
@@ -119,7 +120,7 @@ def test_further_measures_are_what_the_ledgers_say(base: int, threshold: int, na
 
 
 def test_nothing_is_divided_by_nothing(people: Cast) -> None:
-    people.agents[0].pause(ACTOR, people.pauses[0].pk)
+    presence.pause(people.agents[0], ACTOR, people.pauses[0].pk)
     now = datetime.now(tz=zone())
 
     [row] = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
@@ -165,8 +166,8 @@ def test_titles_of_a_sheet_are_in_the_language_of_who_asked() -> None:
 
 def test_an_agent_is_no_formula() -> None:
     agent: Agent = AgentFactory(login="=cmd|' /C calc'!A0", name="@SUM(A1)", surname="+48 22 555")
-    agent.log_in(ACTOR)
-    AgentFactory(login="borys", name="\n=1+1", surname=" =1+1").log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
+    presence.log_in(AgentFactory(login="borys", name="\n=1+1", surname=" =1+1"), ACTOR)
     now = datetime.now(tz=zone())
 
     row, borys = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
@@ -181,7 +182,7 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     people: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = BASES[4]
-    AgentFactory(login="clara").log_in(ACTOR, base)
+    presence.log_in(AgentFactory(login="clara"), ACTOR, base)
     play(Scene(people, base, 5))
     span = (base, base + timedelta(hours=2))
     whole = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))

@@ -10,7 +10,8 @@ import time_machine
 
 from callcentre.core.times import zone
 from reports.admin.links import parts_of
-from telephony.models import Agent, change_log
+from telephony.models import Agent
+from telephony.verbs import ledger_changes, presence
 from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.asking import refresh
@@ -36,7 +37,7 @@ def play(scene: Scene) -> datetime:
     for _ in range(8):
         scene.offer()
         scene.call()
-    change_log.note_everything(datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
+    ledger_changes.record_everything(datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
     refresh()
     return scene.now
 
@@ -131,7 +132,7 @@ def test_a_share_of_0_of_something_leads_to_what_it_is_of(people: Cast) -> None:
     at = datetime(2026, 6, 10, 8, tzinfo=zone())
     AgentSessionFactory(agent=people.agents[0], started_at=at, ended_at=at + timedelta(hours=2))
     AgentStateFactory(agent=people.agents[0], kind="free", started_at=at, ended_at=at + timedelta(hours=1))
-    change_log.note(people.agents[0].pk, at, at + timedelta(hours=2))
+    ledger_changes.record(people.agents[0].pk, at, at + timedelta(hours=2))
     query = {"date_from": "2026-06-10", "date_to": "2026-06-10", "columns": ["occupancy", "service_level"]}
 
     with time_machine.travel(at + timedelta(days=1)):
@@ -178,7 +179,7 @@ def test_parts_are_shown_to_those_who_may_see_the_report(people: Cast) -> None:
 
 @pytest.mark.parametrize("changes", [{"figure": "wrap_up"}, {"figure": "x"}, {"period": "2026-07"}, {"period": ""}])
 def test_what_has_no_parts_has_no_page(changes: dict[str, str], people: Cast) -> None:
-    people.agents[0].log_in(ACTOR, datetime(2026, 6, 10, tzinfo=zone()))
+    presence.log_in(people.agents[0], ACTOR, datetime(2026, 6, 10, tzinfo=zone()))
     query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "month", "agent_logins": "anna"}
     client, asked = superuser(), {**query, "figure": "occupancy", "period": "2026-06"}
 
@@ -187,7 +188,7 @@ def test_what_has_no_parts_has_no_page(changes: dict[str, str], people: Cast) ->
 
 
 def test_an_hour_of_too_many_days_has_no_page(people: Cast) -> None:
-    people.agents[0].log_in(ACTOR, datetime(2026, 6, 10, 12, tzinfo=zone()))
+    presence.log_in(people.agents[0], ACTOR, datetime(2026, 6, 10, 12, tzinfo=zone()))
     query = {"date_from": "2026-06-01", "aggregate_by": "hour_of_day", "agent_logins": "anna"}
     client, asked = superuser(), {**query, "figure": "occupancy", "period": "12"}
 

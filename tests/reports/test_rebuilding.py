@@ -73,9 +73,9 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
 
     # Agents of a year, a month at a time.
     monkeypatch.setattr(rollup, "MOST_HOURS", 800)
-    from telephony.models import change_log
+    from telephony.verbs import ledger_changes
 
-    change_log.note_everything(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC))
+    ledger_changes.record_everything(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC))
     before = rollup.hours_left()
     with monkeypatch.context() as patch:
         patch.setattr(rollup, "refresh", refresh_twice)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from reports.models import Schedule
+from telephony.verbs import presence
 from tests.backoffice import BackOffice, errors_of, inputs_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.exports import built, rows_of
@@ -61,7 +62,7 @@ def test_an_agent_with_another_login_goes_on_being_in_it(committed_db: None) -> 
     schedule = ScheduleFactory(agent_ids=[agent.pk], columns=["login_sum"])
     type(agent).objects.filter(pk=agent.pk).update(login="anna.nowak")
     for one in type(agent).objects.all():
-        one.log_in(ACTOR, schedule.next_due_at.replace(day=19))
+        presence.log_in(one, ACTOR, schedule.next_due_at.replace(day=19))
 
     export = schedule.run(schedule.next_due_at)
 

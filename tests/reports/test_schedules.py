@@ -16,6 +16,7 @@ from reports import mailing
 from reports.columns import USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.tasks import run_schedules
+from telephony.verbs import presence
 from tests.backoffice import errors_of, messages_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.exports import built
@@ -146,7 +147,7 @@ def test_wrong_ones_are_refused_with_all_that_is_wrong() -> None:
 
 
 def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: None) -> None:
-    AgentFactory(login="anna").log_in(ACTOR, wall(2026, 6, 9, 8))
+    presence.log_in(AgentFactory(login="anna"), ACTOR, wall(2026, 6, 9, 8))
     schedule = Schedule.create(ACTOR, name="Daily", language="pl", format="xlsx", **TERMS)
     Schedule.objects.update(next_due_at=wall(2026, 6, 10, 6))
     export = schedule.run(wall(2026, 6, 10, 7))

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from telephony.calls import commands, distributing, handling, inbound
+from telephony.calls import commands, distribution, inbound, switch_events
 from telephony.models import Agent, AgentState, Connection, Queue
 from telephony.switch.base import Arrived, Ended, Ringing, Up
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, QueueMemberFactory
 from webhooks.models import Event
@@ -18,35 +19,42 @@ CALLER, HOTLINE = "+48225550107", "+48225550100"
 def member(queue: Queue, login: str, number: str, *, minutes_free: int = 5, priority: int = 50) -> Agent:
     agent: Agent = AgentFactory(login=login, number=number)
     QueueMemberFactory(queue=queue, agent=agent, priority=priority)
-    agent.log_in(ACTOR, timezone.now() - timedelta(minutes=minutes_free))
+    presence.log_in(agent, ACTOR, timezone.now() - timedelta(minutes=minutes_free))
     return agent
 
 
 def call_in(channel: str = "caller-1", caller: str = CALLER, dialled: str = HOTLINE) -> Connection:
-    handling.handle(Arrived(channel, timezone.now(), caller, dialled))
+    switch_events.handle(Arrived(channel, timezone.now(), caller, dialled))
     return Connection.objects.get(legs__channel_id=channel)
 
 
 def distribute(seconds_from_now: int = 0) -> None:
     now = timezone.now() + timedelta(seconds=seconds_from_now)
-    for pk in distributing.overdue(now):
+    for pk in distribution.overdue(now):
         inbound.overflow(pk, now)
-    distributing.distribute(now)
+    distribution.distribute(now)
+    end_refused_legs()
+
+
+def end_refused_legs() -> None:
+    """End the legs that the switch has refused, as the listener does at its next tick."""
+    for _connection_id, channel_id in switch_events.refused_legs():
+        switch_events.end_refused(channel_id)
 
 
 def pick_up(connection: Connection) -> None:
-    handling.handle(Up(ringing_channel(connection), timezone.now()))
+    switch_events.handle(Up(ringing_channel(connection), timezone.now()))
 
 
 def ring_out(connection: Connection, cause: int = 19) -> None:
     """The phone rings and is not picked up."""
-    handling.handle(Ringing(ringing_channel(connection), timezone.now()))
-    handling.handle(Ended(ringing_channel(connection), timezone.now(), cause))
+    switch_events.handle(Ringing(ringing_channel(connection), timezone.now()))
+    switch_events.handle(Ended(ringing_channel(connection), timezone.now(), cause))
 
 
 def give_up(connection: Connection) -> None:
     channel = connection.legs.filter(role="customer").get().channel_id
-    handling.handle(Ended(channel, timezone.now(), 16))
+    switch_events.handle(Ended(channel, timezone.now(), 16))
 
 
 def ringing_channel(connection: Connection) -> str:

@@ -6,8 +6,8 @@ import pytest
 import time_machine
 
 from callcentre.core.times import zone
-from telephony import clocks
-from telephony.calls import orders
+from telephony import call_clock
+from telephony.calls import switch_requests
 from telephony.models import Agent, Queue
 from tests.processes import heard_switch
 from tests.telephony.callers import HOTLINE, member
@@ -19,7 +19,7 @@ from tests.telephony.factories import QueueFactory
 def switch(monkeypatch: pytest.MonkeyPatch, heard: None) -> RecordingSwitch:
     """The switch that is told what to do in this process, and that somebody hears."""
     double = RecordingSwitch()
-    monkeypatch.setattr(orders, "current_switch", lambda: double)
+    monkeypatch.setattr(switch_requests, "current_switch", lambda: double)
     return double
 
 
@@ -57,7 +57,7 @@ class Clock:
 
     def __init__(self, traveller: Any, patch: pytest.MonkeyPatch) -> None:
         self._traveller, self.now = traveller, MORNING
-        patch.setattr(clocks, "time", self)
+        patch.setattr(call_clock, "time", self)
 
     def time(self) -> float:
         return self.now.timestamp()

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from telephony.models import Agent
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.contract import GROUP, INTEGER_OR_NULL, NUMBER, Operation, ours
 from tests.telephony.factories import (
@@ -164,8 +165,8 @@ OPERATIONS = [
 def fill(size: int) -> None:
     agents = [*AgentFactory.create_batch(size, grouped=True), AgentFactory(login="free", number="101")]
     PauseFactory.create_batch(size)
-    AgentFactory(login="working").log_in(ACTOR)
-    Agent.objects.get(login="working").pause(ACTOR, PauseFactory(pk=66_001).pk)
+    presence.log_in(AgentFactory(login="working"), ACTOR)
+    presence.pause(Agent.objects.get(login="working"), ACTOR, PauseFactory(pk=66_001).pk)
     AgentGroupFactory()
     queue = QueueFactory(pk=88_001, members=agents)
     ConnectionFactory.create_batch(size, waiting=True, queue=queue)

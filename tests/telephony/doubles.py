@@ -47,8 +47,8 @@ class RecordingSwitch:
     def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
         self._take("join", bridge_id, *channel_ids)
 
-    def part(self, bridge_id: str) -> None:
-        self._take("part", bridge_id)
+    def destroy_bridge(self, bridge_id: str) -> None:
+        self._take("destroy_bridge", bridge_id)
 
     def play_music(self, channel_id: str, music_class: str) -> None:
         self._take("play_music", channel_id, music_class)

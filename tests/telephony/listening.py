@@ -10,11 +10,11 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 
 from telephony import listener  # noqa: E402
-from telephony.calls import placing  # noqa: E402
+from telephony.calls import placement  # noqa: E402
 
 listener.CALM_SECONDS, listener.DOUBT_SECONDS, listener.PAUSE_SECONDS = 2.0, 0.5, 0.5
 # Where a test is about what the worker does, the listener leaves calls to it.
-placing.OVERDUE_SECONDS = float(os.environ.get("OVERDUE_SECONDS") or placing.OVERDUE_SECONDS)
+placement.OVERDUE_SECONDS = float(os.environ.get("OVERDUE_SECONDS") or placement.OVERDUE_SECONDS)
 
 if __name__ == "__main__":
     call_command("listen_to_switch")

@@ -10,8 +10,9 @@ from django.db import OperationalError
 from django.db import connection as database
 
 from callcentre.launch.embedded import Stores
-from telephony.leading import is_heard
+from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentState, Connection, Leg
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
 from tests.processes import environment, running, wait_for
 from tests.telephony.factories import AgentFactory
@@ -73,7 +74,7 @@ class Service:
         It places them as soon as it says that it hears, and looks at the channels afterwards. The look before may be
         of the same moment.
         """
-        wait_for(is_heard, "the switch is heard")
+        wait_for(is_connected, "the switch is heard")
         looks = self._looks()
         wait_for(lambda: self._looks() > looks, "the listener has placed what it found")
 
@@ -99,13 +100,13 @@ class Service:
 def some_agents(count: int) -> list[Agent]:
     agents: list[Agent] = [AgentFactory(number=str(200 + n)) for n in range(count)]
     for agent in agents:
-        agent.log_in(ACTOR)
+        presence.log_in(agent, ACTOR)
     return agents
 
 
 def calls(agents: list[Agent], number: str = "+48600100200") -> list[int]:
     """A call of each agent, asked for."""
-    return [Connection.call(ACTOR, sip=agent.number, phone_number=number).pk for agent in agents]
+    return [connections.call(ACTOR, sip=agent.number, phone_number=number).pk for agent in agents]
 
 
 def in_state(state: str, pks: list[int]) -> int:

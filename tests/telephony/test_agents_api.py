@@ -8,6 +8,7 @@ import time_machine
 
 from callcentre.core.errors import ErrorCode
 from telephony.models import Agent, AgentState
+from telephony.verbs import presence
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory
 from tests.telephony.ledgers import at, states
@@ -97,8 +98,8 @@ def test_a_verb_without_a_body_is_understood(agent: Agent, api: ApiClient) -> No
 
 def test_nobody_is_free_who_is_not_logged_in_or_is_in_a_call(agent: Agent, api: ApiClient) -> None:
     refused = api.post("/api/agents/anna/free")
-    agent.log_in(ACTOR)
-    agent.ring(ConnectionFactory(talking=True, agent=agent), at(0))
+    presence.log_in(agent, ACTOR)
+    presence.ring(agent, ConnectionFactory(talking=True, agent=agent), at(0))
     busy = api.post("/api/agents/anna/free")
 
     assert (refused.status_code, faults(refused)) == (400, [(ErrorCode.AGENT_NOT_LOGGED_IN.number, None)])
@@ -118,7 +119,7 @@ def test_a_repeated_pause_with_its_key_is_answered_alike(agent: Agent, api: ApiC
     body = {"pause_id": first.pk}
 
     api.post("/api/agents/anna/pause", body, HTTP_IDEMPOTENCY_KEY="k")
-    agent.pause(ACTOR, second.pk)
+    presence.pause(agent, ACTOR, second.pk)
     again = api.post("/api/agents/anna/pause", body, HTTP_IDEMPOTENCY_KEY="k")
 
     assert (again.status_code, again.headers["Idempotent-Replayed"]) == (204, "true")
@@ -132,16 +133,16 @@ def test_the_statuses_say_what_each_agent_does_and_since_when_in_local_time(api:
     AgentFactory(login="left", left=True)
     pause = PauseFactory()
     for name in ("free", "gone", "ringing", "talking", "wrapping"):
-        agents[name].log_in(ACTOR, at(0))
-    agents["gone"].log_out(ACTOR, at(5))
-    agents["paused"].pause(ACTOR, pause.pk, at=at(1))
+        presence.log_in(agents[name], ACTOR, at(0))
+    presence.log_out(agents["gone"], ACTOR, at(5))
+    presence.pause(agents["paused"], ACTOR, pause.pk, at=at(1))
     for name in ("ringing", "talking", "wrapping"):
         call = ConnectionFactory(talking=True, agent=agents[name])
-        agents[name].ring(call, at(2))
+        presence.ring(agents[name], call, at(2))
         if name != "ringing":
-            agents[name].talk(call, at(3))
+            presence.talk(agents[name], call, at(3))
         if name == "wrapping":
-            agents[name].leave_call(call, at(4), wrap_up_seconds=10)
+            presence.leave_call(agents[name], call, at(4), wrap_up_seconds=10)
 
     statuses = api.get("/api/agents_statuses").json()
 

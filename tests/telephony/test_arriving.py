@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from callcentre.core.parsing import parse_instant
 from telephony import customers
-from telephony.calls import handling
+from telephony.calls import switch_events
 from telephony.customers import Customer, register_customer_lookup
 from telephony.models import Agent, Connection, Queue
 from telephony.switch.base import Arrived, Up
@@ -37,7 +37,7 @@ def test_a_number_that_no_queue_has_is_hung_up_and_leaves_a_row_and_a_log_line(
     queue: Queue, switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
-        handling.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
+        switch_events.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
 
     call = Connection.objects.get()
     assert (call.state, call.disposition, call.hung_up_by, call.cause) == ("ended", "NO ANSWER", "system", 1)
@@ -97,7 +97,7 @@ def test_a_queue_that_is_closed_sends_callers_to_its_overflow_number(queue: Queu
     Queue.objects.filter(pk=queue.pk).update(is_active=False, overflow_number="+48225550111")
 
     call = call_in()
-    handling.handle(Up(call.legs.get(role="target").channel_id, timezone.now()))
+    switch_events.handle(Up(call.legs.get(role="target").channel_id, timezone.now()))
     call.refresh_from_db()
 
     assert ("answer", "caller-1") in switch.told

@@ -7,12 +7,13 @@ import pytest
 from django.utils import timezone, translation
 
 from telephony import causes
-from telephony.calls import distributing, handling, placing, resync
+from telephony.calls import distribution, placement, reconciliation, switch_events
 from telephony.models import Connection, Leg, Queue
 from telephony.switch.base import Channel, Ended, SwitchError, SwitchUnreachable, Up
+from telephony.verbs import connections, presence
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
-from tests.telephony.callers import call_in, member, offers
+from tests.telephony.callers import call_in, end_refused_legs, member, offers
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 from webhooks.event_types import EXAMPLES, EventType
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def asked() -> Connection:
-    AgentFactory(login="anna", number="101").log_in(ACTOR)
-    return Connection.call(ACTOR, sip="101", phone_number="22 555 01 07")
+    presence.log_in(AgentFactory(login="anna", number="101"), ACTOR)
+    return connections.call(ACTOR, sip="101", phone_number="22 555 01 07")
 
 
 def reason(connection: Connection) -> tuple[str, int | None, str]:
@@ -42,9 +43,9 @@ def ended_event(connection: Connection) -> dict[str, Any]:
     ("cause", "text"), [(17, "User busy"), (1, "Unallocated (unassigned) number"), (0, "No cause was given"), (99, "")]
 )
 def test_a_cause_has_its_name(cause: int, text: str, asked: Connection, switch: RecordingSwitch) -> None:
-    placing.place(asked.pk)
-    handling.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
-    handling.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), cause))
+    placement.place(asked.pk)
+    switch_events.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+    switch_events.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), cause))
 
     assert reason(asked)[1:] == (cause, text)
     assert Leg.objects.get(number="+48225550107").cause_text == text
@@ -53,7 +54,8 @@ def test_a_cause_has_its_name(cause: int, text: str, asked: Connection, switch: 
 def test_an_agents_phone_that_is_refused_says_what_the_switch_said(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
+    end_refused_legs()
 
     assert reason(asked) == ("FAILED", None, "Asterisk answered 500: Allocation failed.")
     assert Leg.objects.get().cause_text == "Asterisk answered 500: Allocation failed."
@@ -62,8 +64,9 @@ def test_an_agents_phone_that_is_refused_says_what_the_switch_said(asked: Connec
 def test_a_number_that_is_refused_says_what_the_switch_said(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_number"] = SwitchError("x" * 300, cause=3)
 
-    placing.place(asked.pk)
-    handling.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+    placement.place(asked.pk)
+    switch_events.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+    end_refused_legs()
 
     assert reason(asked) == ("FAILED", 3, "x" * causes.LONGEST)
 
@@ -73,38 +76,39 @@ def test_an_offer_to_a_phone_that_is_refused_says_what_the_switch_said(queue: Qu
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
     call = call_in()
 
-    distributing.distribute(timezone.now())
+    distribution.distribute(timezone.now())
+    end_refused_legs()
 
     assert offers(call) == [("anna", "failed")]
     assert call.legs.get(role="agent").cause_text == "Asterisk answered 500: Allocation failed."
 
 
 def test_no_connection_to_the_pbx_differs_from_a_network_that_fails(asked: Connection, switch: RecordingSwitch) -> None:
-    placing.place(asked.pk)
-    handling.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
-    handling.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), placing.OUT_OF_ORDER))
+    placement.place(asked.pk)
+    switch_events.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
+    switch_events.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), placement.OUT_OF_ORDER))
 
-    assert reason(asked) == ("FAILED", placing.OUT_OF_ORDER, "Network out of order")
+    assert reason(asked) == ("FAILED", placement.OUT_OF_ORDER, "Network out of order")
 
 
 def test_a_call_that_nobody_could_place_for_want_of_the_pbx_says_so(asked: Connection) -> None:
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
-    assert reason(asked) == ("FAILED", placing.OUT_OF_ORDER, causes.NO_CONNECTION)
+    assert reason(asked) == ("FAILED", placement.OUT_OF_ORDER, causes.NO_CONNECTION)
 
 
 def test_a_call_that_the_pbx_did_not_answer_and_does_not_know_says_so(
     asked: Connection, switch: RecordingSwitch
 ) -> None:
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
-    placing.place(asked.pk)
+    placement.place(asked.pk)
     Leg.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
 
-    comparison = resync.Comparison()
+    comparison = reconciliation.Comparison()
     for _ in range(2):
-        for finding in comparison.look(switch).findings:
+        for finding in comparison.compare(switch).findings:
             finding.act()
 
     assert reason(asked) == ("FAILED", None, causes.NO_CONNECTION)
@@ -112,11 +116,11 @@ def test_a_call_that_the_pbx_did_not_answer_and_does_not_know_says_so(
 
 def test_a_call_that_the_pbx_did_not_answer_but_knows_goes_on(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
-    placing.place(asked.pk)
+    placement.place(asked.pk)
     switch.listed = [Channel(f"callcentre-{asked.pk}-1", is_up=True)]
-    for finding in resync.Comparison().look(switch).findings:
+    for finding in reconciliation.Comparison().compare(switch).findings:
         finding.act()
-    handling.handle(Ended(f"callcentre-{asked.pk}-1", timezone.now(), 16))
+    switch_events.handle(Ended(f"callcentre-{asked.pk}-1", timezone.now(), 16))
 
     assert reason(asked) == ("FAILED", 16, "Normal clearing")
 
@@ -126,7 +130,7 @@ def test_a_call_whose_end_nobody_saw_says_so(switch: RecordingSwitch) -> None:
     for number in (1, 2):
         LegFactory(connection=call, channel_id=f"callcentre-{call.pk}-{number}", state="up")
 
-    resync.lose(call.pk, [leg.channel_id for leg in call.legs.all()], timezone.now())
+    reconciliation.end_lost_legs(call.pk, [leg.channel_id for leg in call.legs.all()], timezone.now())
 
     assert reason(call) == ("ANSWERED", None, causes.UNSEEN)
     assert set(call.legs.values_list("cause_text", flat=True)) == {causes.UNSEEN}
@@ -134,7 +138,8 @@ def test_a_call_whose_end_nobody_saw_says_so(switch: RecordingSwitch) -> None:
 
 def test_the_event_of_the_end_says_why_as_its_example_does(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
-    placing.place(asked.pk)
+    placement.place(asked.pk)
+    end_refused_legs()
 
     payload = ended_event(asked)
     assert (payload["cause"], payload["cause_text"]) == (None, "Asterisk answered 500: Allocation failed.")

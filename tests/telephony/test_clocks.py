@@ -9,11 +9,12 @@ import pytest
 from django.utils import timezone
 
 from callcentre.core.times import zone
-from telephony import clocks
-from telephony.calls import commands, distributing, handling, placing
-from telephony.models import Agent, AgentState, Connection, Leg, Queue, change_log
+from telephony import call_clock
+from telephony.calls import commands, distribution, placement, switch_events
+from telephony.models import Agent, AgentState, Connection, Leg, Queue
 from telephony.switch.ari_events import Interpreter
 from telephony.switch.base import Ended
+from telephony.verbs import connections, ledger_changes, presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh
 from tests.telephony.callers import HOTLINE, member
@@ -32,7 +33,7 @@ class Clocks:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.system, self.steady = MORNING, 1000.0
-        patch.setattr(clocks, "time", self)
+        patch.setattr(call_clock, "time", self)
         patch.setattr(timezone, "now", lambda: self.system)
 
     def time(self) -> float:
@@ -58,15 +59,15 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
 @pytest.fixture
 def agent(both: Clocks) -> Agent:
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     return agent
 
 
 @pytest.fixture
 def dialling(agent: Agent, both: Clocks, switch: RecordingSwitch) -> Connection:
     """The agent has picked up, and the customer's phone rings since five seconds."""
-    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
-    placing.place(call.pk)
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
+    placement.place(call.pk)
     happens(call, 1, "StasisStart", state="Up")
     happens(call, 2, "ChannelStateChange", state="Ringing")
     both.passes(5)
@@ -79,7 +80,7 @@ def happens(call: Connection, number: int, kind: str, **facts: Any) -> None:
     channel = {"id": f"callcentre-{call.pk}-{number}", "state": state}
     event = Interpreter().event(message(kind, channel, **facts))
     assert event
-    handling.handle(event)
+    switch_events.handle(event)
 
 
 def message(kind: str, channel: dict[str, Any], **facts: Any) -> bytes:
@@ -117,16 +118,16 @@ def test_a_caller_waits_for_as_long_as_time_passes(both: Clocks, queue: Queue, s
     caller = {"caller": {"number": "+48225550107"}, "dialplan": {"exten": HOTLINE}}
     event = Interpreter().event(message("StasisStart", {"id": "caller-1", "state": "Ring", **caller}, args=[]))
     assert event
-    handling.handle(event)
+    switch_events.handle(event)
     both.passes(4)
     both.is_set(-100)
     call = Connection.objects.get()
-    distributing.distribute(clocks.now())
+    distribution.distribute(call_clock.now())
     both.passes(3)
     happens(call, 2, "StasisStart")
     both.is_set(100)
     both.passes(30)
-    handling.handle(Ended("caller-1", clocks.now(), 16))
+    switch_events.handle(Ended("caller-1", call_clock.now(), 16))
 
     call.refresh_from_db()
     offer = call.offers.get()
@@ -153,7 +154,7 @@ def test_a_call_whose_two_ends_two_processes_have_seen_is_never_shorter_than_not
     leg: Leg = call.legs.create(
         role="customer", number="1", channel_id="callcentre-7-2", state="up", asked_at=MORNING, up_at=MORNING
     )
-    handling.handle(Ended(leg.channel_id, MORNING + timedelta(seconds=3), 16))
+    switch_events.handle(Ended(leg.channel_id, MORNING + timedelta(seconds=3), 16))
 
     ended = payload("CONNECTION_ENDED")
     assert (ended["duration"], ended["billsec"]) == (10, 0)
@@ -168,7 +169,7 @@ def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, bo
     ConnectionFactory(agent=agent, created_at=at, answered_at=at, ended_at=earlier)
     OfferFactory(agent=agent, offered_at=at, answered_at=at, ended_at=earlier, connection__inbound=True)
     both.passes(3600)
-    change_log.note(agent.pk, MORNING, at)
+    ledger_changes.record(agent.pk, MORNING, at)
     refresh()
 
     call = Connection.objects.get(direction="OUTBOUND")
@@ -181,16 +182,16 @@ def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, bo
 
 
 def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clocks, "_first", {})
-    monkeypatch.setattr(clocks, "REMEMBERED", 3)
+    monkeypatch.setattr(call_clock, "_first", {})
+    monkeypatch.setattr(call_clock, "REMEMBERED", 3)
     for number in range(5):
-        clocks.on_call(number, clocks.now())
+        call_clock.on_call(number, call_clock.now())
 
-    assert list(clocks._first) == [2, 3, 4]
+    assert list(call_clock._first) == [2, 3, 4]
 
 
 def test_what_has_no_reading_is_never_in_the_future() -> None:
     now = timezone.now()
 
-    assert clocks.on_call(1, now + timedelta(hours=1)) < now + timedelta(minutes=1)
-    assert clocks.on_call(None, clocks.now() + timedelta(hours=1)) < now + timedelta(minutes=1)
+    assert call_clock.on_call(1, now + timedelta(hours=1)) < now + timedelta(minutes=1)
+    assert call_clock.on_call(None, call_clock.now() + timedelta(hours=1)) < now + timedelta(minutes=1)

@@ -7,9 +7,10 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
-from telephony.calls import commands, handling, placing, resync
+from telephony.calls import commands, placement, reconciliation, switch_events
 from telephony.models import Agent, AgentState, CallCommand, Connection, Leg, Transfer, TransferShortcut
 from telephony.switch.base import Ended, Up
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, QueueFactory
@@ -22,16 +23,16 @@ NUMBER = "+48225550107"
 @pytest.fixture
 def agent() -> Agent:
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     return agent
 
 
 @pytest.fixture
 def talking(agent: Agent, switch: RecordingSwitch) -> Connection:
-    connection = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
-    placing.place(connection.pk)
+    connection = connections.call(ACTOR, sip="101", phone_number=NUMBER)
+    placement.place(connection.pk)
     for number in (1, 2):
-        handling.handle(Up(channel(connection, number), timezone.now()))
+        switch_events.handle(Up(channel(connection, number), timezone.now()))
     switch.told.clear()
     return fresh(connection)
 
@@ -62,7 +63,7 @@ def test_a_call_is_put_on_hold_and_resumed(talking: Connection, switch: Recordin
 
     bridge, agent, customer = f"callcentre-{talking.pk}", channel(talking, 1), channel(talking, 2)
     assert switch.told == [
-        ("part", bridge),
+        ("destroy_bridge", bridge),
         ("play_music", customer, "default"),
         ("stop_music", customer),
         ("join", bridge, agent, customer),
@@ -76,15 +77,15 @@ def test_a_call_is_hung_up(talking: Connection, switch: RecordingSwitch) -> None
 
     over = fresh(talking)
     assert (over.state, over.disposition, over.hung_up_by) == ("ended", "ANSWERED", "agent")
-    assert [command[0] for command in switch.told] == ["hang_up", "hang_up", "part"]
+    assert [command[0] for command in switch.told] == ["hang_up", "hang_up", "destroy_bridge"]
     assert kinds() == {"anna": "free"}
 
 
 def test_a_call_that_nobody_has_placed_yet_can_be_given_up(agent: Agent, switch: RecordingSwitch) -> None:
-    connection = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
+    connection = connections.call(ACTOR, sip="101", phone_number=NUMBER)
     commands.ask(ACTOR, connection, "hang_up")
     carry_out_all()
-    placing.place(connection.pk)
+    placement.place(connection.pk)
 
     assert (switch.told, fresh(connection).disposition) == ([], "FAILED")
 
@@ -94,13 +95,13 @@ def test_a_call_is_handed_on_to_a_number(talking: Connection, switch: RecordingS
     carry_out_all()
     while_ringing, doing = fresh(talking).state, kinds()
     told = list(switch.told)
-    handling.handle(Ended(channel(talking, 1), timezone.now(), 16))
-    handling.handle(Up(channel(talking, 3), timezone.now()))
+    switch_events.handle(Ended(channel(talking, 1), timezone.now(), 16))
+    switch_events.handle(Up(channel(talking, 3), timezone.now()))
 
     bridge, agent, customer, target = f"callcentre-{talking.pk}", *(channel(talking, n) for n in (1, 2, 3))
     assert told == [
         ("hang_up", agent),
-        ("part", bridge),
+        ("destroy_bridge", bridge),
         ("play_music", customer, "default"),
         ("call_number", target, "+48225550199", ""),
     ]
@@ -112,13 +113,13 @@ def test_a_call_is_handed_on_to_a_number(talking: Connection, switch: RecordingS
 
 def test_a_call_is_handed_on_to_another_agents_phone(talking: Connection, switch: RecordingSwitch) -> None:
     other = AgentFactory(login="piotr", number="102")
-    other.log_in(ACTOR)
+    presence.log_in(other, ACTOR)
     commands.ask_transfer(ACTOR, talking, [], number="102")
     carry_out_all()
     ringing = kinds()
-    handling.handle(Up(channel(talking, 3), timezone.now()))
+    switch_events.handle(Up(channel(talking, 3), timezone.now()))
     talking_now = kinds()
-    handling.handle(Ended(channel(talking, 3), timezone.now(), 16))
+    switch_events.handle(Ended(channel(talking, 3), timezone.now(), 16))
 
     assert ("call_agent", channel(talking, 3), "102", NUMBER) in switch.told
     assert ringing == {"anna": "free", "piotr": "ringing"}
@@ -132,7 +133,7 @@ def test_a_customer_who_hangs_up_while_the_target_rings_ends_the_call(
 ) -> None:
     commands.ask_transfer(ACTOR, talking, [], number="22 555 01 99")
     carry_out_all()
-    handling.handle(Ended(channel(talking, 2), timezone.now(), 16))
+    switch_events.handle(Ended(channel(talking, 2), timezone.now(), 16))
 
     assert fresh(talking).hung_up_by == "customer"
     assert ("hang_up", channel(talking, 3)) in switch.told
@@ -142,18 +143,18 @@ def test_a_customer_who_hangs_up_while_the_target_rings_ends_the_call(
 def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(
     how: str, talking: Connection, switch: RecordingSwitch
 ) -> None:
-    AgentFactory(login="piotr", number="102").log_in(ACTOR)
+    presence.log_in(AgentFactory(login="piotr", number="102"), ACTOR)
     commands.ask_transfer(ACTOR, talking, [], number="102")
     carry_out_all()
 
     if how == "the customer hangs up":
-        handling.handle(Ended(channel(talking, 2), timezone.now(), 16))
+        switch_events.handle(Ended(channel(talking, 2), timezone.now(), 16))
     elif how == "it is hung up":
         commands.ask(ACTOR, fresh(talking), "hang_up")
         carry_out_all()
     else:
-        resync.lose(talking.pk, [channel(talking, n) for n in (1, 2, 3)], timezone.now())
-    handling.handle(Ended(channel(talking, 3), timezone.now(), 26))
+        reconciliation.end_lost_legs(talking.pk, [channel(talking, n) for n in (1, 2, 3)], timezone.now())
+    switch_events.handle(Ended(channel(talking, 3), timezone.now(), 26))
 
     assert (fresh(talking).state, kinds()) == ("ended", {"anna": "free", "piotr": "free"})
 
@@ -218,7 +219,7 @@ def test_a_call_in_another_state_is_left_alone(state: str, is_on_hold: bool, kin
 
 def test_a_command_that_comes_too_late_says_so(talking: Connection, switch: RecordingSwitch) -> None:
     commands.ask(ACTOR, talking, "hold")
-    handling.handle(Ended(channel(talking, 2), timezone.now(), 16))
+    switch_events.handle(Ended(channel(talking, 2), timezone.now(), 16))
     switch.told.clear()
     carry_out_all()
 

@@ -8,9 +8,10 @@ from django.db import connection as database
 from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode
-from telephony.calls import commands, handling, orders, placing, resync
+from telephony.calls import commands, placement, reconciliation, switch_events, switch_requests
 from telephony.models import Agent, CallCommand, Connection
 from telephony.switch.base import SwitchUnreachable, Up
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory
@@ -23,11 +24,11 @@ AWAY = "No connection to the PBX."
 @pytest.fixture
 def talking(switch: RecordingSwitch) -> Connection:
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
-    connection = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
-    placing.place(connection.pk)
+    presence.log_in(agent, ACTOR)
+    connection = connections.call(ACTOR, sip="101", phone_number="+48225550107")
+    placement.place(connection.pk)
     for number in (1, 2):
-        handling.handle(Up(f"callcentre-{connection.pk}-{number}", timezone.now()))
+        switch_events.handle(Up(f"callcentre-{connection.pk}-{number}", timezone.now()))
     switch.told.clear()
     return Connection.objects.get()
 
@@ -51,7 +52,7 @@ def test_hold_and_resume_at_once_are_done_in_their_order(talking: Connection, sw
     commands.ask(ACTOR, talking, "resume")
     carry_out_all()
 
-    assert [command[0] for command in switch.told] == ["part", "play_music", "stop_music", "join"]
+    assert [command[0] for command in switch.told] == ["destroy_bridge", "play_music", "stop_music", "join"]
     assert list(CallCommand.objects.values_list("kind", "error")) == [("hold", ""), ("resume", "")]
     assert Connection.objects.get().is_on_hold is False
 
@@ -126,7 +127,7 @@ def test_a_request_is_refused_while_nobody_hears_the_switch(api: ApiClient) -> N
 
 def test_a_call_that_is_not_placed_yet_can_be_given_up_without_the_switch() -> None:
     AgentFactory(number="101")
-    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
 
     commands.ask(ACTOR, call, "hang_up")
     carry_out_all()
@@ -148,19 +149,19 @@ def test_a_command_that_meets_a_dead_switch_is_an_error_and_changes_nothing(
 
 
 def test_a_command_whose_order_is_not_answered_is_not_called_done(talking: Connection, switch: RecordingSwitch) -> None:
-    orders.untold.clear()
+    switch_requests.unsent.clear()
     commands.ask(ACTOR, talking, "hold")
-    switch.refusals["part"] = SwitchUnreachable("time-out")
+    switch.refusals["destroy_bridge"] = SwitchUnreachable("time-out")
     carry_out_all()
 
     command = CallCommand.objects.get()
     assert (command.error, command.done_at is None) == (AWAY, False)
     # What the rows want is told once more as soon as the switch can be looked at.
-    assert orders.untold.is_set()
+    assert switch_requests.unsent.is_set()
     switch.refusals.clear()
     switch.told.clear()
-    resync.restore(talking.pk)
-    assert [told[0] for told in switch.told] == ["part", "play_music"]
+    reconciliation.restore(talking.pk)
+    assert [told[0] for told in switch.told] == ["destroy_bridge", "play_music"]
 
 
 def test_a_command_that_waited_for_the_switch_too_long_is_not_done_out_of_the_blue(

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from callcentre.core.phone import normalise
-from telephony.calls.placing import place
-from telephony.models import Connection
-from telephony.waiting import callers
+from telephony.calls.placement import place
+from telephony.queue_waits import callers
+from telephony.verbs import connections
 from tests.backoffice import superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
@@ -22,7 +22,7 @@ NUMBER = "22 555 01 01"
 def test_a_call_that_is_placed_has_the_customer_of_the_number():
     AgentFactory(number="101")
     customer = CustomerFactory(phone_numbers=[NUMBER])
-    call = Connection.call(ACTOR, sip="101", phone_number="+48 225550101")
+    call = connections.call(ACTOR, sip="101", phone_number="+48 225550101")
 
     place(call.pk)
 
@@ -33,7 +33,7 @@ def test_a_call_that_is_placed_has_the_customer_of_the_number():
 @pytest.mark.usefixtures("switch")
 def test_a_call_to_nobody_known_has_none():
     AgentFactory(number="101")
-    call = Connection.call(ACTOR, sip="101", phone_number=NUMBER)
+    call = connections.call(ACTOR, sip="101", phone_number=NUMBER)
 
     place(call.pk)
 

@@ -11,8 +11,9 @@ from django.utils import timezone
 from callcentre.core import deletions
 from callcentre.core.deletions import Deletion, FileRemoval, consequences_of
 from callcentre.core.errors import Conflict
-from telephony import recordings
+from telephony import recording_files
 from telephony.models import Connection, Recording, Transcription
+from telephony.verbs import recordings
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory, TranscriptionFactory
 from tests.tickets.storage import use_folder
@@ -93,8 +94,8 @@ def test_a_recording_that_is_just_being_fetched_leaves_no_file(
         default_storage.save(fetched.path, ContentFile(b"voice"))
         return 5, 1.0
 
-    monkeypatch.setattr(recordings, "_copy", copy)
-    recordings.fetch(recording.pk)
+    monkeypatch.setattr(recording_files, "_copy", copy)
+    recording_files.fetch(recording.pk)
 
     recording.refresh_from_db()
     assert recording.state == "removed"
@@ -108,7 +109,7 @@ def test_a_recording_that_failed_is_not_fetched_again_once_it_was_deleted() -> N
 
     removed(recording)
 
-    assert (recording.state, recording.error, recording.fetch_again(ACTOR)) == ("removed", "", False)
+    assert (recording.state, recording.error, recordings.fetch_again(recording, ACTOR)) == ("removed", "", False)
 
 
 def test_a_recording_that_is_gone_already_is_refused() -> None:

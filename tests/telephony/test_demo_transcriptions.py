@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from telephony import demo, recordings
+from telephony import demo, recording_files
 from telephony.models import Queue, Transcription
-from telephony.transcribing.running import run
+from telephony.transcription.attempt import run
 from tests.conftest import ApiClient, kept_for_all
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,7 @@ def test_there_is_a_transcription_in_each_state_and_one_connection_with_a_topic(
 def test_the_states_stay_as_they_are_while_the_service_runs(settings: Any) -> None:
     before = Counter(Transcription.objects.values_list("status", flat=True))
 
-    recordings.sweep(timezone.now() + timedelta(days=30))
+    recording_files.sweep(timezone.now() + timedelta(days=30))
     for pk in Transcription.objects.values_list("pk", flat=True):
         run(pk)
 

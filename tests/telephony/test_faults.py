@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from callcentre.launch.embedded import Stores
 from telephony.causes import NO_CONNECTION
-from telephony.leading import is_heard
+from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentState, Connection, Leg, SwitchContact
 from tests.pristine import Pristine
 from tests.processes import enqueue_into, wait_for
@@ -41,7 +41,7 @@ def service(
 ) -> Generator[Service]:
     """An Asterisk whose phones are picked up after a moment, and tells things twice; nobody listens yet."""
 
-    monkeypatch.setattr("telephony.models.connection.enqueue", enqueue_into(stores))
+    monkeypatch.setattr("telephony.verbs.connections.enqueue", enqueue_into(stores))
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
     # What killed workers had is not given to those of another test.
@@ -98,7 +98,7 @@ def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, 
         service.hang_up(2, pks[:10])
         service.hang_up(1, pks[5:15])
         # Asked for while nobody hears: no phone rings before somebody does.
-        wait_for(lambda: not is_heard(), "told")
+        wait_for(lambda: not is_connected(), "told")
         others = calls(agents[:3])
         wait_for(service.has_worked, "the worker has looked")
         kept = in_state("queued", others)

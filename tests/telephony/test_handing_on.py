@@ -3,9 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from telephony.calls import handling
+from telephony.calls import switch_events
 from telephony.models import Agent, Queue
 from telephony.switch.base import Ended, Ringing, Up
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.telephony.callers import actions, ask, call_in, distribute, give_up, member, offers, pick_up, state
 from tests.telephony.doubles import RecordingSwitch
@@ -52,14 +53,14 @@ def test_a_call_handed_on_to_an_agents_phone_is_offered_to_him(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     zoe: Agent = AgentFactory(login="zoe", number="109")
-    zoe.log_in(ACTOR)
+    presence.log_in(zoe, ACTOR)
     call = call_in()
     distribute()
     pick_up(call)
     ask(call, "transfer", number="109")
     distribute()
     ringing = offers(call)
-    handling.handle(Up(call.legs.get(role="target").channel_id, timezone.now()))
+    switch_events.handle(Up(call.legs.get(role="target").channel_id, timezone.now()))
     give_up(call)
 
     assert ringing == [("anna", "answered"), ("zoe", "ringing")]
@@ -72,14 +73,14 @@ def test_an_agent_who_does_not_take_a_call_handed_on_to_him_has_not_answered(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     zoe: Agent = AgentFactory(login="zoe", number="109")
-    zoe.log_in(ACTOR)
+    presence.log_in(zoe, ACTOR)
     call = call_in()
     distribute()
     pick_up(call)
     ask(call, "transfer", number="109")
     target = call.legs.get(role="target").channel_id
-    handling.handle(Ringing(target, timezone.now()))
-    handling.handle(Ended(target, timezone.now(), 19))
+    switch_events.handle(Ringing(target, timezone.now()))
+    switch_events.handle(Ended(target, timezone.now(), 19))
 
     assert offers(call)[:2] == [("anna", "answered"), ("zoe", "not_answered")]
     assert state(zoe) == "free"
@@ -92,7 +93,7 @@ def test_a_call_handed_back_into_its_queue_rings_the_others_first(
     distribute()
     pick_up(call)
     ask(call, "transfer", queue_id=queue.pk)
-    anna.free(ACTOR)
+    presence.free(anna, ACTOR)
     distribute()
 
     assert offers(call) == [("anna", "answered"), ("bert", "ringing")]

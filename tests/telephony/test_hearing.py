@@ -12,17 +12,21 @@ from django.utils import timezone
 
 from telephony import customers
 from telephony import listener as module
-from telephony.calls import handling, inbound, orders
+from telephony.calls import inbound, placement, switch_events, switch_requests
 from telephony.channels import channel_id
-from telephony.crew import Crew
-from telephony.dispatch import Dispatcher
-from telephony.leading import is_heard
+from telephony.event_dispatcher import Dispatcher
+from telephony.keyed_pool import KeyedPool
+from telephony.leader_election import is_connected
 from telephony.listener import THREADS, Listener
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording
 from telephony.switch.asterisk import AsteriskSwitch
-from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Up
+from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, SwitchError, Up
+from telephony.verbs import connections, presence
+from tests.conftest import ACTOR
 from tests.processes import wait_for
-from tests.telephony.callers import CALLER, HOTLINE
+from tests.telephony.callers import CALLER, HOTLINE, actions
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_server import AriServer, ari_server
 from tests.telephony.switch.harness import point_at
 
@@ -42,7 +46,7 @@ def ari(settings: Any) -> Iterator[AriServer]:
 def listening(ari: AriServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AriServer]:
     """A listener that hears this Asterisk, and looks at its channels more often than usual."""
     switch = AsteriskSwitch()
-    for place in (orders, module):
+    for place in (switch_requests, module):
         monkeypatch.setattr(place, "current_switch", lambda: switch)
     monkeypatch.setattr(module, "CALM_SECONDS", 1.0)
     monkeypatch.setattr(module, "DOUBT_SECONDS", 0.2)
@@ -57,7 +61,7 @@ def listening(ari: AriServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AriSe
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        wait_for(is_heard, "the switch is heard")
+        wait_for(is_connected, "the switch is heard")
         yield ari
     finally:
         listener.is_stopping = True
@@ -140,7 +144,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
         wait_for(partial(is_over, channel), "the call is over")
         wait_for(lambda: not Leg.objects.filter(ended_at=None).exists(), "so are its legs")
         wait_for(lambda: not listening.pbx.bridges, "no bridge is left")
-        anna.free(anna.actor)
+        presence.free(anna, anna.actor)
 
     assert not listening.pbx.lines
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
@@ -163,21 +167,21 @@ class Held:
         assert self.may_end.wait(PATIENCE_SECONDS)
 
 
-def flushed(crew: Crew, busy: int) -> None:
+def flushed(pool: KeyedPool, busy: int) -> None:
     """Wait until the threads but that of this key have done what they were given, and what that led to."""
     for _ in range(3):
         done = [threading.Event() for key in range(THREADS) if key != busy % THREADS]
         keys = [key for key in range(THREADS) if key != busy % THREADS]
         for key, event in zip(keys, done, strict=True):
-            crew.give(key, event.set)
+            pool.submit(key, event.set)
         assert all(event.wait(PATIENCE_SECONDS) for event in done)
 
 
 @pytest.fixture
-def crew() -> Iterator[Crew]:
-    crew = Crew(THREADS)
-    yield crew
-    crew.end(PATIENCE_SECONDS)
+def pool() -> Iterator[KeyedPool]:
+    pool = KeyedPool(THREADS)
+    yield pool
+    pool.shut_down(PATIENCE_SECONDS)
 
 
 def callers_let_in(dispatcher: Dispatcher) -> list[str]:
@@ -190,16 +194,16 @@ def callers_let_in(dispatcher: Dispatcher) -> list[str]:
 
 
 def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they_are_of(
-    queue: Queue, switch: Any, crew: Crew, monkeypatch: pytest.MonkeyPatch
+    queue: Queue, switch: Any, pool: KeyedPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dispatcher, seen, held = Dispatcher(crew), [], Held()
+    dispatcher, seen, held = Dispatcher(pool), [], Held()
 
     def handle(event: Event) -> None:
         seen.append(type(event).__name__)
         if isinstance(event, Up):
             held()
 
-    monkeypatch.setattr(handling, "handle", handle)
+    monkeypatch.setattr(switch_events, "handle", handle)
     now = timezone.now()
     for channel in callers_let_in(dispatcher):
         seen.clear()
@@ -211,7 +215,7 @@ def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they
         assert held.has_begun.wait(PATIENCE_SECONDS)
         dispatcher.receive(Ended(channel, now, 16))
         dispatcher.receive(RecordingFinished(call.recording_name, now, 0, is_failed=True))
-        flushed(crew, call.pk)
+        flushed(pool, call.pk)
         before = list(seen)
         held.may_end.set()
         wait_for(lambda: len(seen) == 3)
@@ -220,10 +224,10 @@ def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they
 
 @pytest.mark.parametrize("join_count", [1, 2])
 def test_the_end_of_a_recording_stays_behind_the_end_of_the_caller_whose_call_is_looked_up(
-    queue: Queue, switch: Any, crew: Crew, monkeypatch: pytest.MonkeyPatch, join_count: int
+    queue: Queue, switch: Any, pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, join_count: int
 ) -> None:
-    dispatcher, seen = Dispatcher(crew), []
-    monkeypatch.setattr(handling, "handle", lambda event: seen.append(type(event).__name__))
+    dispatcher, seen = Dispatcher(pool), []
+    monkeypatch.setattr(switch_events, "handle", lambda event: seen.append(type(event).__name__))
     now = timezone.now()
     for channel in callers_let_in(dispatcher):
         seen.clear()
@@ -232,22 +236,44 @@ def test_the_end_of_a_recording_stays_behind_the_end_of_the_caller_whose_call_is
         assert call
         call.join_count = join_count
         # The thread that looks up the caller's connection is busy.
-        crew.give(hash(channel), held)
+        pool.submit(hash(channel), held)
         assert held.has_begun.wait(PATIENCE_SECONDS)
         dispatcher.receive(Ended(channel, now, 16))
         dispatcher.receive(RecordingFinished(call.recording_name, now, 0, is_failed=True))
-        flushed(crew, hash(channel))
+        flushed(pool, hash(channel))
         before = list(seen)
         held.may_end.set()
         wait_for(lambda: len(seen) == 2)
         assert (before, seen) == ([], ["Ended", "RecordingFinished"])
 
 
-def test_recordings_of_other_names_are_handled_too(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
-    dispatcher, seen = Dispatcher(crew), []
-    monkeypatch.setattr(handling, "handle", lambda event: seen.append(event.name))
+def test_recordings_of_other_names_are_handled_too(pool: KeyedPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dispatcher, seen = Dispatcher(pool), []
+    monkeypatch.setattr(switch_events, "handle", lambda event: seen.append(event.name))
     names = {"", "voicemail", "1416225570", "1416225570.", "1416225570.x-2", "1416225570.1234567890123456789"}
     for name in names:
         dispatcher.receive(RecordingFinished(name, timezone.now(), 0))
 
     wait_for(lambda: set(seen) == names)
+
+
+@pytest.mark.usefixtures("heard")
+def test_the_listener_ends_a_call_that_the_switch_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request only writes the refusal to the leg. The pool's thread of the call ends the leg."""
+    double = RecordingSwitch()
+    double.refusals["call_agent"] = SwitchError("Allocation failed", cause=34)
+    monkeypatch.setattr(switch_requests, "current_switch", lambda: double)
+    AgentFactory(number="101")
+    call = connections.call(ACTOR, sip="101", phone_number=CALLER)
+    placement.place(call.pk)
+    refused = Leg.objects.get()
+    assert (refused.state, refused.cause, refused.cause_text) == (Leg.State.REFUSED, 34, "Allocation failed")
+
+    listener = Listener()
+    listener._submit_refused()
+    listener._submit_refused()
+    listener._pool.shut_down(PATIENCE_SECONDS)
+
+    call.refresh_from_db()
+    assert (call.state, call.disposition, call.cause, call.cause_text) == ("ended", "FAILED", 34, "Allocation failed")
+    assert actions().count("CONNECTION_ENDED") == 1

@@ -3,9 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from telephony.calls import handling
+from telephony.calls import switch_events
 from telephony.models import Agent, Offer, Pause, Queue
 from telephony.switch.base import Ended, SwitchError
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.telephony.callers import (
     CALLER,
@@ -66,7 +67,7 @@ def test_who_came_first_is_served_first_and_the_queue_with_the_lower_number_befo
         served.append(call)
         pick_up(call)
         give_up(call)
-        anna.free(ACTOR)
+        presence.free(anna, ACTOR)
 
     assert served == [third, first, second]
 
@@ -83,13 +84,13 @@ def test_an_agent_is_rung_for_one_call_at_a_time(queue: Queue, anna: Agent, swit
 def test_who_cannot_take_calls_is_not_rung(how: str, queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
     match how:
         case "paused":
-            anna.pause(ACTOR, Pause.objects.create(name="Lunch").pk)
+            presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
         case "logged out":
-            anna.log_out(ACTOR)
+            presence.log_out(anna, ACTOR)
         case "without a phone":
             Agent.objects.filter(pk=anna.pk).update(number="")
         case "left":
-            anna.deactivate(ACTOR)
+            presence.deactivate(anna, ACTOR)
         case "of another queue":
             queue.members.all().delete()
         case "in a call":
@@ -167,7 +168,7 @@ def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(
 ) -> None:
     call = call_in()
     distribute()
-    handling.handle(Ended(ringing_channel(call), timezone.now(), cause))
+    switch_events.handle(Ended(ringing_channel(call), timezone.now(), cause))
 
     assert (offers(call), state(anna)) == ([("anna", "failed")], "free")
 
@@ -246,9 +247,9 @@ def test_the_phone_of_an_agent_who_pauses_while_it_rings_stops_and_the_next_is_r
     call = call_in()
     distribute()
     if how == "pauses":
-        anna.pause(ACTOR, Pause.objects.create(name="Lunch").pk)
+        presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
     else:
-        anna.log_out(ACTOR)
+        presence.log_out(anna, ACTOR)
     distribute()
 
     assert offers(call) == [("anna", "refused"), ("bert", "ringing")]

@@ -10,9 +10,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from telephony.calls import distributing, handling
+from telephony.calls import distribution, switch_events
 from telephony.models import Agent, AgentState, Connection, Leg, Offer, Pause, Queue
 from telephony.switch.base import Arrived, Ended, Up
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.processes import wait_until
 from tests.telephony.doubles import RecordingSwitch
@@ -27,7 +28,7 @@ CALLERS, AGENTS, DISTRIBUTORS = 20, 5, 3
 def agents() -> list[Agent]:
     agents: list[Agent] = [AgentFactory(number=str(101 + n)) for n in range(AGENTS)]
     for n, agent in enumerate(agents):
-        agent.log_in(ACTOR, timezone.now() - timedelta(minutes=10 - n))
+        presence.log_in(agent, ACTOR, timezone.now() - timedelta(minutes=10 - n))
     return agents
 
 
@@ -54,13 +55,13 @@ def at_once(*acts: Callable[[], Any]) -> None:
 
 
 def arrive(n: int) -> None:
-    handling.handle(Arrived(f"caller-{n}", timezone.now(), f"+4822555{n:04}", "+48225550100"))
+    switch_events.handle(Arrived(f"caller-{n}", timezone.now(), f"+4822555{n:04}", "+48225550100"))
 
 
 def distribute_until(is_over: threading.Event) -> Callable[[], None]:
     def run() -> None:
         while not is_over.is_set():
-            distributing.distribute(timezone.now())
+            distribution.distribute(timezone.now())
             is_over.wait(0.01)
 
     return run
@@ -92,11 +93,11 @@ def _serve_some() -> bool:
     """Whether a phone rang."""
     ringing = list(Leg.objects.filter(role="agent", state="asked", hangup_asked_at=None))
     for leg in ringing:
-        handling.handle(Up(leg.channel_id, timezone.now()))
+        switch_events.handle(Up(leg.channel_id, timezone.now()))
         talking = Connection.objects.filter(state="talking").values_list("agent", flat=True)
         assert len(talking) == len(set(talking))
         caller = leg.connection.legs.get(role="customer")
-        handling.handle(Ended(caller.channel_id, timezone.now(), 16))
+        switch_events.handle(Ended(caller.channel_id, timezone.now(), 16))
     return bool(ringing)
 
 
@@ -109,7 +110,7 @@ def test_a_caller_who_gives_up_while_he_is_offered_leaves_no_phone_ringing(queue
     def give_up() -> None:
         try:
             for channel in channels:
-                handling.handle(Ended(channel, timezone.now(), 16))
+                switch_events.handle(Ended(channel, timezone.now(), 16))
         finally:
             is_over.set()
 
@@ -132,12 +133,12 @@ def test_an_agent_who_pauses_while_he_is_chosen_or_rung_ends_paused_and_his_call
     def pause_all() -> None:
         try:
             for agent in agents:
-                agent.pause(ACTOR, lunch.pk)
+                presence.pause(agent, ACTOR, lunch.pk)
         finally:
             is_over.set()
 
     at_once(pause_all, *[distribute_until(is_over) for _ in range(DISTRIBUTORS)])
-    distributing.distribute(timezone.now())
+    distribution.distribute(timezone.now())
 
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", "pause")) == {("paused", lunch.pk)}
     assert not Offer.objects.filter(ended_at=None).exists()
@@ -151,13 +152,13 @@ def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other
 ) -> None:
     for n in range(AGENTS):
         arrive(n)
-    distributing.distribute(timezone.now())
+    distribution.distribute(timezone.now())
     legs = list(Leg.objects.order_by("role").values_list("role", "channel_id"))
     happens = [
         Up(channel, timezone.now()) if role == "agent" else Ended(channel, timezone.now(), 16) for role, channel in legs
     ]
 
-    at_once(*[lambda event=event: handling.handle(event) for event in happens])
+    at_once(*[lambda event=event: switch_events.handle(event) for event in happens])
 
     for call in Connection.objects.all():
         offer = call.offers.get()
@@ -173,9 +174,9 @@ def test_an_agent_of_two_queues_is_rung_for_one_call_at_a_time(queue: Queue, age
         QueueMemberFactory(queue=other, agent=agent)
     for n in range(CALLERS):
         dialled = "+48225550100" if n % 2 else "+48225550200"
-        handling.handle(Arrived(f"caller-{n}", timezone.now(), f"+4822555{n:04}", dialled))
+        switch_events.handle(Arrived(f"caller-{n}", timezone.now(), f"+4822555{n:04}", dialled))
 
-    at_once(*[lambda: distributing.distribute(timezone.now())] * 8)
+    at_once(*[lambda: distribution.distribute(timezone.now())] * 8)
 
     rung = list(Offer.objects.values_list("agent", flat=True))
     assert sorted(rung) == sorted(agent.pk for agent in agents)

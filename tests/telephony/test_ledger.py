@@ -9,6 +9,7 @@ from django.utils import timezone
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.models import Agent, AgentSession, AgentState
 from telephony.tasks import sweep_agents
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.telephony.factories import (
     AgentFactory,
@@ -38,7 +39,7 @@ def codes(error: pytest.ExceptionInfo[Invalid]) -> list[ErrorCode]:
 
 
 def test_who_logs_in_is_free(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
 
     assert sessions(agent) == [(0, None)]
     assert states(agent) == [("free", 0, None)]
@@ -46,9 +47,9 @@ def test_who_logs_in_is_free(agent: Agent) -> None:
 
 
 def test_logging_in_again_changes_nothing(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
-    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
-    agent.log_in(ACTOR, at(20))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
+    presence.log_in(agent, ACTOR, at(20))
 
     assert sessions(agent) == [(0, None)]
     assert states(agent) == [("free", 0, 10), ("Lunch", 10, None)]
@@ -56,8 +57,8 @@ def test_logging_in_again_changes_nothing(agent: Agent) -> None:
 
 
 def test_logging_out_ends_the_session_and_the_state(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
-    agent.log_out(ACTOR, at(3600))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.log_out(agent, ACTOR, at(3600))
 
     assert sessions(agent) == [(0, 3600)]
     assert states(agent) == [("free", 0, 3600)]
@@ -66,15 +67,15 @@ def test_logging_out_ends_the_session_and_the_state(agent: Agent) -> None:
 
 
 def test_logging_out_whoever_is_logged_out_changes_nothing(agent: Agent) -> None:
-    agent.log_out(ACTOR)
+    presence.log_out(agent, ACTOR)
 
     assert (sessions(agent), states(agent), told(agent)) == ([], [], [])
 
 
 def test_who_comes_back_begins_another_session(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
-    agent.log_out(ACTOR, at(100))
-    agent.log_in(ACTOR, at(200))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.log_out(agent, ACTOR, at(100))
+    presence.log_in(agent, ACTOR, at(200))
 
     assert sessions(agent) == [(0, 100), (200, None)]
     assert states(agent) == [("free", 0, 100), ("free", 200, None)]
@@ -83,7 +84,7 @@ def test_who_comes_back_begins_another_session(agent: Agent) -> None:
 def test_who_works_here_no_longer_cannot_log_in_or_be_paused() -> None:
     agent, pause = AgentFactory(left=True), PauseFactory()
 
-    for verb in (lambda: agent.log_in(ACTOR), lambda: agent.pause(ACTOR, pause.pk)):
+    for verb in (lambda: presence.log_in(agent, ACTOR), lambda: presence.pause(agent, ACTOR, pause.pk)):
         with pytest.raises(Invalid) as error:
             verb()
         assert codes(error) == [ErrorCode.AGENT_INACTIVE]
@@ -91,9 +92,9 @@ def test_who_works_here_no_longer_cannot_log_in_or_be_paused() -> None:
 
 
 def test_who_is_made_inactive_is_logged_out(agent: Agent) -> None:
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
 
-    agent.deactivate(ACTOR)
+    presence.deactivate(agent, ACTOR)
 
     assert not Agent.objects.get().is_active
     assert not AgentSession.objects.filter(ended_at=None).exists()
@@ -104,10 +105,10 @@ def test_who_is_made_inactive_is_logged_out(agent: Agent) -> None:
 
 
 def test_a_pause_ends_the_state_and_names_the_pause_before(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     lunch, training = PauseFactory(name="Lunch"), PauseFactory(name="Training")
-    agent.pause(ACTOR, lunch.pk, at=at(10))
-    agent.pause(ACTOR, training.pk, at=at(30))
+    presence.pause(agent, ACTOR, lunch.pk, at=at(10))
+    presence.pause(agent, ACTOR, training.pk, at=at(30))
 
     assert states(agent) == [("free", 0, 10), ("Lunch", 10, 30), ("Training", 30, None)]
     assert [
@@ -118,25 +119,25 @@ def test_a_pause_ends_the_state_and_names_the_pause_before(agent: Agent) -> None
 
 def test_the_same_pause_again_changes_nothing(agent: Agent) -> None:
     lunch = PauseFactory(name="Lunch")
-    agent.log_in(ACTOR, at(0))
-    agent.pause(ACTOR, lunch.pk, at=at(10))
-    agent.pause(ACTOR, lunch.pk, at=at(20))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.pause(agent, ACTOR, lunch.pk, at=at(10))
+    presence.pause(agent, ACTOR, lunch.pk, at=at(20))
 
     assert states(agent) == [("free", 0, 10), ("Lunch", 10, None)]
     assert told(agent).count("AGENT_PAUSED") == 1
 
 
 def test_a_pause_needs_no_session_and_a_login_ends_it(agent: Agent) -> None:
-    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
-    agent.log_in(ACTOR, at(60))
+    presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
+    presence.log_in(agent, ACTOR, at(60))
 
     assert sessions(agent) == [(60, None)]
     assert states(agent) == [("Training", 0, 60), ("free", 60, None)]
 
 
 def test_a_pause_outside_a_session_ends_by_logging_out(agent: Agent) -> None:
-    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
-    agent.log_out(ACTOR, at(60))
+    presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
+    presence.log_out(agent, ACTOR, at(60))
 
     assert (sessions(agent), states(agent)) == ([], [("Training", 0, 60)])
     assert told(agent) == ["AGENT_PAUSED", "AGENT_LOGGED_OUT"]
@@ -145,10 +146,10 @@ def test_a_pause_outside_a_session_ends_by_logging_out(agent: Agent) -> None:
 @pytest.mark.parametrize("kind", ["unknown", "inactive"])
 def test_only_an_active_pause_can_be_taken(kind: str, agent: Agent) -> None:
     pause_id = PauseFactory(is_active=False).pk if kind == "inactive" else 999_999
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
 
     with pytest.raises(Invalid) as error:
-        agent.pause(ACTOR, pause_id)
+        presence.pause(agent, ACTOR, pause_id)
 
     assert codes(error) == [ErrorCode.PAUSE_NOT_FOUND]
     assert states(agent) == [("free", 0, None)]
@@ -158,37 +159,37 @@ def test_only_an_active_pause_can_be_taken(kind: str, agent: Agent) -> None:
 
 
 def test_who_is_free_again_ends_his_pause(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
-    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
-    agent.free(ACTOR, at(20))
-    agent.free(ACTOR, at(30))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
+    presence.free(agent, ACTOR, at(20))
+    presence.free(agent, ACTOR, at(30))
 
     assert states(agent) == [("free", 0, 10), ("Lunch", 10, 20), ("free", 20, None)]
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED", "AGENT_FREE"]
 
 
 def test_nobody_is_free_outside_a_session(agent: Agent) -> None:
-    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
+    presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
 
     with pytest.raises(Invalid) as error:
-        agent.free(ACTOR)
+        presence.free(agent, ACTOR)
 
     assert codes(error) == [ErrorCode.AGENT_NOT_LOGGED_IN]
     assert states(agent) == [("Training", 0, None)]
 
 
 def test_nobody_is_free_while_his_phone_is_in_a_call(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = ConnectionFactory(talking=True, agent=agent)
     LegFactory(connection=connection, role="agent", agent=agent)
-    agent.ring(connection, at(5))
+    presence.ring(agent, connection, at(5))
 
     with pytest.raises(Conflict):
-        agent.free(ACTOR, at(10))
+        presence.free(agent, ACTOR, at(10))
     # The ledger sees the pause only; the phone is where it was.
-    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(20))
+    presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(20))
     with pytest.raises(Conflict):
-        agent.free(ACTOR, at(30))
+        presence.free(agent, ACTOR, at(30))
 
     assert states(agent) == [("free", 0, 5), ("ringing", 5, 20), ("Lunch", 20, None)]
 
@@ -197,8 +198,8 @@ def test_nobody_is_free_while_his_phone_is_in_a_call(agent: Agent) -> None:
 
 
 def test_what_is_written_has_whole_seconds(agent: Agent) -> None:
-    agent.log_in(ACTOR, MORNING + timedelta(seconds=1, microseconds=999_999))
-    agent.log_out(ACTOR)
+    presence.log_in(agent, ACTOR, MORNING + timedelta(seconds=1, microseconds=999_999))
+    presence.log_out(agent, ACTOR)
 
     assert_consistent(agent)
     assert sessions(agent)[0][0] == 1
@@ -206,13 +207,13 @@ def test_what_is_written_has_whole_seconds(agent: Agent) -> None:
 
 def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent) -> None:
     lunch = PauseFactory(name="Lunch")
-    agent.log_in(ACTOR, at(100))
-    agent.pause(ACTOR, lunch.pk, at=at(90))
-    agent.free(ACTOR, at(95))
-    agent.log_out(ACTOR, at(50))
+    presence.log_in(agent, ACTOR, at(100))
+    presence.pause(agent, ACTOR, lunch.pk, at=at(90))
+    presence.free(agent, ACTOR, at(95))
+    presence.log_out(agent, ACTOR, at(50))
     # Not before the end of the session that is over, either.
-    agent.log_in(ACTOR, at(60))
-    agent.pause(ACTOR, lunch.pk, at=at(130))
+    presence.log_in(agent, ACTOR, at(60))
+    presence.pause(agent, ACTOR, lunch.pk, at=at(130))
 
     assert sessions(agent) == [(100, 100), (100, None)]
     assert states(agent) == [
@@ -229,11 +230,11 @@ def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent)
 
 
 def test_a_session_that_nobody_ended_ends_at_the_limit(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
-    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(3600))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(3600))
 
-    assert Agent.objects.close_long_sessions(at(0) + LIMIT - timedelta(seconds=1), LIMIT) == 0
-    assert Agent.objects.close_long_sessions(at(0) + LIMIT + timedelta(hours=5), LIMIT) == 1
+    assert presence.close_long_sessions(at(0) + LIMIT - timedelta(seconds=1), LIMIT) == 0
+    assert presence.close_long_sessions(at(0) + LIMIT + timedelta(hours=5), LIMIT) == 1
 
     assert sessions(agent) == [(0, 16 * 3600)]
     assert states(agent) == [("free", 0, 3600), ("Lunch", 3600, 16 * 3600)]
@@ -242,19 +243,19 @@ def test_a_session_that_nobody_ended_ends_at_the_limit(agent: Agent) -> None:
 
 
 def test_what_somebody_did_after_the_limit_is_not_taken_back(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
-    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(17 * 3600))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(17 * 3600))
 
-    Agent.objects.close_long_sessions(at(20 * 3600), LIMIT)
+    presence.close_long_sessions(at(20 * 3600), LIMIT)
 
     assert sessions(agent) == [(0, 17 * 3600)]
     assert_consistent(agent)
 
 
 def test_a_pause_outside_a_session_ends_at_the_limit_too(agent: Agent) -> None:
-    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(0))
+    presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
 
-    Agent.objects.close_long_sessions(at(17 * 3600), LIMIT)
+    presence.close_long_sessions(at(17 * 3600), LIMIT)
 
     assert states(agent) == [("Training", 0, 16 * 3600)]
 
@@ -262,8 +263,8 @@ def test_a_pause_outside_a_session_ends_at_the_limit_too(agent: Agent) -> None:
 def test_the_sweep_closes_what_is_long_and_leaves_the_rest() -> None:
     now = timezone.now().replace(microsecond=0)
     forgotten, working = AgentFactory(), AgentFactory()
-    forgotten.log_in(ACTOR, now - timedelta(hours=17))
-    working.log_in(ACTOR, now - timedelta(hours=15))
+    presence.log_in(forgotten, ACTOR, now - timedelta(hours=17))
+    presence.log_in(working, ACTOR, now - timedelta(hours=15))
 
     sweep_agents()
 

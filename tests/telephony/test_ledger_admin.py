@@ -9,8 +9,9 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from telephony.leading import HEARS, LOCK_SPACE
+from telephony.leader_election import CONNECTED, LOCK_SPACE
 from telephony.models import AgentSession, AgentState, Pause
+from telephony.verbs import presence
 from tests.backoffice import messages_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import (
@@ -49,7 +50,7 @@ def now_of(agent):
 def test_the_list_of_agents_says_what_each_does_and_for_how_long():
     since = timezone.now() - timedelta(hours=2, minutes=3)
     paused, _ = AgentFactory(login="paused"), AgentFactory(login="away")
-    paused.pause(ACTOR, PauseFactory(name="Lunch").pk, at=since)
+    presence.pause(paused, ACTOR, PauseFactory(name="Lunch").pk, at=since)
 
     page = superuser().page(AGENTS)
 
@@ -61,8 +62,8 @@ def test_the_list_of_agents_says_what_each_does_and_for_how_long():
 @pytest.mark.parametrize(("state", "expected"), [("free", "one"), ("paused", "two"), ("logged_out", "three")])
 def test_agents_are_filtered_by_what_they_do(state, expected):
     one, two, _ = [AgentFactory(login=login) for login in ("one", "two", "three")]
-    one.log_in(ACTOR)
-    two.pause(ACTOR, PauseFactory().pk)
+    presence.log_in(one, ACTOR)
+    presence.pause(two, ACTOR, PauseFactory().pk)
 
     page = superuser().page(AGENTS, state=state)
 
@@ -71,7 +72,7 @@ def test_agents_are_filtered_by_what_they_do(state, expected):
 
 def test_the_page_of_an_agent_says_what_he_does_now():
     agent = AgentFactory()
-    agent.pause(ACTOR, PauseFactory(name="Lunch").pk)
+    presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk)
 
     assert "paused: Lunch" in superuser().page(page_of(agent))
 
@@ -81,8 +82,8 @@ def test_the_page_of_an_agent_says_what_he_does_now():
 )
 def test_selected_agents_are_logged_out_and_made_free_and_who_cannot_is_named(action, expected):
     paused, away = AgentFactory(login="anna"), AgentFactory(login="away")
-    paused.log_in(ACTOR)
-    paused.pause(ACTOR, PauseFactory().pk)
+    presence.log_in(paused, ACTOR)
+    presence.pause(paused, ACTOR, PauseFactory().pk)
 
     response = superuser().act(AGENTS, action, paused, away, apply="1")
 
@@ -106,7 +107,7 @@ def test_selected_agents_are_paused_for_what_is_chosen():
 
 def test_one_agent_is_paused_made_free_and_logged_out_from_his_page():
     agent, lunch = AgentFactory(), PauseFactory(name="Lunch")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     client = superuser()
 
     client.submit(action_of(agent, "pause"), pause=str(lunch.pk))
@@ -123,7 +124,7 @@ def test_one_agent_is_paused_made_free_and_logged_out_from_his_page():
 
 def test_opening_the_page_of_an_action_does_nothing():
     agent = AgentFactory()
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
 
     superuser().page(action_of(agent, "log_out"))
 
@@ -133,7 +134,7 @@ def test_opening_the_page_of_an_action_does_nothing():
 @pytest.mark.parametrize("name", ["log_out", "pause", "free"])
 def test_who_may_only_look_does_nothing_to_an_agent(name):
     agent = AgentFactory()
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
 
     response = staff("view_agent").post(action_of(agent, name), {"pause": PauseFactory().pk})
 
@@ -144,7 +145,7 @@ def test_who_may_only_look_does_nothing_to_an_agent(name):
 @pytest.mark.parametrize("way", ["action", "page"])
 def test_an_agent_who_is_made_inactive_is_logged_out(way):
     agent = AgentFactory()
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     client = superuser()
 
     if way == "action":
@@ -176,9 +177,9 @@ def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_what_
     anna, ewa = AgentFactory(login="anna"), AgentFactory(login="ewa")
     day = datetime(2026, 3, 2, 9, tzinfo=UTC)
     lunch = PauseFactory(name="Lunch")
-    anna.log_in(ACTOR, day)
-    anna.pause(ACTOR, lunch.pk, at=day + timedelta(minutes=5))
-    ewa.log_in(ACTOR, day + timedelta(days=1))
+    presence.log_in(anna, ACTOR, day)
+    presence.pause(anna, ACTOR, lunch.pk, at=day + timedelta(minutes=5))
+    presence.log_in(ewa, ACTOR, day + timedelta(days=1))
     client = superuser()
 
     def shown(**query):
@@ -226,10 +227,10 @@ def test_a_pause_can_be_added_and_taken_out_of_use_but_not_deleted():
 
 def test_the_board_shows_who_does_what_with_whom():
     agent = AgentFactory(login="anna")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     call = ConnectionFactory(talking=True, agent=agent, dst="+48225550107")
-    agent.ring(call, timezone.now())
-    agent.talk(call, timezone.now())
+    presence.ring(agent, call, timezone.now())
+    presence.talk(agent, call, timezone.now())
     AgentFactory(login="away")
 
     page = superuser().page(reverse("admin:index"))
@@ -241,8 +242,8 @@ def test_the_board_shows_who_does_what_with_whom():
 def test_the_board_names_the_customers_that_are_known():
     jan, known, unknown = CustomerFactory(name="Jan", surname="<Nowak>"), AgentFactory(), AgentFactory()
     for agent, customer_id in ((known, jan.pk), (unknown, None)):
-        agent.log_in(ACTOR)
-        agent.ring(ConnectionFactory(talking=True, agent=agent, customer_id=customer_id), timezone.now())
+        presence.log_in(agent, ACTOR)
+        presence.ring(agent, ConnectionFactory(talking=True, agent=agent, customer_id=customer_id), timezone.now())
 
     page = superuser().page(BOARD)
 
@@ -253,8 +254,10 @@ def test_the_board_names_the_customers_that_are_known():
 
 def test_the_board_bears_a_customer_who_is_no_more():
     agent = AgentFactory()
-    agent.log_in(ACTOR)
-    agent.ring(ConnectionFactory(talking=True, agent=agent, dst="+48225550107", customer_id=12345), timezone.now())
+    presence.log_in(agent, ACTOR)
+    presence.ring(
+        agent, ConnectionFactory(talking=True, agent=agent, dst="+48225550107", customer_id=12345), timezone.now()
+    )
 
     assert "+48225550107" in superuser().page(BOARD)
 
@@ -263,9 +266,9 @@ def test_the_board_bears_a_customer_who_is_no_more():
 @pytest.mark.parametrize(("is_known", "queries"), [(False, 6), (True, 7)])
 def test_the_board_takes_the_same_queries_however_many_work(count, is_known, queries, django_assert_num_queries):
     for agent in AgentFactory.create_batch(count):
-        agent.log_in(ACTOR)
+        presence.log_in(agent, ACTOR)
         customer_id = CustomerFactory().pk if is_known else None
-        agent.ring(ConnectionFactory(talking=True, agent=agent, customer_id=customer_id), timezone.now())
+        presence.ring(agent, ConnectionFactory(talking=True, agent=agent, customer_id=customer_id), timezone.now())
     client = superuser()
 
     with django_assert_num_queries(queries):
@@ -273,17 +276,17 @@ def test_the_board_takes_the_same_queries_however_many_work(count, is_known, que
 
 
 def test_the_board_says_when_nobody_hears_the_switch():
-    AgentFactory().log_in(ACTOR)
+    presence.log_in(AgentFactory(), ACTOR)
     client = superuser()
 
     assert "No connection to the PBX" in client.page(BOARD)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_SPACE, HEARS])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_SPACE, CONNECTED])
     assert "No connection to the PBX" not in client.page(BOARD)
 
 
 def test_the_board_is_for_those_who_may_see_agents():
-    AgentFactory().log_in(ACTOR)
+    presence.log_in(AgentFactory(), ACTOR)
 
     assert staff("view_campaign").get(BOARD).status_code == 403
     assert "Agents now" not in staff("view_campaign").page(reverse("admin:index"))

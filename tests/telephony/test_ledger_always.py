@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from callcentre.core.errors import Conflict, Invalid
-from telephony.models import Agent, AgentSession, AgentState, Connection, writing
+from telephony.models import Agent, AgentSession, AgentState, Connection
+from telephony.verbs import ledger, presence
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory
@@ -40,25 +41,25 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
     try:
         match verb:
             case "log_in" | "log_out" | "free":
-                getattr(agent, verb)(ACTOR, at(now))
+                getattr(presence, verb)(agent, ACTOR, at(now))
             case "pause":
-                agent.pause(ACTOR, pauses[which], at=at(now))
+                presence.pause(agent, ACTOR, pauses[which], at=at(now))
             case "tick":
-                Agent.objects.end_wrap_ups(at(now))
+                presence.end_wrap_ups(at(now))
             case "move":
                 move_end(agent, calls[which], step[2])
             case "limit":
-                Agent.objects.close_long_sessions(at(now), timedelta(seconds=100))
+                presence.close_long_sessions(at(now), timedelta(seconds=100))
             case _:
                 with transaction.atomic():
                     connection = Connection.objects.select_for_update(no_key=True).get(pk=calls[which].pk)
                     if verb == "leave_call":
                         connection.legs.filter(agent=agent).update(ended_at=at(now), state="ended")
-                        agent.leave_call(connection, at(now), wrap_up_seconds)
+                        presence.leave_call(agent, connection, at(now), wrap_up_seconds)
                     else:
                         new = {"ended_at": None, "state": "up" if verb == "talk" else "ringing"}
                         connection.legs.filter(agent=agent).update(**new)
-                        getattr(agent, verb)(connection, at(now))
+                        getattr(presence, verb)(agent, connection, at(now))
     except (Invalid, Conflict):
         pass
 
@@ -70,7 +71,7 @@ def move_end(agent: Agent, call: Connection, seconds: int) -> None:
         assert talk.ended_at
         with transaction.atomic():
             to = talk.ended_at + timedelta(seconds=seconds)
-            writing.move_end_of_talk(agent.pk, call.pk, at(0), talk.ended_at, to)
+            ledger.move_end_of_talk(agent.pk, call.pk, at(0), talk.ended_at, to)
 
 
 def calls_of(agent: Agent) -> list[Connection]:
@@ -189,7 +190,7 @@ def test_ten_who_do_anything_to_agents_at_once_neither_break_the_ledger_nor_dead
 def test_of_ten_logins_at_once_one_begins_the_session(committed_db: None) -> None:
     agent = AgentFactory()
 
-    at_once([partial(Agent(pk=agent.pk).log_in, ACTOR)] * 10)
+    at_once([partial(presence.log_in, Agent(pk=agent.pk), ACTOR)] * 10)
 
     assert AgentSession.objects.count() == AgentState.objects.count() == 1
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE"]
@@ -197,9 +198,9 @@ def test_of_ten_logins_at_once_one_begins_the_session(committed_db: None) -> Non
 
 def test_of_ten_equal_pauses_at_once_one_is_written(committed_db: None) -> None:
     agent, pause = AgentFactory(), PauseFactory()
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
 
-    at_once([partial(Agent(pk=agent.pk).pause, ACTOR, pause.pk)] * 10)
+    at_once([partial(presence.pause, Agent(pk=agent.pk), ACTOR, pause.pk)] * 10)
 
     assert [kind for kind, _, _ in states(agent)] == ["free", str(pause)]
     assert Event.objects.filter(action="AGENT_PAUSED").count() == 1
@@ -208,13 +209,13 @@ def test_of_ten_equal_pauses_at_once_one_is_written(committed_db: None) -> None:
 def test_wrap_ups_that_several_end_at_once_end_once(committed_db: None) -> None:
     agents = AgentFactory.create_batch(20)
     for agent in agents:
-        agent.log_in(ACTOR, at(0))
+        presence.log_in(agent, ACTOR, at(0))
         [connection, _] = calls_of(agent)
         with transaction.atomic():
-            agent.ring(connection, at(1))
-            agent.leave_call(connection, at(2), wrap_up_seconds=10)
+            presence.ring(agent, connection, at(1))
+            presence.leave_call(agent, connection, at(2), wrap_up_seconds=10)
 
-    at_once([partial(Agent.objects.end_wrap_ups, at(60))] * 5)
+    at_once([partial(presence.end_wrap_ups, at(60))] * 5)
 
     for agent in agents:
         assert states(agent)[-2:] == [("wrap_up", 2, 12), ("free", 12, None)]
@@ -224,16 +225,16 @@ def test_wrap_ups_that_several_end_at_once_end_once(committed_db: None) -> None:
 def test_a_wrap_up_of_somebody_who_is_busy_with_it_himself_waits_for_the_next_look(committed_db: None) -> None:
     agent, other = AgentFactory.create_batch(2)
     for one in (agent, other):
-        one.log_in(ACTOR, at(0))
+        presence.log_in(one, ACTOR, at(0))
         [connection, _] = calls_of(one)
         with transaction.atomic():
-            one.ring(connection, at(1))
-            one.leave_call(connection, at(2), wrap_up_seconds=10)
+            presence.ring(one, connection, at(1))
+            presence.leave_call(one, connection, at(2), wrap_up_seconds=10)
 
     with transaction.atomic():
         Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
-        at_once([partial(Agent.objects.end_wrap_ups, at(60))])
+        at_once([partial(presence.end_wrap_ups, at(60))])
         assert [states(one)[-1][0] for one in (agent, other)] == ["wrap_up", "free"]
-    Agent.objects.end_wrap_ups(at(60))
+    presence.end_wrap_ups(at(60))
 
     assert states(agent)[-2:] == [("wrap_up", 2, 12), ("free", 12, None)]

@@ -7,6 +7,7 @@ import pytest
 from django.db import transaction
 
 from telephony.models import Agent, AgentState, Connection
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory
 from tests.telephony.ledgers import assert_consistent, at, sessions, states, told
@@ -32,15 +33,15 @@ def end(connection: Connection) -> None:
 
 
 def test_a_call_rings_is_talked_and_wrapped_up_and_the_agent_is_free_again(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    agent.ring(connection, at(10))
-    agent.talk(connection, at(14))
+    presence.ring(agent, connection, at(10))
+    presence.talk(agent, connection, at(14))
     end(connection)
-    agent.leave_call(connection, at(74), wrap_up_seconds=10)
+    presence.leave_call(agent, connection, at(74), wrap_up_seconds=10)
 
     for second in (83, 90, 91):
-        Agent.objects.end_wrap_ups(at(second))
+        presence.end_wrap_ups(at(second))
 
     # However late the wrap-up is looked at, it ended when it was to end.
     assert states(agent) == [
@@ -55,7 +56,7 @@ def test_a_call_rings_is_talked_and_wrapped_up_and_the_agent_is_free_again(agent
 
 def test_the_event_of_ringing_says_who_is_rung_by_whom(agent: Agent) -> None:
     connection = ConnectionFactory(waiting=True, src="+48225550107", dst="+48225550100")
-    agent.ring(connection, at(0))
+    presence.ring(agent, connection, at(0))
 
     event = Event.objects.get(action="AGENT_RINGING")
     assert event.subject == f"connection:{connection.uid}"
@@ -69,37 +70,37 @@ def test_the_event_of_ringing_says_who_is_rung_by_whom(agent: Agent) -> None:
 
 
 def test_a_call_that_was_not_answered_leaves_no_wrap_up(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent, "ringing")
-    agent.ring(connection, at(10))
+    presence.ring(agent, connection, at(10))
     end(connection)
-    agent.leave_call(connection, at(30))
+    presence.leave_call(agent, connection, at(30))
 
     assert states(agent) == [("free", 0, 10), ("ringing", 10, 30), ("free", 30, None)]
 
 
 def test_an_agent_ends_his_wrap_up_himself(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    agent.ring(connection, at(0))
+    presence.ring(agent, connection, at(0))
     end(connection)
-    agent.leave_call(connection, at(5), wrap_up_seconds=100)
-    agent.free(ACTOR, at(8))
+    presence.leave_call(agent, connection, at(5), wrap_up_seconds=100)
+    presence.free(agent, ACTOR, at(8))
 
-    Agent.objects.end_wrap_ups(at(200))
+    presence.end_wrap_ups(at(200))
 
     assert states(agent)[-2:] == [("wrap_up", 5, 8), ("free", 8, None)]
 
 
 def test_who_was_paused_when_the_call_came_is_paused_after_it(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
-    agent.pause(ACTOR, PauseFactory(name="Training").pk, at=at(1))
+    presence.log_in(agent, ACTOR, at(0))
+    presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(1))
     connection = call(agent)
-    agent.ring(connection, at(2))
-    agent.talk(connection, at(3))
+    presence.ring(agent, connection, at(2))
+    presence.talk(agent, connection, at(3))
     end(connection)
-    agent.leave_call(connection, at(4), wrap_up_seconds=5)
-    Agent.objects.end_wrap_ups(at(100))
+    presence.leave_call(agent, connection, at(4), wrap_up_seconds=5)
+    presence.end_wrap_ups(at(100))
 
     assert states(agent)[1:] == [
         ("Training", 1, 2),
@@ -113,25 +114,25 @@ def test_who_was_paused_when_the_call_came_is_paused_after_it(agent: Agent) -> N
 
 def test_who_was_in_no_state_when_the_call_came_is_in_none_after_it(agent: Agent) -> None:
     connection = call(agent)
-    agent.ring(connection, at(2))
-    agent.talk(connection, at(3))
+    presence.ring(agent, connection, at(2))
+    presence.talk(agent, connection, at(3))
     end(connection)
-    agent.leave_call(connection, at(4), wrap_up_seconds=5)
-    Agent.objects.end_wrap_ups(at(100))
+    presence.leave_call(agent, connection, at(4), wrap_up_seconds=5)
+    presence.end_wrap_ups(at(100))
 
     assert states(agent) == [("ringing", 2, 3), ("talking", 3, 4), ("wrap_up", 4, 9)]
     assert told(agent) == []
 
 
 def test_a_call_that_comes_in_the_wrap_up_ends_it_and_returns_to_what_was_before_both(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     first, second = call(agent), call(agent)
-    agent.ring(first, at(1))
+    presence.ring(agent, first, at(1))
     end(first)
     end(second)
-    agent.leave_call(first, at(5), wrap_up_seconds=100)
-    agent.ring(second, at(7))
-    agent.leave_call(second, at(9))
+    presence.leave_call(agent, first, at(5), wrap_up_seconds=100)
+    presence.ring(agent, second, at(7))
+    presence.leave_call(agent, second, at(9))
 
     assert states(agent)[-3:] == [("wrap_up", 5, 7), ("ringing", 7, 9), ("free", 9, None)]
 
@@ -141,27 +142,27 @@ def test_a_call_that_comes_in_the_wrap_up_ends_it_and_returns_to_what_was_before
 
 @pytest.mark.parametrize("before", ["ring", "talk"])
 def test_who_pauses_in_a_call_stays_paused_whatever_becomes_of_it(before: str, agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    agent.ring(connection, at(1))
+    presence.ring(agent, connection, at(1))
     if before == "talk":
-        agent.talk(connection, at(1))
-    agent.pause(ACTOR, PauseFactory(name="Lunch").pk, at=at(5))
-    agent.talk(connection, at(6))
+        presence.talk(agent, connection, at(1))
+    presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(5))
+    presence.talk(agent, connection, at(6))
     end(connection)
-    agent.leave_call(connection, at(20), wrap_up_seconds=10)
+    presence.leave_call(agent, connection, at(20), wrap_up_seconds=10)
 
     assert states(agent)[-1] == ("Lunch", 5, None)
 
 
 def test_who_logs_out_in_a_call_stays_logged_out(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    agent.ring(connection, at(1))
-    agent.log_out(ACTOR, at(5))
-    agent.talk(connection, at(6))
+    presence.ring(agent, connection, at(1))
+    presence.log_out(agent, ACTOR, at(5))
+    presence.talk(agent, connection, at(6))
     end(connection)
-    agent.leave_call(connection, at(20), wrap_up_seconds=10)
+    presence.leave_call(agent, connection, at(20), wrap_up_seconds=10)
 
     assert states(agent) == [("free", 0, 1), ("ringing", 1, 5)]
     assert sessions(agent) == [(0, 5)]
@@ -170,13 +171,13 @@ def test_who_logs_out_in_a_call_stays_logged_out(agent: Agent) -> None:
 @pytest.mark.parametrize("has_left_it", [False, True])
 def test_who_logs_in_while_his_phone_is_in_a_call_is_in_that_call(has_left_it: bool, agent: Agent) -> None:
     connection = call(agent)
-    agent.ring(connection, at(1))
-    agent.talk(connection, at(2))
+    presence.ring(agent, connection, at(1))
+    presence.talk(agent, connection, at(2))
     if has_left_it:
-        agent.log_out(ACTOR, at(3))
-    agent.log_in(ACTOR, at(5))
+        presence.log_out(agent, ACTOR, at(3))
+    presence.log_in(agent, ACTOR, at(5))
     end(connection)
-    agent.leave_call(connection, at(20))
+    presence.leave_call(agent, connection, at(20))
 
     assert states(agent)[-2:] == [("talking", 5, 20), ("free", 20, None)]
     assert sessions(agent) == [(5, None)]
@@ -188,52 +189,52 @@ def test_who_logs_in_while_his_phone_is_in_a_call_is_in_that_call(has_left_it: b
 
 @pytest.mark.parametrize("verb", ["talk", "leave_call"])
 def test_news_of_another_call_change_nothing(verb: str, agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    agent.ring(connection, at(1))
-    agent.talk(connection, at(2))
-    getattr(agent, verb)(call(agent), at(3))
+    presence.ring(agent, connection, at(1))
+    presence.talk(agent, connection, at(2))
+    getattr(presence, verb)(agent, call(agent), at(3))
 
     assert states(agent)[-1] == ("talking", 2, None)
 
 
 def test_news_that_come_twice_change_nothing(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    agent.ring(connection, at(1))
+    presence.ring(agent, connection, at(1))
     for second in (2, 3):
-        agent.talk(connection, at(second))
+        presence.talk(agent, connection, at(second))
     end(connection)
     for second in (4, 5):
-        agent.leave_call(connection, at(second), wrap_up_seconds=10)
+        presence.leave_call(agent, connection, at(second), wrap_up_seconds=10)
 
     assert states(agent)[-2:] == [("talking", 2, 4), ("wrap_up", 4, None)]
 
 
 def test_a_second_call_of_his_phone_is_his_when_he_leaves_the_first(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     first, second = call(agent), call(agent, "ringing")
-    agent.ring(first, at(1))
-    agent.talk(first, at(2))
-    agent.ring(second, at(3))
+    presence.ring(agent, first, at(1))
+    presence.talk(agent, first, at(2))
+    presence.ring(agent, second, at(3))
     end(first)
-    agent.leave_call(first, at(10), wrap_up_seconds=30)
-    agent.talk(second, at(12))
+    presence.leave_call(agent, first, at(10), wrap_up_seconds=30)
+    presence.talk(agent, second, at(12))
     end(second)
-    agent.leave_call(second, at(20))
+    presence.leave_call(agent, second, at(20))
 
     assert states(agent)[2:] == [("talking", 2, 10), ("ringing", 10, 12), ("talking", 12, 20), ("free", 20, None)]
 
 
 def test_of_two_calls_that_ring_the_one_he_picks_up_is_his(agent: Agent) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     first, second = call(agent), call(agent)
-    agent.ring(first, at(1))
-    agent.ring(second, at(1))
-    agent.talk(second, at(3))
-    agent.talk(first, at(4))
+    presence.ring(agent, first, at(1))
+    presence.ring(agent, second, at(1))
+    presence.talk(agent, second, at(3))
+    presence.talk(agent, first, at(4))
     end(second)
-    agent.leave_call(second, at(10))
+    presence.leave_call(agent, second, at(10))
 
     assert states(agent)[1:] == [("ringing", 1, 3), ("talking", 3, 10), ("talking", 10, None)]
 
@@ -242,20 +243,20 @@ def test_of_two_calls_that_ring_the_one_he_picks_up_is_his(agent: Agent) -> None
 
 
 def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Callable[..., Any]) -> None:
-    agent.log_in(ACTOR, at(0))
+    presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
     # As calls do: of the agent nothing is known but the primary key, and the transaction is the call's.
     same = Agent(pk=agent.pk)
     with transaction.atomic():
         with django_assert_num_queries(4):
-            same.ring(connection, at(1))
+            presence.ring(same, connection, at(1))
         with django_assert_num_queries(3):
-            same.talk(connection, at(2))
+            presence.talk(same, connection, at(2))
         end(connection)
         with django_assert_num_queries(4):
-            same.leave_call(connection, at(3), wrap_up_seconds=10)
+            presence.leave_call(same, connection, at(3), wrap_up_seconds=10)
         with django_assert_num_queries(2):
-            same.leave_call(connection, at(4), wrap_up_seconds=10)
+            presence.leave_call(same, connection, at(4), wrap_up_seconds=10)
 
 
 @pytest.mark.parametrize("count", [1, 20])
@@ -263,15 +264,15 @@ def test_wrap_ups_end_in_few_statements_however_many_there_are(
     count: int, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     for agent in AgentFactory.create_batch(count):
-        agent.log_in(ACTOR, at(0))
+        presence.log_in(agent, ACTOR, at(0))
         connection = call(agent)
-        agent.ring(connection, at(0))
+        presence.ring(agent, connection, at(0))
         end(connection)
-        agent.leave_call(connection, at(1), wrap_up_seconds=10)
+        presence.leave_call(agent, connection, at(1), wrap_up_seconds=10)
 
     with django_assert_num_queries(5):  # a savepoint's two among them
-        Agent.objects.end_wrap_ups(at(20))
+        presence.end_wrap_ups(at(20))
     with django_assert_num_queries(3):
-        Agent.objects.end_wrap_ups(at(20))
+        presence.end_wrap_ups(at(20))
 
     assert AgentState.objects.filter(kind="free", started_at=at(11), ended_at=None).count() == count

@@ -10,14 +10,15 @@ from django.db import OperationalError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from telephony import clocks
+from telephony import call_clock
 from telephony.calls import legs
-from telephony.contact import Contact
-from telephony.crew import Crew
-from telephony.leading import Leadership
+from telephony.keyed_pool import KeyedPool
+from telephony.last_contact import LastContact
+from telephony.leader_election import Leadership
 from telephony.listener import Listener
 from telephony.models import Connection
 from telephony.switch.base import Online
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
@@ -33,15 +34,15 @@ def value(client: Client, name: str) -> float:
     return next(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
 
 
-def ended(crew: Crew) -> None:
-    crew.end(PATIENCE_SECONDS)
+def ended(pool: KeyedPool) -> None:
+    pool.shut_down(PATIENCE_SECONDS)
 
 
 def test_work_of_one_call_is_done_in_its_order() -> None:
-    crew, done = Crew(3), []
+    pool, done = KeyedPool(3), []
     for number in range(300):
-        crew.give(number % 7, lambda number=number: done.append(number))  # type: ignore[misc]
-    ended(crew)
+        pool.submit(number % 7, lambda number=number: done.append(number))  # type: ignore[misc]
+    ended(pool)
 
     for key in range(7):
         of_key = [number for number in done if number % 7 == key]
@@ -50,48 +51,48 @@ def test_work_of_one_call_is_done_in_its_order() -> None:
 
 
 def test_work_waits_for_the_database_and_what_comes_after_it_too() -> None:
-    crew, done, failures = Crew(1), [], [OperationalError("gone"), OperationalError("gone still")]
+    pool, done, failures = KeyedPool(1), [], [OperationalError("gone"), OperationalError("gone still")]
 
     def first() -> None:
         if failures:
             raise failures.pop()
         done.append("first")
 
-    crew.give(1, first)
-    crew.give(1, lambda: done.append("second"))
-    ended(crew)
+    pool.submit(1, first)
+    pool.submit(1, lambda: done.append("second"))
+    ended(pool)
 
     assert done == ["first", "second"]
-    assert crew.is_in_trouble
+    assert pool.has_failed
 
 
 def test_work_that_cannot_be_done_does_not_stop_the_rest() -> None:
-    crew, done = Crew(1), []
-    crew.give(1, lambda: 1 // 0)
-    crew.give(1, lambda: done.append("next"))
-    ended(crew)
+    pool, done = KeyedPool(1), []
+    pool.submit(1, lambda: 1 // 0)
+    pool.submit(1, lambda: done.append("next"))
+    ended(pool)
 
     assert done == ["next"]
-    assert crew.is_in_trouble
+    assert pool.has_failed
 
 
 @pytest.mark.usefixtures("committed_db")
 def test_one_leads_until_its_connection_is_gone() -> None:
     with Leadership() as first:
-        assert first.is_won()
+        assert first.acquire()
         with Leadership() as second:
-            assert not second.is_won()
+            assert not second.acquire()
             first.__exit__()
-            assert not first.is_kept()
-            wait_for(second.is_won)
-            assert second.is_kept()
+            assert not first.is_held()
+            wait_for(second.acquire)
+            assert second.is_held()
 
 
 def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
     """Calls that are gone after both were gone, for all that is known, when the first one began."""
-    contact = Contact(MORNING)
+    contact = LastContact(MORNING)
     contact.begin()
-    contact.hear(MORNING + timedelta(seconds=80))
+    contact.update(MORNING + timedelta(seconds=80))
     contact.begin()
     before = contact.silent_since, contact.to_store
     contact.settle()
@@ -101,9 +102,9 @@ def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
 
 
 def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_heard_last() -> None:
-    contact = Contact()
+    contact = LastContact()
     contact.begin()
-    contact.hear(MORNING)
+    contact.update(MORNING)
     contact.settle()
     contact.begin()
 
@@ -112,12 +113,12 @@ def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_
 
 def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> None:
     """The answer to a ping is noted as of the ping; other signs may have come since."""
-    contact, ping = Contact(), clocks.now()
-    later = clocks.now()
+    contact, ping = LastContact(), call_clock.now()
+    later = call_clock.now()
     contact.begin()
     contact.settle()
-    contact.hear(later)
-    contact.hear(ping)
+    contact.update(later)
+    contact.update(ping)
 
     assert contact.to_store == later
 
@@ -128,10 +129,10 @@ def test_a_switch_that_listed_its_channels_was_heard_then(monkeypatch: pytest.Mo
     monkeypatch.setattr("telephony.listener.current_switch", RecordingSwitch)
     listener = Listener()
     listener._receive(Online())
-    listener._contact.hear(MORNING)
+    listener._contact.update(MORNING)
 
     listener._look()
-    looked_at = clocks.now()
+    looked_at = call_clock.now()
     listener._receive(Online())
 
     assert listener._contact.silent_since is not None
@@ -143,13 +144,13 @@ def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
     ConnectionFactory(talking=True)
     ConnectionFactory(talking=True, state=Connection.State.QUEUED)
     ConnectionFactory.create_batch(2, waiting=True, queue=QueueFactory(name="Hotline"))
-    AgentFactory().log_in(ACTOR)
+    presence.log_in(AgentFactory(), ACTOR)
     before = value(client, "callcentre_listener_up"), value(client, "callcentre_switch_heard")
     with Leadership() as leadership:
-        leadership.is_won()
-        leadership.tell(is_heard=True)
+        leadership.acquire()
+        leadership.report(is_connected=True)
         leading = value(client, "callcentre_listener_up"), value(client, "callcentre_switch_heard")
-        leadership.tell(is_heard=False)
+        leadership.report(is_connected=False)
         deaf = value(client, "callcentre_switch_heard")
 
     assert (before, leading, deaf) == ((0, 0), (1, 1), 0)
@@ -180,7 +181,7 @@ def test_no_age_is_negative_where_the_clock_was_set_back(client: Client) -> None
 def test_operators_see_when_a_listener_has_stopped_looking_round(client: Client) -> None:
     name = "callcentre_listener_silent_seconds"
     with Leadership() as leadership:
-        leadership.is_won()
+        leadership.acquire()
         before = value(client, name)
         wait_for(lambda: value(client, name) > before)
     assert name not in client.get("/metrics").content.decode()

@@ -8,9 +8,10 @@ from django.db import connection as database
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from telephony.calls import handling, placing
+from telephony.calls import placement, switch_events
 from telephony.models import Agent, Connection, Queue
 from telephony.switch.base import Ended, Up
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
 from tests.telephony.callers import ask, call_in, distribute, give_up, pick_up
 from tests.telephony.doubles import RecordingSwitch
@@ -33,15 +34,15 @@ def inbound(queue: Queue, first: Agent) -> Connection:
 
 
 def outbound(queue: Queue, first: Agent) -> Connection:
-    call = Connection.call(ACTOR, sip=first.number, phone_number="+48225550107")
-    placing.place(call.pk)
+    call = connections.call(ACTOR, sip=first.number, phone_number="+48225550107")
+    placement.place(call.pk)
     for number in (1, 2):
-        handling.handle(Up(f"callcentre-{call.pk}-{number}", timezone.now()))
+        switch_events.handle(Up(f"callcentre-{call.pk}-{number}", timezone.now()))
     return call
 
 
 def target_is_busy(call: Connection) -> None:
-    handling.handle(Ended(call.legs.get(role="target").channel_id, timezone.now(), 17))
+    switch_events.handle(Ended(call.legs.get(role="target").channel_id, timezone.now(), 17))
 
 
 def locked_by(act: Callable[[], None]) -> list[list[int]]:
@@ -68,7 +69,7 @@ def test_agents_between_whom_a_call_goes_are_locked_in_one_order(
     if is_reversed:
         first, second = second, first
     for agent in (first, second):
-        agent.log_in(ACTOR)
+        presence.log_in(agent, ACTOR)
     call = begin(queue, first)
     if act != "transfer":
         ask(call, "transfer", number=second.number)

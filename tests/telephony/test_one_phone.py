@@ -10,10 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from telephony import causes
-from telephony.calls import distributing, handling, placing
-from telephony.leading import LOCK_SPACE, Leadership, is_heard
+from telephony.calls import distribution, placement, switch_events
+from telephony.leader_election import LOCK_SPACE, Leadership, is_connected
 from telephony.models import Agent, Connection, Leg, Queue
 from telephony.switch.base import Ended
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.callers import call_in, distribute, member, offers
@@ -26,13 +27,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def agent() -> Agent:
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     return agent
 
 
 @pytest.fixture
 def asked(agent: Agent) -> list[Connection]:
-    return [Connection.call(ACTOR, sip="101", phone_number=f"+4822555010{number}") for number in range(3)]
+    return [connections.call(ACTOR, sip="101", phone_number=f"+4822555010{number}") for number in range(3)]
 
 
 def states(calls: list[Connection]) -> list[str]:
@@ -40,7 +41,7 @@ def states(calls: list[Connection]) -> list[str]:
 
 
 def end(call: Connection) -> None:
-    handling.handle(Ended(f"callcentre-{call.pk}-1", timezone.now(), 16))
+    switch_events.handle(Ended(f"callcentre-{call.pk}-1", timezone.now(), 16))
 
 
 def place_at_once(calls: list[Connection]) -> None:
@@ -49,7 +50,7 @@ def place_at_once(calls: list[Connection]) -> None:
     def place(pk: int) -> None:
         barrier.wait(30)
         try:
-            placing.place(pk)
+            placement.place(pk)
         finally:
             database.close()
 
@@ -63,7 +64,7 @@ def place_at_once(calls: list[Connection]) -> None:
 def test_of_three_calls_that_are_placed_at_once_one_rings(asked: list[Connection], switch: RecordingSwitch) -> None:
     place_at_once(asked)
     # The oldest may have come last to the others' turn.
-    placing.place(asked[0].pk)
+    placement.place(asked[0].pk)
 
     assert states(asked) == ["originating", "queued", "queued"]
     assert [told[0] for told in switch.told] == ["call_agent"]
@@ -73,7 +74,7 @@ def test_they_ring_one_after_another_in_their_order(asked: list[Connection], swi
     seen = []
     for call in asked:
         for other in reversed(asked):
-            placing.place(other.pk)
+            placement.place(other.pk)
         seen.append(states(asked))
         end(call)
 
@@ -88,19 +89,19 @@ def test_a_call_waits_while_the_phone_rings_for_a_caller(queue: Queue, switch: R
     member(queue, "anna", "101")
     caller = call_in()
     distribute()
-    call = Connection.call(ACTOR, sip="101", phone_number="+48225550101")
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550101")
 
-    placing.place(call.pk)
+    placement.place(call.pk)
     while_ringing = states([call])
-    handling.handle(Ended(caller.legs.get(role="agent").channel_id, timezone.now(), 17))
-    placing.place(call.pk)
+    switch_events.handle(Ended(caller.legs.get(role="agent").channel_id, timezone.now(), 17))
+    placement.place(call.pk)
 
     assert (while_ringing, states([call])) == (["queued"], ["originating"])
 
 
 def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Queue, switch: RecordingSwitch) -> None:
     member(queue, "anna", "101")
-    call = Connection.call(ACTOR, sip="101", phone_number="+48225550101")
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550101")
     caller = call_in()
     barrier = threading.Barrier(2)
 
@@ -112,8 +113,8 @@ def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Que
             database.close()
 
     threads = [
-        threading.Thread(target=run, args=[placing.place, call.pk]),
-        threading.Thread(target=run, args=[distributing.distribute, timezone.now()]),
+        threading.Thread(target=run, args=[placement.place, call.pk]),
+        threading.Thread(target=run, args=[distribution.distribute, timezone.now()]),
     ]
     for thread in threads:
         thread.start()
@@ -127,27 +128,27 @@ def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Que
 def test_those_who_wait_for_a_phone_do_not_keep_others_from_being_placed(
     asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(placing, "MOST_AT_ONCE", 1)
-    AgentFactory(number="102").log_in(ACTOR)
-    other = Connection.call(ACTOR, sip="102", phone_number="+48225550101")
-    placing.place(asked[0].pk)
+    monkeypatch.setattr(placement, "MOST_AT_ONCE", 1)
+    presence.log_in(AgentFactory(number="102"), ACTOR)
+    other = connections.call(ACTOR, sip="102", phone_number="+48225550101")
+    placement.place(asked[0].pk)
 
-    assert placing.overdue(timezone.now() + timedelta(seconds=5)) == [other.pk]
+    assert placement.overdue(timezone.now() + timedelta(seconds=5)) == [other.pk]
 
 
 def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(
     asked: list[Connection], switch: RecordingSwitch, settings: Any
 ) -> None:
     first, second = asked[:2]
-    placing.place(first.pk)
+    placement.place(first.pk)
     now = timezone.now()
     Connection.objects.filter(pk=second.pk).update(place_until=now + timedelta(seconds=5))
 
-    assert second.pk in placing.overdue(now + timedelta(seconds=2))
-    placing.place(second.pk)
+    assert second.pk in placement.overdue(now + timedelta(seconds=2))
+    placement.place(second.pk)
     until = Connection.objects.get(pk=second.pk).place_until
     end(first)
-    placing.place(second.pk)
+    placement.place(second.pk)
 
     assert until
     assert until >= now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)
@@ -157,14 +158,14 @@ def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(
 def test_a_call_does_not_wait_for_a_phone_of_which_nobody_would_hear(
     asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    placing.place(asked[0].pk)
+    placement.place(asked[0].pk)
     Connection.objects.filter(pk=asked[1].pk).update(place_until=timezone.now() - timedelta(seconds=1))
     with Leadership() as other:
         other._own.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", [LOCK_SPACE]
         )
-        wait_for(lambda: not is_heard())
-        placing.place(asked[1].pk)
+        wait_for(lambda: not is_connected())
+        placement.place(asked[1].pk)
 
     over = Connection.objects.get(pk=asked[1].pk)
     assert (over.disposition, over.cause_text) == ("FAILED", causes.NO_CONNECTION)
@@ -175,7 +176,7 @@ def test_operators_are_not_told_of_calls_that_wait_for_their_phone(
     is_busy: bool, asked: list[Connection], switch: RecordingSwitch, client: Client
 ) -> None:
     if is_busy:
-        placing.place(asked[0].pk)
+        placement.place(asked[0].pk)
     Connection.objects.filter(state="queued").update(created_at=timezone.now() - timedelta(minutes=5))
 
     lines = client.get("/metrics").content.decode().splitlines()

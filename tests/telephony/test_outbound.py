@@ -7,10 +7,12 @@ import pytest
 from django.utils import timezone
 
 from callcentre.core.errors import Invalid
-from telephony.calls import handling, placing
+from telephony.calls import placement, switch_events
 from telephony.models import Agent, AgentState, Connection, Leg
 from telephony.switch.base import Ended, Ringing, SwitchError, SwitchUnreachable, Up
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
+from tests.telephony.callers import end_refused_legs
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory
 from webhooks.models import Event
@@ -23,18 +25,18 @@ NUMBER = "+48225550107"
 @pytest.fixture
 def agent() -> Agent:
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     return agent
 
 
 @pytest.fixture
 def asked(agent: Agent) -> Connection:
-    return Connection.call(ACTOR, sip="101", phone_number="22 555 01 07")
+    return connections.call(ACTOR, sip="101", phone_number="22 555 01 07")
 
 
 @pytest.fixture
 def placed(asked: Connection, switch: RecordingSwitch) -> Connection:
-    placing.place(asked.pk)
+    placement.place(asked.pk)
     switch.told.clear()
     return asked
 
@@ -55,7 +57,7 @@ def talking(dialling: Connection, switch: RecordingSwitch) -> Connection:
 
 
 def happen(connection: Connection, kind: Any, number: int, *args: Any) -> None:
-    handling.handle(kind(channel(connection, number), timezone.now(), *args))
+    switch_events.handle(kind(channel(connection, number), timezone.now(), *args))
 
 
 def channel(connection: Connection, number: int) -> str:
@@ -78,7 +80,7 @@ def fresh(connection: Connection) -> Connection:
 def test_a_call_that_is_asked_for_rings_the_agents_phone(
     asked: Connection, agent: Agent, switch: RecordingSwitch
 ) -> None:
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
     assert switch.told == [("call_agent", channel(asked, 1), "101", "22 555 01 07")]
     assert fresh(asked).state == "originating"
@@ -87,7 +89,7 @@ def test_a_call_that_is_asked_for_rings_the_agents_phone(
 
 
 def test_a_call_is_placed_once_whoever_tries_again(placed: Connection, switch: RecordingSwitch) -> None:
-    placing.place(placed.pk)
+    placement.place(placed.pk)
 
     assert switch.told == []
 
@@ -100,7 +102,7 @@ def test_the_agents_leg_is_committed_before_the_switch_hears(
         switch, "call_agent", lambda *args, **kwargs: seen.extend(Leg.objects.values_list("channel_id", "state"))
     )
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
     assert seen == [(channel(asked, 1), "asked")]
 
@@ -144,7 +146,7 @@ def test_when_one_hangs_up_the_other_is_hung_up_too(
     happen(talking, Ended, first, 16)
 
     over = fresh(talking)
-    assert switch.told == [("hang_up", channel(talking, 3 - first)), ("part", f"callcentre-{talking.pk}")]
+    assert switch.told == [("hang_up", channel(talking, 3 - first)), ("destroy_bridge", f"callcentre-{talking.pk}")]
     assert (over.state, over.disposition, over.hung_up_by, over.cause) == ("ended", "ANSWERED", party, 16)
     assert state_of(agent) == "free"
     assert actions(talking).count("CONNECTION_ENDED") == 1
@@ -191,7 +193,8 @@ def test_a_phone_that_the_switch_does_not_know_fails_the_call(
 ) -> None:
     switch.refusals["call_agent"] = SwitchError("Allocation failed")
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
+    end_refused_legs()
 
     over = fresh(asked)
     assert (over.disposition, over.cause, over.hung_up_by) == ("FAILED", None, "agent")
@@ -204,6 +207,7 @@ def test_a_number_that_the_switch_refuses_fails_the_call_with_its_cause(
     switch.refusals["call_number"] = SwitchError("no such trunk", cause=3)
 
     happen(placed, Up, 1)
+    end_refused_legs()
 
     assert (fresh(placed).disposition, fresh(placed).cause) == ("FAILED", 3)
     assert ("hang_up", channel(placed, 1), 3) in switch.told
@@ -214,7 +218,7 @@ def test_a_switch_that_does_not_answer_leaves_the_leg_to_be_looked_up(
 ) -> None:
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
     assert (fresh(asked).state, Leg.objects.get().state) == ("originating", "asked")
 
@@ -255,9 +259,9 @@ def test_a_phone_that_is_picked_up_after_its_leg_was_given_up_is_hung_up(
 def test_ringing_is_counted_from_the_first_ring_to_the_answer(dialling: Connection) -> None:
     start = timezone.now().replace(microsecond=0)
     Connection.objects.filter(pk=dialling.pk).update(created_at=start - timedelta(minutes=1))
-    handling.handle(Ringing(channel(dialling, 2), start - timedelta(seconds=7)))
-    handling.handle(Up(channel(dialling, 2), start))
-    handling.handle(Ended(channel(dialling, 2), start, 16))
+    switch_events.handle(Ringing(channel(dialling, 2), start - timedelta(seconds=7)))
+    switch_events.handle(Up(channel(dialling, 2), start))
+    switch_events.handle(Ended(channel(dialling, 2), start, 16))
 
     assert (fresh(dialling).ring_seconds, fresh(dialling).duration, fresh(dialling).billsec) == (7, 60, 0)
 
@@ -267,7 +271,7 @@ def test_a_call_that_could_not_be_placed_in_time_has_failed(
 ) -> None:
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
     assert (switch.told, fresh(asked).disposition, fresh(asked).hung_up_by) == ([], "FAILED", "system")
     assert actions(asked) == ["CONNECTION_ENDED"]
@@ -275,27 +279,27 @@ def test_a_call_that_could_not_be_placed_in_time_has_failed(
 
 
 def test_a_call_is_kept_while_nobody_hears_the_switch(asked: Connection) -> None:
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
-    assert (fresh(asked).state, placing.queued(), Leg.objects.count()) == ("queued", [asked.pk], 0)
+    assert (fresh(asked).state, placement.queued(), Leg.objects.count()) == ("queued", [asked.pk], 0)
 
 
 def test_a_call_that_nobody_would_have_heard_of_says_so(asked: Connection) -> None:
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
-    assert (fresh(asked).disposition, fresh(asked).cause) == ("FAILED", placing.OUT_OF_ORDER)
+    assert (fresh(asked).disposition, fresh(asked).cause) == ("FAILED", placement.OUT_OF_ORDER)
 
 
-@pytest.mark.parametrize(("limit", "cause"), [(1, placing.NO_CIRCUIT), (0, placing.TEMPORARY_FAILURE)])
+@pytest.mark.parametrize(("limit", "cause"), [(1, placement.NO_CIRCUIT), (0, placement.TEMPORARY_FAILURE)])
 def test_a_call_that_found_no_line_in_time_says_so(
     limit: int, cause: int, asked: Connection, switch: RecordingSwitch, settings: Any
 ) -> None:
     settings.TRUNK_LIMIT = limit
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
-    placing.place(asked.pk)
+    placement.place(asked.pk)
 
     assert (fresh(asked).disposition, fresh(asked).cause) == ("FAILED", cause)
 
@@ -305,12 +309,12 @@ def test_no_more_calls_are_placed_than_the_trunk_has_lines(
 ) -> None:
     settings.TRUNK_LIMIT = 1
     AgentFactory(number="102")
-    second = Connection.call(ACTOR, sip="102", phone_number=NUMBER)
+    second = connections.call(ACTOR, sip="102", phone_number=NUMBER)
 
-    placing.place(second.pk)
+    placement.place(second.pk)
     waited = fresh(second).state
     happen(placed, Ended, 1, 19)
-    placing.place(second.pk)
+    placement.place(second.pk)
 
     assert (waited, fresh(second).state) == ("queued", "originating")
 
@@ -320,13 +324,13 @@ def test_no_more_calls_are_placed_in_a_second_than_the_limit(
 ) -> None:
     settings.CALLS_PER_SECOND = 1
     AgentFactory(number="102")
-    second = Connection.call(ACTOR, sip="102", phone_number=NUMBER)
+    second = connections.call(ACTOR, sip="102", phone_number=NUMBER)
     Leg.objects.update(asked_at=timezone.now() + timedelta(seconds=30))
 
-    placing.place(second.pk)
+    placement.place(second.pk)
     waited = fresh(second).state
     Leg.objects.update(asked_at=timezone.now() - timedelta(seconds=2))
-    placing.place(second.pk)
+    placement.place(second.pk)
 
     assert (waited, fresh(second).state) == ("queued", "originating")
 
@@ -334,8 +338,8 @@ def test_no_more_calls_are_placed_in_a_second_than_the_limit(
 def test_a_call_whose_message_was_lost_is_overdue_after_a_second(asked: Connection) -> None:
     now = asked.created_at
 
-    assert placing.overdue(now + timedelta(seconds=0.9)) == []
-    assert placing.overdue(now + timedelta(seconds=1.1)) == [asked.pk]
+    assert placement.overdue(now + timedelta(seconds=0.9)) == []
+    assert placement.overdue(now + timedelta(seconds=1.1)) == [asked.pk]
 
 
 @pytest.mark.parametrize(
@@ -353,7 +357,7 @@ def test_a_call_is_asked_for_from_an_active_agents_phone_to_a_number(
     AgentFactory(number="102", left=True)
 
     with pytest.raises(Invalid) as refusal:
-        Connection.call(ACTOR, sip=sip, phone_number=phone_number)
+        connections.call(ACTOR, sip=sip, phone_number=phone_number)
 
     assert {(fault.field, fault.code.number) for fault in refusal.value.faults} == codes
     assert not Connection.objects.exists()

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from telephony.models import Agent, EvaluationCriterion, Pause, Queue, Topic, TopicField, TopicGroup
+from telephony.verbs import presence
 from tests.backoffice import errors_of, messages_of, page_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OpeningHoursFactory, QueueFactory
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 def test_the_list_says_how_many_wait_and_who_is_there() -> None:
     agents = AgentFactory.create_batch(3)
     for agent in agents[:2]:
-        agent.log_in(ACTOR)
+        presence.log_in(agent, ACTOR)
     queue = QueueFactory(name="Hotline", members=agents)
     ConnectionFactory.create_batch(7, waiting=True, queue=queue)
 

@@ -10,10 +10,11 @@ from django.core.files.storage import default_storage
 from django.db import connection as database
 from django.utils import timezone
 
-from telephony import recordings
+from telephony import recording_files
 from telephony.models import Recording, Transcription
-from telephony.models.recording import DELAYS, REFUSED_ATTEMPTS
 from telephony.switch.base import SwitchError, SwitchUnreachable
+from telephony.verbs import recordings
+from telephony.verbs.recordings import DELAYS, REFUSED_ATTEMPTS
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory
 from tests.telephony.sound import RecorderSwitch, wav
@@ -50,12 +51,12 @@ def state_of(recording: Recording) -> tuple[str, int]:
 
 def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_from_the_switch(switch: Any) -> None:
     call = ConnectionFactory()
-    name = Recording.begin(call)
+    name = recordings.expect(call)
     switch.recordings[name] = wav(1000, seconds=1.5)
 
-    Recording.finish(name)
+    recordings.finish(name)
     recording = Recording.objects.get()
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
 
     assert state_of(recording) == (State.READY, 1)
     assert (recording.seconds, recording.size) == (1.5, len(switch.recordings[name]))
@@ -70,8 +71,8 @@ def test_what_the_switch_tells_twice_is_fetched_once(switch: Any) -> None:
     switch.recordings[recording.name] = wav(1000)
 
     for _ in range(2):
-        Recording.finish(recording.name)
-        recordings.fetch(recording.pk)
+        recordings.finish(recording.name)
+        recording_files.fetch(recording.pk)
 
     assert state_of(recording) == (State.READY, 1)
     assert len(events()) == 1
@@ -80,14 +81,14 @@ def test_what_the_switch_tells_twice_is_fetched_once(switch: Any) -> None:
 def test_beginning_twice_is_one_recording() -> None:
     call = ConnectionFactory()
 
-    assert Recording.begin(call) == Recording.begin(call) == call.uid
+    assert recordings.expect(call) == recordings.expect(call) == call.uid
     assert Recording.objects.count() == 1
 
 
 def test_a_recording_that_the_switch_could_not_make_has_failed() -> None:
     recording = RecordingFactory()
 
-    Recording.finish(recording.name, is_failed=True)
+    recordings.finish(recording.name, is_failed=True)
 
     assert state_of(recording) == (State.FAILED, 0)
 
@@ -99,16 +100,16 @@ def test_a_call_that_is_over_at_once_leaves_no_failed_recording(seconds: int, is
     failed = RecordingFactory(connection=over, started_at=start)
     absent = RecordingFactory(connection=over, name=f"{over.uid}-2", started_at=start, fetching=True)
 
-    Recording.finish(failed.name, is_failed=True)
+    recordings.finish(failed.name, is_failed=True)
     for _ in range(REFUSED_ATTEMPTS):
         Recording.objects.filter(pk=absent.pk).update(next_attempt_at=timezone.now())
-        recordings.fetch(absent.pk)
+        recording_files.fetch(absent.pk)
 
     assert set(Recording.objects.values_list("state", flat=True)) == ({State.FAILED} if is_kept else set())
 
 
 def test_a_recording_of_nobody_is_ignored() -> None:
-    Recording.finish("somebody's")
+    recordings.finish("somebody's")
 
     assert not Recording.objects.exists()
 
@@ -119,14 +120,14 @@ def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: 
 
     for attempt, delay in enumerate(DELAYS, start=1):
         before = timezone.now()
-        recordings.fetch(recording.pk)
+        recording_files.fetch(recording.pk)
         assert state_of(recording) == (State.FETCHING, attempt)
         assert recording.next_attempt_at is not None
         assert recording.next_attempt_at >= before + delay
-        recordings.fetch(recording.pk)  # not due yet
+        recording_files.fetch(recording.pk)  # not due yet
         assert state_of(recording) == (State.FETCHING, attempt)
         Recording.objects.update(next_attempt_at=timezone.now())
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
 
     assert state_of(recording) == (State.FAILED, len(DELAYS) + 1)
     assert recording.error == "connection refused"
@@ -143,7 +144,7 @@ def test_what_is_no_recording_is_given_up_soon(switch: Any, content: bytes | Non
         switch.recordings[recording.name] = content
 
     for _ in range(3):
-        recordings.fetch(recording.pk)
+        recording_files.fetch(recording.pk)
         Recording.objects.update(next_attempt_at=timezone.now())
 
     assert state_of(recording) == (State.FAILED, 3)
@@ -153,12 +154,12 @@ def test_what_is_no_recording_is_given_up_soon(switch: Any, content: bytes | Non
 def test_a_worker_that_died_leaves_its_recording_to_the_next_one(switch: Any) -> None:
     recording = RecordingFactory(fetching=True)
     switch.recordings[recording.name] = wav(1000)
-    assert Recording.objects.get(pk=recording.pk).claim()
+    assert recordings.claim(Recording.objects.get(pk=recording.pk))
 
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
     assert state_of(recording) == (State.FETCHING, 1)
     Recording.objects.update(next_attempt_at=timezone.now())  # the lease is over
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
 
     assert state_of(recording) == (State.READY, 2)
 
@@ -166,13 +167,13 @@ def test_a_worker_that_died_leaves_its_recording_to_the_next_one(switch: Any) ->
 def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(switch: Any) -> None:
     recording = RecordingFactory(fetching=True)
     held_up = Recording.objects.get(pk=recording.pk)
-    assert held_up.claim()
+    assert recordings.claim(held_up)
     Recording.objects.update(next_attempt_at=timezone.now())
     switch.recordings[recording.name] = wav(1000)
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
 
-    assert held_up.renew() is False
-    assert held_up.store(size=1, seconds=1) is False
+    assert recordings.renew(held_up) is False
+    assert recordings.store(held_up, size=1, seconds=1) is False
     assert len(events()) == 1
 
 
@@ -182,7 +183,7 @@ def test_a_header_written_before_the_voice_is_mended(switch: Any, length: int) -
     content = wav(1000, seconds=2)
     switch.recordings[recording.name] = content[:40] + length.to_bytes(4, "little") + content[44:]
 
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
 
     assert state_of(recording) == (State.READY, 1)
     assert recording.seconds == 2
@@ -195,7 +196,7 @@ def test_recordings_are_read_from_a_folder_and_left_there(settings: Any, tmp_pat
     recording = RecordingFactory(fetching=True)
     (tmp_path / f"{recording.name}.wav").write_bytes(wav(1000))
 
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
 
     assert state_of(recording) == (State.READY, 1)
     assert (tmp_path / f"{recording.name}.wav").exists()
@@ -207,10 +208,10 @@ def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tm
     recording = RecordingFactory(fetching=True)
 
     for _ in DELAYS:
-        recordings.fetch(recording.pk)
+        recording_files.fetch(recording.pk)
         assert state_of(recording)[0] == State.FETCHING
         Recording.objects.update(next_attempt_at=timezone.now())
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
 
     assert state_of(recording)[0] == State.FAILED
 
@@ -219,8 +220,8 @@ def test_one_that_had_failed_is_fetched_again_when_somebody_says_so(switch: Any)
     failed, ready = RecordingFactory(state="failed", attempts=7), RecordingFactory(ready=True)
     switch.recordings[failed.name] = wav(1000)
 
-    assert (failed.fetch_again(ACTOR), ready.fetch_again(ACTOR)) == (True, False)
-    recordings.fetch(failed.pk)
+    assert (recordings.fetch_again(failed, ACTOR), recordings.fetch_again(ready, ACTOR)) == (True, False)
+    recording_files.fetch(failed.pk)
 
     assert state_of(failed) == (State.READY, 1)
 
@@ -229,7 +230,7 @@ def test_the_sweep_looks_for_a_recording_whose_end_nobody_told_of(switch: Any) -
     over = RecordingFactory()
     going_on = RecordingFactory(connection__talking=True)
 
-    recordings.sweep(timezone.now())
+    recording_files.sweep(timezone.now())
 
     assert state_of(over)[0] == State.FETCHING
     assert state_of(going_on)[0] == State.EXPECTED
@@ -239,11 +240,11 @@ def test_recordings_are_removed_when_they_were_kept_for_long_enough(settings: An
     old, new = RecordingFactory(fetching=True), RecordingFactory(fetching=True)
     for recording in (old, new):
         switch.recordings[recording.name] = wav(1000)
-        recordings.fetch(recording.pk)
+        recording_files.fetch(recording.pk)
     path = Recording.objects.get(pk=old.pk).path
     Recording.objects.filter(pk=old.pk).update(ready_at=timezone.now() - settings.RECORDING_RETENTION)
 
-    recordings.prune(timezone.now() + timedelta(seconds=1))
+    recording_files.prune(timezone.now() + timedelta(seconds=1))
 
     assert not default_storage.exists(path)
     assert (state_of(old)[0], old.file.name) == (State.REMOVED, "")
@@ -258,9 +259,9 @@ def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settin
     second = RecordingFactory(connection=call, fetching=True, name=f"{call.uid}-2")
     switch.recordings = {recording.name: wav(1000) for recording in (first, second)}
 
-    recordings.fetch(first.pk)
+    recording_files.fetch(first.pk)
     assert not Transcription.objects.exists()
-    recordings.fetch(second.pk)
+    recording_files.fetch(second.pk)
 
     assert Transcription.objects.get().status == "PENDING"
 
@@ -274,7 +275,7 @@ def test_of_many_workers_that_fetch_at_once_one_does(switch: Any) -> None:
     def work() -> None:
         try:
             together.wait(timeout=30)
-            recordings.fetch(recording.pk)
+            recording_files.fetch(recording.pk)
         finally:
             database.close()
 
@@ -299,13 +300,13 @@ def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch: Any, m
     switch.recordings[recording.name] = wav(1000)
     with monkeypatch.context() as patch:
         patch.setattr(switch, "remove_recording", unreachable)
-        recordings.fetch(recording.pk)
-        recordings.clear_switch(timezone.now())
+        recording_files.fetch(recording.pk)
+        recording_files.clear_switch(timezone.now())
         kept = state_of(recording)[0], left(recording)
 
-    recordings.clear_switch(timezone.now())
+    recording_files.clear_switch(timezone.now())
     early = left(recording)
-    recordings.clear_switch(timezone.now() + recordings.AGAIN_AFTER)
+    recording_files.clear_switch(timezone.now() + recording_files.AGAIN_AFTER)
 
     assert kept == (State.READY, False)
     assert (early, left(recording), switch.removed) == (False, True, [recording.name])
@@ -316,11 +317,11 @@ def test_a_copy_that_could_not_be_fetched_leaves_the_switch_when_its_time_has_pa
 ) -> None:
     recording = RecordingFactory(fetching=True, attempts=len(DELAYS))
     switch.recordings[recording.name] = b"no sound"
-    recordings.fetch(recording.pk)
-    recordings.clear_switch(timezone.now())
+    recording_files.fetch(recording.pk)
+    recording_files.clear_switch(timezone.now())
     before = state_of(recording)[0], switch.removed[:]
 
-    recordings.clear_switch(timezone.now() + settings.RECORDING_RETENTION)
+    recording_files.clear_switch(timezone.now() + settings.RECORDING_RETENTION)
 
     assert before == (State.FAILED, [])
     assert (switch.removed, left(recording)) == ([recording.name], True)
@@ -328,8 +329,8 @@ def test_a_copy_that_could_not_be_fetched_leaves_the_switch_when_its_time_has_pa
 
 def test_a_copy_that_is_fetched_again_stays_for_that(switch: Any, settings: Any) -> None:
     recording = RecordingFactory(state=State.FAILED, leaves_switch_at=timezone.now())
-    recording.fetch_again(ACTOR)
-    recordings.clear_switch(timezone.now() + settings.RECORDING_RETENTION)
+    recordings.fetch_again(recording, ACTOR)
+    recording_files.clear_switch(timezone.now() + settings.RECORDING_RETENTION)
 
     assert switch.removed == []
 
@@ -347,7 +348,7 @@ def test_a_removal_that_the_switch_refuses_is_tried_again_later_and_holds_up_no_
         real(self, name)
 
     monkeypatch.setattr(switch, "remove_recording", remove)
-    recordings.clear_switch(timezone.now())
+    recording_files.clear_switch(timezone.now())
 
     assert (left(other), left(refused)) == (True, False)
     assert refused.leaves_switch_at > timezone.now()
@@ -357,8 +358,8 @@ def test_a_folder_is_not_ours_to_clear(switch: Any, settings: Any, tmp_path: Pat
     settings.RECORDINGS_FOLDER = str(tmp_path)
     recording = RecordingFactory(fetching=True)
     (tmp_path / f"{recording.name}.wav").write_bytes(wav(1000))
-    recordings.fetch(recording.pk)
-    recordings.clear_switch(timezone.now())
+    recording_files.fetch(recording.pk)
+    recording_files.clear_switch(timezone.now())
 
     assert (state_of(recording)[0], left(recording), switch.removed) == (State.READY, True, [])
 

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from telephony.calls import distributing, handling, inbound, placing, resync
+from telephony.calls import distribution, inbound, placement, reconciliation, switch_events
 from telephony.channels import connection_of
 from telephony.models import Agent, Connection, Leg, Queue
 from telephony.switch.base import Channel, Missed, Ringing, SwitchError, Up
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
-from tests.telephony.callers import CALLER, HOTLINE, actions
+from tests.telephony.callers import CALLER, HOTLINE, actions, end_refused_legs
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 
@@ -22,19 +23,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def dialling(switch: RecordingSwitch) -> Connection:
     """The agent is up, the customer's phone was asked for a minute ago."""
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
-    connection = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
-    placing.place(connection.pk)
-    handling.handle(Up(f"callcentre-{connection.pk}-1", timezone.now()))
+    presence.log_in(agent, ACTOR)
+    connection = connections.call(ACTOR, sip="101", phone_number="+48225550107")
+    placement.place(connection.pk)
+    switch_events.handle(Up(f"callcentre-{connection.pk}-1", timezone.now()))
     Leg.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
     switch.told.clear()
     return connection
 
 
 def look(switch: RecordingSwitch, times: int = 2) -> None:
-    comparison = resync.Comparison()
+    comparison = reconciliation.Comparison()
     for _ in range(times):
-        seen = comparison.look(switch)
+        seen = comparison.compare(switch)
         for caller in seen.callers:
             if isinstance(caller, Missed):
                 inbound.missed(caller)
@@ -117,11 +118,11 @@ def test_a_wish_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSw
 
 
 def test_those_who_talk_are_joined_again(dialling: Connection, switch: RecordingSwitch) -> None:
-    handling.handle(Up(f"callcentre-{dialling.pk}-2", timezone.now()))
+    switch_events.handle(Up(f"callcentre-{dialling.pk}-2", timezone.now()))
     joined = switch.told[-1]
     switch.told.clear()
-    for pk in resync.established():
-        resync.restore(pk)
+    for pk in reconciliation.established():
+        reconciliation.restore(pk)
 
     assert switch.told == [joined]
     assert fresh(dialling).join_count == 1
@@ -130,8 +131,8 @@ def test_those_who_talk_are_joined_again(dialling: Connection, switch: Recording
 def test_who_waits_or_is_on_hold_hears_music_again(switch: RecordingSwitch) -> None:
     waiting = LegFactory(connection=ConnectionFactory(waiting=True))
     held = LegFactory(connection=ConnectionFactory(talking=True, is_on_hold=True))
-    for pk in resync.established():
-        resync.restore(pk)
+    for pk in reconciliation.established():
+        reconciliation.restore(pk)
 
     assert ("play_music", waiting.channel_id, "default") in switch.told
     assert ("play_music", held.channel_id, "default") in switch.told
@@ -141,24 +142,24 @@ def test_who_waits_or_is_on_hold_hears_music_again(switch: RecordingSwitch) -> N
 def test_a_call_without_a_leg_ends(dialling: Connection, switch: RecordingSwitch) -> None:
     now = timezone.now() + timedelta(minutes=1)
     Leg.objects.update(ended_at=now)
-    queued = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
+    queued = connections.call(ACTOR, sip="101", phone_number="+48225550107")
 
-    assert resync.legless(now) == [dialling.pk]
-    resync.end_legless(dialling.pk)
-    resync.end_legless(queued.pk)
+    assert reconciliation.without_legs(now) == [dialling.pk]
+    reconciliation.end_without_legs(dialling.pk)
+    reconciliation.end_without_legs(queued.pk)
 
     assert (fresh(dialling).disposition, fresh(queued).state) == ("FAILED", "queued")
 
 
 def test_legs_whose_news_is_overdue_are_a_reason_to_look(dialling: Connection) -> None:
     now = timezone.now()
-    assert resync.is_overdue(now)
+    assert reconciliation.is_overdue(now)
 
     Leg.objects.update(state="up")
-    assert not resync.is_overdue(now)
+    assert not reconciliation.is_overdue(now)
 
     Leg.objects.update(hangup_asked_at=now - timedelta(seconds=30))
-    assert resync.is_overdue(now)
+    assert reconciliation.is_overdue(now)
 
 
 def test_a_phone_that_rings_unheard_is_seen_to_ring(dialling: Connection, switch: RecordingSwitch) -> None:
@@ -182,7 +183,7 @@ def test_a_phone_that_rang_and_was_lost_was_not_answered(
 ) -> None:
     start = timezone.now() - timedelta(minutes=10)
     Connection.objects.update(created_at=start)
-    handling.handle(Ringing(f"callcentre-{dialling.pk}-2", start))
+    switch_events.handle(Ringing(f"callcentre-{dialling.pk}-2", start))
     switch.listed = channels(dialling, 1)
     look(switch)
 
@@ -195,14 +196,14 @@ def test_an_agents_phone_that_was_lost_rang_in_vain_if_it_rang(
     rang: bool, outcome: str, switch: RecordingSwitch
 ) -> None:
     agent: Agent = AgentFactory(number="101")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     call = ConnectionFactory(waiting=True, queue__members=[agent])
     caller = LegFactory(connection=call)
-    distributing.distribute(timezone.now())
+    distribution.distribute(timezone.now())
     leg = call.legs.get(role="agent")
     Leg.objects.filter(pk=leg.pk).update(asked_at=timezone.now() - timedelta(minutes=1))
     if rang:
-        handling.handle(Ringing(leg.channel_id, timezone.now()))
+        switch_events.handle(Ringing(leg.channel_id, timezone.now()))
     switch.listed = [Channel(caller.channel_id, is_up=True)]
     look(switch)
 
@@ -220,8 +221,8 @@ def test_channels_of_another_installation_on_the_same_switch_are_left_alone(swit
 def test_an_installation_of_another_name_has_channels_of_another_name(switch: RecordingSwitch, settings: Any) -> None:
     settings.ARI_APP = "support"
     AgentFactory(number="101")
-    connection = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
-    placing.place(connection.pk)
+    connection = connections.call(ACTOR, sip="101", phone_number="+48225550107")
+    placement.place(connection.pk)
 
     assert [told[1] for told in switch.told] == [f"support-{connection.pk}-1"]
     assert connection_of(f"support-{connection.pk}-1") == connection.pk
@@ -253,6 +254,7 @@ def test_a_caller_who_hangs_up_as_we_ask_for_the_end_has_given_up(queue: Queue, 
     switch.refusals["follow"] = SwitchError("Channel not found.")
     switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
     look(switch, times=1)
+    end_refused_legs()
 
     call = Connection.objects.get()
     assert (call.disposition, call.hung_up_by, call.cause) == ("NO ANSWER", "customer", 0)
@@ -265,7 +267,9 @@ def test_bridges_of_calls_that_are_over_are_taken_away(switch: RecordingSwitch) 
     switch.listed_bridges = [*kept, over.bridge_id, "callcentre-987654321"]
     look(switch, times=1)
 
-    assert sorted(switch.told) == sorted([("part", over.bridge_id), ("part", "callcentre-987654321")])
+    assert sorted(switch.told) == sorted(
+        [("destroy_bridge", over.bridge_id), ("destroy_bridge", "callcentre-987654321")]
+    )
 
 
 def test_a_caller_who_was_missed_leaves_a_row_a_log_line_and_both_events(
@@ -301,7 +305,7 @@ def test_a_call_that_is_gone_as_a_whole_was_not_answered_if_the_customers_phone_
     rang: bool, disposition: str, dialling: Connection, switch: RecordingSwitch
 ) -> None:
     if rang:
-        handling.handle(Ringing(f"callcentre-{dialling.pk}-2", timezone.now()))
+        switch_events.handle(Ringing(f"callcentre-{dialling.pk}-2", timezone.now()))
     look(switch)
 
     assert (fresh(dialling).disposition, fresh(dialling).hung_up_by) == (disposition, "system")

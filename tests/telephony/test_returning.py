@@ -6,12 +6,24 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from telephony.calls import commands, handling, placing
+from telephony.calls import commands, placement, switch_events
 from telephony.models import Agent, Connection, Queue
 from telephony.switch.base import Ended, Ringing, SwitchError, Up
+from telephony.verbs import connections, presence
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
-from tests.telephony.callers import actions, ask, call_in, distribute, give_up, member, offers, pick_up, state
+from tests.telephony.callers import (
+    actions,
+    ask,
+    call_in,
+    distribute,
+    end_refused_legs,
+    give_up,
+    member,
+    offers,
+    pick_up,
+    state,
+)
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, QueueFactory
 
@@ -33,11 +45,11 @@ def inbound(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
 @pytest.fixture
 def outbound(switch: RecordingSwitch) -> Connection:
     """A customer whom Anna has called, and talks with; the call is of no queue."""
-    AgentFactory(login="anna", number="101").log_in(ACTOR)
-    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
-    placing.place(call.pk)
+    presence.log_in(AgentFactory(login="anna", number="101"), ACTOR)
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
+    placement.place(call.pk)
     for number in (1, 2):
-        handling.handle(Up(f"callcentre-{call.pk}-{number}", timezone.now()))
+        switch_events.handle(Up(f"callcentre-{call.pk}-{number}", timezone.now()))
     switch.told.clear()
     return call
 
@@ -47,7 +59,7 @@ def target(call: Connection) -> str:
 
 
 def target_ends(call: Connection, cause: int) -> None:
-    handling.handle(Ended(target(call), timezone.now(), cause))
+    switch_events.handle(Ended(target(call), timezone.now(), cause))
 
 
 def fresh(call: Connection) -> Connection:
@@ -66,10 +78,10 @@ def test_a_number_that_is_not_reached_gives_the_customer_back_to_the_agent(
     cause: int, why: str, inbound: Connection, anna: Agent, switch: RecordingSwitch
 ) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
-    handling.handle(Ringing(target(inbound), timezone.now()))
+    switch_events.handle(Ringing(target(inbound), timezone.now()))
     target_ends(inbound, cause)
     ringing = state(anna)
-    handling.handle(Up(target(inbound), timezone.now()))
+    switch_events.handle(Up(target(inbound), timezone.now()))
 
     call = fresh(inbound)
     assert (ringing, call.state, call.agent, state(anna)) == ("ringing", "talking", anna, "talking")
@@ -92,7 +104,7 @@ def test_the_agent_hears_of_it_as_of_any_call(inbound: Connection, anna: Agent) 
 def test_an_agent_who_is_busy_gives_the_customer_back_to_the_agent_who_handed_on(
     inbound: Connection, anna: Agent, switch: RecordingSwitch
 ) -> None:
-    AgentFactory(login="zoe", number="109").log_in(ACTOR)
+    presence.log_in(AgentFactory(login="zoe", number="109"), ACTOR)
     ask(inbound, "transfer", number="109")
     target_ends(inbound, 17)
 
@@ -104,6 +116,7 @@ def test_a_number_that_the_switch_refuses_gives_the_customer_back(
 ) -> None:
     switch.refusals["call_number"] = SwitchError("Asterisk answered 500: Allocation failed.")
     ask(inbound, "transfer", number=OUTSIDE)
+    end_refused_legs()
 
     assert (fresh(inbound).state, state(anna)) == ("dialling", "ringing")
     assert ways(inbound)[-1][3] == f"{OUTSIDE}: Asterisk answered 500: Allocation failed."
@@ -114,7 +127,7 @@ def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(
 ) -> None:
     ask(outbound, "transfer", number=OUTSIDE)
     target_ends(outbound, 17)
-    handling.handle(Up(target(outbound), timezone.now()))
+    switch_events.handle(Up(target(outbound), timezone.now()))
 
     call = fresh(outbound)
     assert (call.state, call.agent and call.agent.login, call.disposition) == ("talking", "anna", "")
@@ -125,7 +138,7 @@ def test_an_agent_who_does_not_take_the_customer_back_leaves_the_call_to_the_que
 ) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
-    handling.handle(Ringing(target(inbound), timezone.now()))
+    switch_events.handle(Ringing(target(inbound), timezone.now()))
     target_ends(inbound, 19)
     waiting = fresh(inbound)
     distribute()
@@ -142,12 +155,12 @@ def test_an_agent_who_cannot_be_rung_leaves_the_call_to_the_queue(
 ) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     if why == "logged out":
-        anna.log_out(ACTOR)
+        presence.log_out(anna, ACTOR)
     elif why == "inactive":
-        anna.deactivate(ACTOR)
+        presence.deactivate(anna, ACTOR)
     else:
-        handling.handle(Ended(inbound.legs.get(role="agent").channel_id, timezone.now(), 16))
-        placing.place(Connection.call(ACTOR, sip="101", phone_number="+48225550155").pk)
+        switch_events.handle(Ended(inbound.legs.get(role="agent").channel_id, timezone.now(), 16))
+        placement.place(connections.call(ACTOR, sip="101", phone_number="+48225550155").pk)
     target_ends(inbound, 17)
 
     assert (fresh(inbound).state, fresh(inbound).queue) == ("waiting", queue)
@@ -156,8 +169,8 @@ def test_an_agent_who_cannot_be_rung_leaves_the_call_to_the_queue(
 
 def test_without_a_queue_the_agent_is_rung_even_in_another_call(outbound: Connection, switch: RecordingSwitch) -> None:
     ask(outbound, "transfer", number=OUTSIDE)
-    handling.handle(Ended(f"callcentre-{outbound.pk}-1", timezone.now(), 16))
-    placing.place(Connection.call(ACTOR, sip="101", phone_number="+48225550155").pk)
+    switch_events.handle(Ended(f"callcentre-{outbound.pk}-1", timezone.now(), 16))
+    placement.place(connections.call(ACTOR, sip="101", phone_number="+48225550155").pk)
     target_ends(outbound, 17)
 
     assert fresh(outbound).state == "dialling"
@@ -182,7 +195,7 @@ def test_a_customer_who_hangs_up_on_the_way_back_ends_the_call(
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
     give_up(inbound)
-    handling.handle(Ended(target(inbound), timezone.now(), 26))
+    switch_events.handle(Ended(target(inbound), timezone.now(), 26))
 
     assert (fresh(inbound).state, fresh(inbound).hung_up_by) == ("ended", "customer")
     assert state(anna) != "ringing"
@@ -229,9 +242,9 @@ def test_a_caller_whom_a_closed_queue_sent_on_in_vain_is_let_go(queue: Queue, sw
 
 @pytest.mark.parametrize(("number", "party"), [(OUTSIDE, "target"), ("109", "agent")])
 def test_a_target_that_hangs_up_is_named(number: str, party: str, inbound: Connection, switch: RecordingSwitch) -> None:
-    AgentFactory(login="zoe", number="109").log_in(ACTOR)
+    presence.log_in(AgentFactory(login="zoe", number="109"), ACTOR)
     ask(inbound, "transfer", number=number)
-    handling.handle(Up(target(inbound), timezone.now()))
+    switch_events.handle(Up(target(inbound), timezone.now()))
     target_ends(inbound, 16)
 
     assert (fresh(inbound).state, fresh(inbound).hung_up_by) == ("ended", party)
@@ -248,7 +261,7 @@ def test_the_page_of_the_call_says_where_it_went_and_why(inbound: Connection, sw
 def test_a_call_that_is_back_can_be_handed_on_again(inbound: Connection, anna: Agent, switch: RecordingSwitch) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
-    handling.handle(Up(target(inbound), timezone.now()))
+    switch_events.handle(Up(target(inbound), timezone.now()))
     support = QueueFactory()
     zoe = member(support, "zoe", "109")
     ask(inbound, "transfer", queue_id=support.pk)

@@ -9,9 +9,10 @@ from django.db import transaction
 from django.db.migrations.loader import MigrationLoader
 
 from callcentre.core.times import second
-from telephony.calls import commands, handling, legs, placing
+from telephony.calls import commands, legs, placement, switch_events
 from telephony.models import Agent, Connection, LedgerChange, Leg, Offer, Talk
 from telephony.switch.base import Arrived, Ended, Up
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh
 from tests.telephony.callers import HOTLINE, distribute
@@ -35,24 +36,24 @@ DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
 @pytest.fixture
 def anna(clock: Clock) -> Agent:
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     return agent
 
 
 @pytest.fixture
 def zoe(clock: Clock) -> Agent:
     agent: Agent = AgentFactory(login="zoe", number="109")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     return agent
 
 
 @pytest.fixture
 def talking(anna: Agent, zoe: Agent, switch: RecordingSwitch, clock: Clock) -> Connection:
     """A call of anna's, to a customer who has picked up after ten seconds."""
-    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107")
-    placing.place(call.pk)
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
+    placement.place(call.pk)
     for number in (1, 2):
-        handling.handle(Up(f"callcentre-{call.pk}-{number}", clock.later(5)))
+        switch_events.handle(Up(f"callcentre-{call.pk}-{number}", clock.later(5)))
     return call
 
 
@@ -63,12 +64,12 @@ def transfer(call: Connection, **target: Any) -> None:
 
 def pick_up(call: Connection, at: datetime) -> None:
     """The phone that was asked for last is picked up."""
-    handling.handle(Up(call.legs.latest("id").channel_id, at))
+    switch_events.handle(Up(call.legs.latest("id").channel_id, at))
 
 
 def hang_up(call: Connection, at: datetime) -> None:
     customer = call.legs.get(role="customer")
-    handling.handle(Ended(customer.channel_id, at, 16))
+    switch_events.handle(Ended(customer.channel_id, at, 16))
 
 
 def read(api: ApiClient, call: Connection) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def test_an_inbound_call_has_the_talks_of_its_answered_offers(
     anna: Agent, zoe: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
 ) -> None:
     QueueMemberFactory(queue=QueueFactory(number=HOTLINE), agent=anna)
-    handling.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
+    switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
     call = Connection.objects.get()
     distribute()
     pick_up(call, clock.later(3))

@@ -9,10 +9,11 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from telephony import recordings
+from telephony import recording_files
 from telephony.models import Connection, Recording, Transcription, TranscriptionUsage
-from telephony.transcribing import audio
-from telephony.transcribing.running import run
+from telephony.transcription import pieces
+from telephony.transcription.attempt import run
+from telephony.verbs import transcriptions
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, EvaluationCriterionFactory, QueueFactory, RecordingFactory
 from tests.telephony.provider import ANALYSIS, Answer, Asked, Provider, completion, running_provider
@@ -47,7 +48,7 @@ def recorded(content: bytes, call: Connection | None = None, **values: Any) -> C
 
 
 def transcribed(call: Connection) -> Transcription:
-    recordings.request_transcription(call.pk)
+    recording_files.request_transcription(call.pk)
     run(call.pk)
     return Transcription.objects.get(pk=call.pk)
 
@@ -131,7 +132,7 @@ def test_a_call_in_which_nobody_spoke_has_no_parts_and_asks_nobody(provider: Pro
 
 
 def test_a_long_recording_is_sent_in_pieces(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audio, "PIECE_SECONDS", 4)
+    monkeypatch.setattr(pieces, "PIECE_SECONDS", 4)
     provider.hear = heard((1, 9, "", "Hello."))
 
     made = transcribed(recorded(MONO))
@@ -275,7 +276,7 @@ def test_what_exceeded_the_limit_can_be_asked_for_again(provider: Provider, sett
     exceeded = transcribed(recorded(MONO, seconds=61))
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 2
 
-    assert exceeded.request_again(ACTOR)
+    assert transcriptions.request_again(exceeded, ACTOR)
     run(exceeded.pk)
 
     exceeded.refresh_from_db()
@@ -288,12 +289,12 @@ def test_what_exceeded_the_limit_can_be_asked_for_again(provider: Provider, sett
 def test_recordings_from_before_there_was_a_provider_get_a_transcription(provider: Provider, settings: Any) -> None:
     url, settings.TRANSCRIPTION_URL = settings.TRANSCRIPTION_URL, ""
     call = recorded(MONO)
-    recordings.request_transcription(call.pk)
-    recordings.sweep(timezone.now())
+    recording_files.request_transcription(call.pk)
+    recording_files.sweep(timezone.now())
     assert not Transcription.objects.exists()
 
     settings.TRANSCRIPTION_URL = url
-    recordings.sweep(timezone.now())
+    recording_files.sweep(timezone.now())
     run(call.pk)
 
     assert Transcription.objects.get().status == "SUCCESS"
@@ -301,7 +302,7 @@ def test_recordings_from_before_there_was_a_provider_get_a_transcription(provide
 
 def test_without_a_provider_nothing_stays_pending(provider: Provider, settings: Any) -> None:
     call = recorded(MONO)
-    recordings.request_transcription(call.pk)
+    recording_files.request_transcription(call.pk)
     settings.TRANSCRIPTION_URL = ""
 
     run(call.pk)

@@ -13,8 +13,9 @@ from django.db import connection as database
 from django.utils import timezone
 
 from telephony.models import Connection, Recording, Transcription, TranscriptionUsage
-from telephony.models.transcription import DELAYS
-from telephony.transcribing.running import run
+from telephony.transcription.attempt import run
+from telephony.verbs import recordings, transcriptions
+from telephony.verbs.transcriptions import DELAYS
 from tests.conftest import ACTOR
 from tests.telephony.factories import EvaluationCriterionFactory, RecordingFactory
 from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, Asked, Provider, completion, running_provider
@@ -42,7 +43,7 @@ def call() -> Connection:
     """Over, recorded, and asked to be transcribed."""
     recording: Recording = RecordingFactory(ready=True, seconds=10)
     default_storage.save(recording.path, ContentFile(wav(1000, seconds=2)))
-    Transcription.request(recording.connection_id)
+    transcriptions.request(recording.connection_id)
     return recording.connection
 
 
@@ -223,7 +224,7 @@ def test_a_model_that_comes_to_its_senses_is_enough(provider: Provider, settings
 
 
 def test_a_recording_that_was_removed_meanwhile_is_an_error(call: Connection) -> None:
-    Recording.objects.get().remove()
+    recordings.remove(Recording.objects.get())
 
     made = attempt(call)
 
@@ -238,7 +239,7 @@ def test_a_file_that_is_not_there_is_an_error_in_the_end(call: Connection) -> No
 
 
 def test_a_worker_that_died_leaves_its_work_to_the_next_one(provider: Provider, call: Connection) -> None:
-    assert Transcription.objects.get().claim()
+    assert transcriptions.claim(Transcription.objects.get())
 
     run(call.pk)
     assert provider.heard == []  # its lease holds
@@ -251,7 +252,7 @@ def test_a_worker_that_died_leaves_its_work_to_the_next_one(provider: Provider, 
 def test_work_that_ends_every_worker_is_an_error_and_not_tried_for_ever(provider: Provider, call: Connection) -> None:
     for _ in range(len(DELAYS) + 1):
         Transcription.objects.update(next_attempt_at=timezone.now())
-        assert Transcription.objects.get().claim()
+        assert transcriptions.claim(Transcription.objects.get())
 
     assert attempt(call).status == "ERROR"
     assert provider.heard == []
@@ -259,11 +260,11 @@ def test_work_that_ends_every_worker_is_an_error_and_not_tried_for_ever(provider
 
 def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Connection) -> None:
     held_up = Transcription.objects.get()
-    assert held_up.claim()
+    assert transcriptions.claim(held_up)
     attempt(call)
 
-    held_up.succeed(summary=[])
-    held_up.put_off("too late", is_final=True)
+    transcriptions.succeed(held_up, summary=[])
+    transcriptions.put_off(held_up, "too late", is_final=True)
 
     made = Transcription.objects.get()
     assert (made.status, made.summary, made.error) == ("SUCCESS", None, "")
@@ -272,10 +273,10 @@ def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Conne
 
 def test_who_asks_again_takes_it_from_whoever_works_on_it(provider: Provider, call: Connection) -> None:
     at_work = Transcription.objects.get()
-    assert at_work.claim()
+    assert transcriptions.claim(at_work)
 
-    assert at_work.request_again(ACTOR)
-    at_work.succeed()
+    assert transcriptions.request_again(at_work, ACTOR)
+    transcriptions.succeed(at_work)
 
     assert Transcription.objects.get().status == "PENDING"
     assert attempt(call).status == "SUCCESS"
@@ -283,9 +284,9 @@ def test_who_asks_again_takes_it_from_whoever_works_on_it(provider: Provider, ca
 
 def test_nothing_can_be_made_anew_of_a_recording_that_is_gone(call: Connection) -> None:
     made = attempt(call)
-    Recording.objects.get().remove()
+    recordings.remove(Recording.objects.get())
 
-    assert made.request_again(ACTOR) is False
+    assert transcriptions.request_again(made, ACTOR) is False
     assert Transcription.objects.get().status == "SUCCESS"
 
 
@@ -321,7 +322,7 @@ def test_of_two_calls_that_do_not_both_fit_into_the_month_one_is_transcribed(
     def work() -> None:
         try:
             together.wait(timeout=30)
-            taken.append(TranscriptionUsage.take("2026-11", 40))
+            taken.append(transcriptions.take_seconds("2026-11", 40))
         finally:
             database.close()
 

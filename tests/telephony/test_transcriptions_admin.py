@@ -11,8 +11,9 @@ from django.http import FileResponse
 from django.test import RequestFactory
 from django.urls import reverse
 
-from telephony.admin.audio import Part, sound
+from telephony.admin.audio_ranges import Part, sound
 from telephony.models import Recording, Transcription
+from telephony.verbs import recordings
 from tests.backoffice import messages_of, page_of, staff, superuser
 from tests.telephony.factories import (
     AgentFactory,
@@ -243,7 +244,7 @@ def test_a_recording_is_heard_by_those_who_may() -> None:
 def test_a_recording_that_is_not_there_is_404() -> None:
     gone, removed = recorded(), recorded()
     default_storage.delete(gone.path)
-    removed.remove()
+    recordings.remove(removed)
     client = superuser()
 
     assert [heard(client, recording)[0] for recording in (gone, removed)] == [404, 404]

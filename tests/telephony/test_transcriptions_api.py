@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callcentre.core.errors import ErrorCode
-from telephony.ratio import ratio
+from telephony.talk_ratio import ratio
 from tests.conftest import ApiClient
 from tests.telephony.factories import ConnectionFactory, RecordingFactory, TranscriptionFactory
 

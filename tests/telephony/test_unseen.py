@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from callcentre.core.times import second
-from telephony import recordings
-from telephony.calls import commands, handling, placing, resync
+from telephony import recording_files
+from telephony.calls import commands, placement, reconciliation, switch_events
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording, Talk
 from telephony.switch.base import Arrived, Channel, Up
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh, settle
 from tests.telephony.callers import HOTLINE, distribute
@@ -36,17 +37,17 @@ def queue() -> Queue:
 @pytest.fixture
 def anna(clock: Clock) -> Agent:
     agent: Agent = AgentFactory(login="anna", number="101")
-    agent.log_in(ACTOR)
+    presence.log_in(agent, ACTOR)
     return agent
 
 
 @pytest.fixture
 def talking(anna: Agent, switch: RecordingSwitch, clock: Clock, queue: Queue) -> Connection:
     """A call of anna's that is recorded, for a queue with a wrap-up."""
-    call = Connection.call(ACTOR, sip="101", phone_number="+48225550107", queue_id=queue.pk)
-    placing.place(call.pk)
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550107", queue_id=queue.pk)
+    placement.place(call.pk)
     for number in (1, 2):
-        handling.handle(Up(f"callcentre-{call.pk}-{number}", clock.later(5)))
+        switch_events.handle(Up(f"callcentre-{call.pk}-{number}", clock.later(5)))
     return call
 
 
@@ -55,9 +56,9 @@ def interrupt(switch: RecordingSwitch, clock: Clock, *, listed: list[str] | None
     silent_since = MORNING + timedelta(seconds=LAST)
     clock.later(AGAIN - int(clock.now.timestamp() - MORNING.timestamp()))
     switch.listed = [Channel(name, is_up=True) for name in listed or []]
-    comparison = resync.Comparison()
+    comparison = reconciliation.Comparison()
     for _ in range(looks):
-        for finding in comparison.look(switch, silent_since).findings:
+        for finding in comparison.compare(switch, silent_since).findings:
             finding.act()
         clock.later(2)
 
@@ -67,7 +68,7 @@ def lasts(call: Connection, seconds: float, name: str = "") -> None:
     recording = Recording.objects.get(name=name or call.uid)
     Recording.objects.filter(pk=recording.pk).update(state="fetching", next_attempt_at=recording.started_at)
     RecorderSwitch.recordings[recording.name] = wav(1000, seconds=seconds)
-    recordings.fetch(recording.pk)
+    recording_files.fetch(recording.pk)
     assert Recording.objects.get(pk=recording.pk).state == "ready"
 
 
@@ -106,7 +107,7 @@ def test_a_call_that_went_down_with_the_switch_ended_when_that_was_heard_last(
 ) -> None:
     interrupt(switch, clock)
     anna_now = AgentState.objects.get(agent=anna, ended_at=None)
-    Agent.objects.end_wrap_ups(clock.now)
+    presence.end_wrap_ups(clock.now)
 
     assert (fresh(talking).billsec, fresh(talking).disposition) == (40, "ANSWERED")
     assert Event.objects.get(action="CONNECTION_ENDED").payload["billsec"] == 40
@@ -122,7 +123,7 @@ def test_the_end_of_the_recording_takes_the_place_of_what_was_presumed(
 ) -> None:
     """Sums that were made of the presumed end are made anew; the states of the agent follow."""
     interrupt(switch, clock)
-    Agent.objects.end_wrap_ups(clock.now)
+    presence.end_wrap_ups(clock.now)
     before = reported(clock, anna)["outbound_above_threshold"]["sum"]
 
     lasts(talking, seconds)
@@ -197,11 +198,11 @@ def test_the_talk_of_the_agent_who_had_the_call_last_ends_with_the_recording(
     talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
 ) -> None:
     zoe: Agent = AgentFactory(login="zoe", number="109")
-    zoe.log_in(ACTOR)
+    presence.log_in(zoe, ACTOR)
     clock.later(6)
     command = commands.ask(ACTOR, fresh(talking), "transfer", {"number": "109"})
     commands.carry_out(command.pk, talking.pk)
-    handling.handle(Up(f"callcentre-{talking.pk}-3", clock.later(1)))
+    switch_events.handle(Up(f"callcentre-{talking.pk}-3", clock.later(1)))
     interrupt(switch, clock)
     before = reported(clock, zoe)["outbound_above_threshold"]["sum"]
 
@@ -218,10 +219,10 @@ def test_an_inbound_call_ends_for_its_caller_and_its_agent(
     anna: Agent, queue: Queue, switch: RecordingSwitch, clock: Clock
 ) -> None:
     QueueMemberFactory(queue=queue, agent=anna)
-    handling.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
+    switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
     call = Connection.objects.get()
     distribute()
-    handling.handle(Up(call.legs.latest("id").channel_id, clock.later(ANSWERED)))
+    switch_events.handle(Up(call.legs.latest("id").channel_id, clock.later(ANSWERED)))
     interrupt(switch, clock)
     before = reported(clock, anna)["inbound"]["sum"]
 
@@ -234,7 +235,7 @@ def test_an_inbound_call_ends_for_its_caller_and_its_agent(
 def test_a_caller_who_was_lost_while_waiting_has_waited_until_the_switch_was_heard_last(
     queue: Queue, switch: RecordingSwitch, clock: Clock
 ) -> None:
-    handling.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
+    switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
     interrupt(switch, clock)
 
     call = Connection.objects.get()
@@ -277,10 +278,10 @@ def test_a_leg_that_was_listed_since_ended_when_it_was_missing(
 ) -> None:
     names = [f"callcentre-{talking.pk}-{number}" for number in (1, 2)]
     clock.later(100)
-    comparison = resync.Comparison()
+    comparison = reconciliation.Comparison()
     for listed in (names, [], []):
         switch.listed = [Channel(name, is_up=True) for name in listed]
-        for finding in comparison.look(switch, MORNING + timedelta(seconds=LAST)).findings:
+        for finding in comparison.compare(switch, MORNING + timedelta(seconds=LAST)).findings:
             finding.act()
         clock.later(30)
 
@@ -291,9 +292,9 @@ def test_where_nobody_knows_when_the_switch_was_heard_a_call_ends_when_that_is_f
     talking: Connection, switch: RecordingSwitch, clock: Clock
 ) -> None:
     clock.later(20)
-    comparison = resync.Comparison()
+    comparison = reconciliation.Comparison()
     for _ in range(2):
-        for finding in comparison.look(switch).findings:
+        for finding in comparison.compare(switch).findings:
             finding.act()
 
     assert fresh(talking).billsec == 20
@@ -305,7 +306,7 @@ def test_a_call_without_legs_ended_with_the_last_of_them(
     Leg.objects.update(state="ended", ended_at=clock.later(20))
     clock.later(3600)
 
-    resync.end_legless(talking.pk)
+    reconciliation.end_without_legs(talking.pk)
 
     assert fresh(talking).billsec == 20
 
@@ -329,7 +330,7 @@ def test_a_wrap_up_that_the_agent_ended_keeps_its_end(
     talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
 ) -> None:
     interrupt(switch, clock, looks=3)
-    anna.free(ACTOR)
+    presence.free(anna, ACTOR)
     freed = ledger(anna)[-1][1]
 
     lasts(talking, 3000)
@@ -342,7 +343,7 @@ def test_an_agent_who_paused_meanwhile_keeps_the_pause(
     talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
 ) -> None:
     clock.later(600)
-    anna.pause(ACTOR, PauseFactory().pk)
+    presence.pause(anna, ACTOR, PauseFactory().pk)
     interrupt(switch, clock)
     before = ledger(anna)
 

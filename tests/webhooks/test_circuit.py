@@ -11,8 +11,8 @@ from tests.conftest import ACTOR
 from tests.webhooks.due import answers, database_now, due, make_due, registered, reread
 from tests.webhooks.factories import WebhookFactory
 from tests.webhooks.receivers import always, receiver, silent
-from webhooks import delivering
-from webhooks.delivering import FAILURES_TO_OPEN, deliver
+from webhooks import delivery_worker
+from webhooks.delivery_worker import FAILURES_TO_OPEN, deliver
 from webhooks.models import Webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
@@ -178,9 +178,9 @@ def test_after_a_pause_one_delivery_tries_and_the_others_follow_its_success() ->
     with receiver(answers(200)) as running:
         webhook = registered(running, failures_in_a_row=7, open_until=timezone.now() - timedelta(minutes=1))
         due(webhook, 10)
-        claimed = delivering._claim(webhook)
+        claimed = delivery_worker._claim(webhook)
         assert len(claimed) == 1
-        assert delivering._claim(webhook) == []
+        assert delivery_worker._claim(webhook) == []
         make_due(webhook)
         deliver(webhook.pk)
 
@@ -205,35 +205,35 @@ def test_a_paused_or_disabled_or_removed_webhook_is_sent_nothing() -> None:
 def test_a_webhook_that_is_disabled_or_removed_while_it_is_sent_to_gets_no_further_batch(
     verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivering, "BATCH", 2)
+    monkeypatch.setattr(delivery_worker, "BATCH", 2)
     with receiver(always()) as running:
         webhook = registered(running)
         due(webhook, 6)
-        store = delivering._store
+        store = delivery_worker._store
 
         def store_and_stop(*args: Any) -> None:
             store(*args)
             getattr(Webhook.objects.get(pk=webhook.pk), verb)(ACTOR)
 
-        monkeypatch.setattr(delivering, "_store", store_and_stop)
+        monkeypatch.setattr(delivery_worker, "_store", store_and_stop)
         deliver(webhook.pk)
 
     assert len(running.requests) == 2
 
 
 def test_a_secret_that_is_rotated_while_deliveries_run_signs_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivering, "BATCH", 1)
+    monkeypatch.setattr(delivery_worker, "BATCH", 1)
     with receiver(always()) as running:
         webhook = registered(running)
         due(webhook, 2)
-        store = delivering._store
+        store = delivery_worker._store
 
         def store_and_rotate(*args: Any) -> None:
             store(*args)
             if webhook.attempts.count() == 1:
                 Webhook.objects.get(pk=webhook.pk).rotate_secret(ACTOR)
 
-        monkeypatch.setattr(delivering, "_store", store_and_rotate)
+        monkeypatch.setattr(delivery_worker, "_store", store_and_rotate)
         deliver(webhook.pk)
 
     webhook.refresh_from_db()

@@ -11,11 +11,11 @@ from tests.serving import at_once
 from tests.webhooks.due import database_now, due, ids, make_due, pks, registered, reread
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from tests.webhooks.receivers import Peer, always, receiver
-from webhooks import delivering
-from webhooks.delivering import deliver
+from webhooks import delivery_worker
+from webhooks.delivery_worker import deliver
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.models.delivery import LEASE_SECONDS
-from webhooks.places import Places
+from webhooks.slots import Slots
 from webhooks.transport import Outcome
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
@@ -36,23 +36,23 @@ SELECT n, %s, 'waiting', n %% 2, n %% 2 = 1, now() + (n - 1000) * interval '1 se
 
 def test_a_batch_takes_so_many_and_leases_them() -> None:
     webhook = WebhookFactory(healthy=True)
-    due(webhook, delivering.BATCH + 5)
+    due(webhook, delivery_worker.BATCH + 5)
 
-    claimed = delivering._claim(webhook)
+    claimed = delivery_worker._claim(webhook)
 
-    assert len(claimed) == delivering.BATCH
+    assert len(claimed) == delivery_worker.BATCH
     assert {delivery.leased_until for delivery in claimed} == {database_now() + timedelta(seconds=LEASE_SECONDS)}
-    assert len(delivering._claim(webhook)) == 5
+    assert len(delivery_worker._claim(webhook)) == 5
 
 
 def claimed_ids(webhook: Webhook) -> list[int]:
-    return [delivery.id for delivery in delivering._claim(webhook)]
+    return [delivery.id for delivery in delivery_worker._claim(webhook)]
 
 
 def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(delivering, "BATCH", 4)
+    monkeypatch.setattr(delivery_worker, "BATCH", 4)
     webhook = WebhookFactory(healthy=True)
     yesterday = timezone.now() - timedelta(days=1)
     retries = due(webhook, 3, at=yesterday, attempt_count=2, is_retry=True)
@@ -97,8 +97,8 @@ def test_a_claim_reads_rows_by_indexes_alone() -> None:
         cursor.execute(MANY_WAITING, [webhook.pk])
         cursor.execute("ANALYZE webhooks_delivery")
         cursor.execute("ANALYZE webhooks_event")
-        given = {"webhook": webhook.pk, "size": delivering.BATCH, "lease": LEASE_SECONDS}
-        cursor.execute("EXPLAIN " + delivering._CLAIM, given)
+        given = {"webhook": webhook.pk, "size": delivery_worker.BATCH, "lease": LEASE_SECONDS}
+        cursor.execute("EXPLAIN " + delivery_worker._CLAIM, given)
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
     assert "Index Scan using delivery_untried" in plan
@@ -111,7 +111,7 @@ def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over_and_has_los
     with receiver(always()) as running:
         webhook = registered(running)
         due(webhook, 3)
-        delivering._claim(webhook)
+        delivery_worker._claim(webhook)
         deliver(webhook.pk)
         assert running.requests == []
 
@@ -126,15 +126,15 @@ def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over_and_has_los
 def test_a_worker_that_comes_back_after_its_lease_does_not_undo_what_another_has_done() -> None:
     webhook = WebhookFactory(healthy=True)
     due(webhook, 2)
-    late = delivering._claim(webhook)
+    late = delivery_worker._claim(webhook)
     make_due(webhook)
-    prompt = delivering._claim(webhook)
+    prompt = delivery_worker._claim(webhook)
     outcome = Outcome(500, "", b"", 0.1, None)
     success = Outcome(200, "", b"", 0.1, None)
-    delivering._store(webhook, [delivering.Result(prompt[0], timezone.now(), success)], [], 0)
+    delivery_worker._store(webhook, [delivery_worker.Result(prompt[0], timezone.now(), success)], [], 0)
 
     # The first was sent in vain, the second not at all.
-    delivering._store(webhook, [delivering.Result(late[0], timezone.now(), outcome)], [late[1]], 1)
+    delivery_worker._store(webhook, [delivery_worker.Result(late[0], timezone.now(), outcome)], [late[1]], 1)
 
     first, second = webhook.deliveries.order_by("id")
     assert (first.state, first.next_attempt_at) == ("succeeded", None)
@@ -145,12 +145,12 @@ def test_a_worker_that_comes_back_after_its_lease_does_not_undo_what_another_has
 def test_what_was_delivered_after_the_lease_counts_as_delivered() -> None:
     webhook = WebhookFactory(healthy=True)
     due(webhook)
-    (late,) = delivering._claim(webhook)
+    (late,) = delivery_worker._claim(webhook)
     make_due(webhook)
-    delivering._claim(webhook)
+    delivery_worker._claim(webhook)
     success = Outcome(200, "", b"", 0.1, None)
 
-    delivering._store(webhook, [delivering.Result(late, timezone.now(), success)], [], 0)
+    delivery_worker._store(webhook, [delivery_worker.Result(late, timezone.now(), success)], [], 0)
 
     assert webhook.deliveries.get().state == "succeeded"
 
@@ -158,10 +158,12 @@ def test_what_was_delivered_after_the_lease_counts_as_delivered() -> None:
 def test_deliveries_that_were_cleared_away_while_they_were_sent_leave_no_attempts() -> None:
     webhook = WebhookFactory(healthy=True)
     due(webhook)
-    (claimed,) = delivering._claim(webhook)
+    (claimed,) = delivery_worker._claim(webhook)
     Delivery.objects.all().delete()
 
-    delivering._store(webhook, [delivering.Result(claimed, timezone.now(), Outcome(200, "", b"", 0.1, None))], [], 0)
+    delivery_worker._store(
+        webhook, [delivery_worker.Result(claimed, timezone.now(), Outcome(200, "", b"", 0.1, None))], [], 0
+    )
 
     assert Attempt.objects.count() == 0
 
@@ -186,14 +188,14 @@ def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(mo
     with receiver(always()) as running:
         webhook = registered(running)
         deliveries = due(webhook, 4)
-        send = delivering._send
+        send = delivery_worker._send
 
-        def fail_at_third(webhook: Webhook, delivery: delivering.Claimed) -> delivering.Result:
+        def fail_at_third(webhook: Webhook, delivery: delivery_worker.Claimed) -> delivery_worker.Result:
             if delivery.id == deliveries[2].pk:
                 raise ValueError
             return send(webhook, delivery)
 
-        monkeypatch.setattr(delivering, "_send", fail_at_third)
+        monkeypatch.setattr(delivery_worker, "_send", fail_at_third)
         with pytest.raises(ValueError):
             deliver(webhook.pk)
 
@@ -204,8 +206,8 @@ def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(mo
 
 @pytest.mark.usefixtures("committed_db")
 def test_workers_at_one_queue_never_send_one_delivery_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivering, "places", Places(bound=24, per_origin=8, for_suspects=8))
-    monkeypatch.setattr(delivering, "BATCH", 7)
+    monkeypatch.setattr(delivery_worker, "slots", Slots(bound=24, per_origin=8, for_suspects=8))
+    monkeypatch.setattr(delivery_worker, "BATCH", 7)
     with receiver(always()) as running:
         webhook = registered(running, healthy=True)
         deliveries = due(webhook, 200)

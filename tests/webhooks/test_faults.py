@@ -28,7 +28,7 @@ from tests.webhooks.processes import (
     taking,
 )
 from tests.webhooks.receivers import Peer, receiver, silent
-from webhooks.delivering import BATCH
+from webhooks.delivery_worker import BATCH
 from webhooks.models import Attempt, Delivery
 
 pytestmark = pytest.mark.usefixtures("emptied")

@@ -27,7 +27,7 @@ def hangs(peer: Peer) -> None:
 def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_receiver(
     stores: Stores, folder: Path, beat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("telephony.models.connection.enqueue", enqueue_into(stores))
+    monkeypatch.setattr("telephony.verbs.connections.enqueue", enqueue_into(stores))
     with ExitStack() as context:
         service = Service(stores, folder, context.enter_context(ari_server(pick_up=0)))
         # Long enough for the rest of the test.

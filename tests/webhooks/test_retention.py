@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.webhooks.factories import AttemptFactory, DeliveryFactory, EventFactory, WebhookFactory
-from webhooks import delivering, retention
+from webhooks import delivery_worker, retention
 from webhooks.models import Attempt, Delivery, Event, Webhook, WebhookChange
 from webhooks.transport import Outcome
 
@@ -116,13 +116,13 @@ def test_a_webhook_that_was_not_removed_is_never_purged() -> None:
 def test_an_attempt_that_is_stored_while_its_webhook_is_purged_does_not_stay_behind() -> None:
     webhook = WebhookFactory(healthy=True)
     DeliveryFactory.create_batch(40, webhook=webhook, next_attempt_at=timezone.now() - timedelta(minutes=1))
-    claimed = delivering._claim(webhook)
+    claimed = delivery_worker._claim(webhook)
     outcome = Outcome(200, "", b"", 0.1, None)
     Webhook.objects.get().remove(ACTOR)
 
     def store() -> None:
         for delivery in claimed:
-            delivering._store(webhook, [delivering.Result(delivery, timezone.now(), outcome)], [], 0)
+            delivery_worker._store(webhook, [delivery_worker.Result(delivery, timezone.now(), outcome)], [], 0)
 
     def purge() -> None:
         with transaction.atomic(), connection.cursor() as cursor:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webhooks.transport import TargetError, check_target
-from webhooks.transport.names import NoAddress, look_up
+from webhooks.transport.dns import NoAddress, look_up
 from webhooks.transport.targets import parse_target
 
 

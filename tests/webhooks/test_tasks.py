@@ -66,7 +66,7 @@ def test_the_sweep_costs_two_statements_however_much_is_due(
 
 
 def test_a_turn_is_followed_by_those_that_wait_for_one(enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.delivering.deliver", lambda pk: [3, 1] if pk == 1 else [])
+    monkeypatch.setattr("webhooks.delivery_worker.deliver", lambda pk: [3, 1] if pk == 1 else [])
 
     tasks.deliver(1)
     tasks.deliver(2)
@@ -140,7 +140,7 @@ def test_a_mail_server_that_is_down_is_tried_again(
         raise ConnectionRefusedError
 
     with monkeypatch.context() as patch:
-        patch.setattr("webhooks.notices.send_mail", refuse)
+        patch.setattr("webhooks.supervisor_mail.send_mail", refuse)
         with pytest.raises(ConnectionRefusedError):
             tasks.notify_disabled(given_up.pk)
     assert swept(enqueued) == []

@@ -21,7 +21,7 @@ DELAYS = (timedelta(seconds=0.2), timedelta(seconds=0.2))
 
 @celeryd_after_setup.connect
 def shorten(**kwargs: Any) -> None:
-    from webhooks import delivering
+    from webhooks import delivery_worker
     from webhooks.transport import Sender
 
     settings: dict[str, Any] = {
@@ -32,8 +32,8 @@ def shorten(**kwargs: Any) -> None:
         "sender": Sender(timeout=TIMEOUT_SECONDS, authorities=os.environ.get("TEST_AUTHORITIES")),
     }
     for name, value in settings.items():
-        assert hasattr(delivering, name), name
-        setattr(delivering, name, value)
+        assert hasattr(delivery_worker, name), name
+        setattr(delivery_worker, name, value)
 
 
 @celeryd_after_setup.connect

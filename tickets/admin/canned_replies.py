@@ -1,6 +1,5 @@
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.decorators import method_decorator
@@ -11,10 +10,11 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, display
 from callcentre.admin.base import with_images_from_elsewhere
+from callcentre.admin.theme import ModelForm
 from tickets.models import CannedReply
 
 
-class CannedReplyForm(forms.ModelForm):  # type: ignore[type-arg]
+class CannedReplyForm(ModelForm):
     class Meta:
         model = CannedReply
         fields = ("name", "queue", "body")

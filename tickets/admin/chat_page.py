@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _now
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import actor_of, page_action
+from callcentre.admin import Admin, actor_of, page_action, user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
@@ -33,30 +33,32 @@ class AnswerForm(forms.Form):
     )
 
 
-class ChatPageMixin:
+class ChatPageMixin(Admin):
     """The conversation of a chat, what has been written since, and the answer of the agent who looks at it."""
 
     change_form_outer_after_template = "admin/tickets/chat.html"
 
-    def get_urls(self: Any) -> Any:
+    def get_urls(self) -> Any:
         lines = self.admin_site.admin_view(self.lines_view)
-        return [path("<uuid:chat_id>/lines", lines, name="tickets_chat_lines"), *super().get_urls()]  # type: ignore[misc]
+        return [path("<uuid:chat_id>/lines", lines, name="tickets_chat_lines"), *super().get_urls()]
 
-    def render_change_form(self: Any, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if chat := options.get("obj"):
-            newest = list(chat.messages.select_related("agent").order_by("-id")[: LINES + 1])
-            context |= {"is_cut_off": len(newest) > LINES, "lines_limit": LINES}
-            context |= self._conversation(chat, newest[:LINES][::-1]) | self._answer(request, chat)
-            context |= {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
-        return super().render_change_form(request, context, **options)  # type: ignore[misc, no-any-return]
+    def page_context(self, request: HttpRequest, obj: Chat | None) -> dict[str, Any]:
+        if obj is None:
+            return {}
+        newest = list(obj.messages.select_related("agent").order_by("-id")[: LINES + 1])
+        return {
+            "is_cut_off": len(newest) > LINES,
+            "lines_limit": LINES,
+            "show_save": False,
+            "show_save_and_continue": False,
+            "show_save_and_add_another": False,
+            **self._conversation(obj, newest[:LINES][::-1]),
+            **self._answer(request, obj),
+        }
 
-    def lines_view(self: Any, request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    def lines_view(self, request: HttpRequest, chat_id: UUID) -> HttpResponse:
         """Return the messages after the one that the page has, and the state of the chat."""
-        chat = self.get_object(request, str(chat_id))
-        if chat is None:
-            raise Http404
-        if not self.has_view_or_change_permission(request, chat):
-            raise PermissionDenied
+        chat = self.row_or_404(request, str(chat_id), "view_or_change")
         after = integer_of(request.GET.get("after")) or 0
         lines = list(chat.messages.select_related("agent").filter(pk__gt=after).order_by("id")[:LINES])
         response = render(request, "admin/tickets/chat_conversation.html", self._conversation(chat, lines))
@@ -64,10 +66,10 @@ class ChatPageMixin:
         return response
 
     @page_action(description=_("Answer"), url_path="answer", icon="reply", permissions=["change"])
-    def answer(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+    def answer(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Write what the form says. The page sends it by itself and wants JSON; without scripts this is a page."""
-        chat, form = self.chat_or_404(request, object_id), AnswerForm(request.POST or None)
-        agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
+        chat, form = self.row_or_404(request, object_id), AnswerForm(request.POST or None)
+        agent = Agent.objects.of_user(user_of(request))
         if agent is None:
             raise PermissionDenied
         is_page = request.headers.get("Accept") != JSON
@@ -75,24 +77,21 @@ class ChatPageMixin:
             try:
                 write_in_chat(chat, actor_of(request), body=form.cleaned_data["body"], agent_login=agent.login)
             except REFUSALS as error:
-                for _field, sentence in self.refusals_of(error):
-                    form.add_error(None, sentence)
+                self.add_refusals(form, error)
             else:
                 return redirect(self.url_of("change", chat.pk)) if is_page else JsonResponse({"errors": []})
         if is_page:
-            return self.action_page(  # type: ignore[no-any-return]
-                request, title=_now("Answer"), submit=_now("Send"), form=form, obj=chat
-            )
+            return self.action_page(request, title=_now("Answer"), submit=_now("Send"), form=form, obj=chat)
         errors = [sentence for sentences in form.errors.values() for sentence in sentences]
         return JsonResponse({"errors": errors}, status=400)
 
     def _conversation(self, chat: Chat, lines: list[Any]) -> dict[str, Any]:
         return {"chat": chat, "lines": lines, "chat_says": _sentence_of(chat)}
 
-    def _answer(self: Any, request: HttpRequest, chat: Chat) -> dict[str, Any]:
+    def _answer(self, request: HttpRequest, chat: Chat) -> dict[str, Any]:
         if chat.closed_at or not self.has_change_permission(request, chat):
             return {}
-        is_agent = Agent.objects.of_user(request.user) is not None  # type: ignore[arg-type]
+        is_agent = Agent.objects.of_user(user_of(request)) is not None
         return {
             "answer_form": AnswerForm() if is_agent else None,
             "answer_url": reverse("admin:tickets_chat_answer", args=[chat.pk]) if is_agent else "",

@@ -106,7 +106,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         return ChatChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chat]:
-        return super().get_queryset(request).select_related("queue", "agent")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("queue", "agent")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Chat], search_term: str

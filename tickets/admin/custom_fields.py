@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, actor_of, display
+from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from tickets.models import CustomField
 from tickets.models.custom_field import check_options
@@ -37,7 +38,7 @@ class LinesField(forms.CharField):
         return bool(self.to_python(initial) != self.to_python(data))
 
 
-class CustomFieldForm(forms.ModelForm):  # type: ignore[type-arg]
+class CustomFieldForm(ModelForm):
     options = LinesField(label=_("Options"), required=False, help_text=_("Of a choice: one a line, in their order."))
 
     class Meta:

@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from callcentre.admin.theme import ModelForm
 from tickets.admin.custom_field_inputs import input_of, name_of
 from tickets.admin.customer_select import CustomerSelect
 from tickets.models import Customer, CustomField
@@ -15,7 +16,7 @@ COLUMNS = ("name", "surname", "email", "company", "identifier")
 MAX_NUMBERS = 50
 
 
-class CustomerForm(forms.ModelForm):  # type: ignore[type-arg]
+class CustomerForm(ModelForm):
     """Judged by the rules of customers, in the verb, besides what a form can see by itself."""
 
     custom: Sequence[CustomField] = ()

@@ -83,7 +83,7 @@ class CustomerChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         return changelist
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CustomerChange]:
-        return super().get_queryset(request).select_related("customer")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("customer")
 
     def changes_of(self, change: Any) -> Changes:
         if not hasattr(change, "in_words"):

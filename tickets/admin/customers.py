@@ -59,9 +59,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     # The list
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Customer]:
-        customers = super().get_queryset(request).select_related("company", "merged_into").prefetch_related("numbers")
+        customers = Customer.objects.select_related("company", "merged_into").prefetch_related("numbers")
         is_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
-        return customers if is_page else customers.current()  # type: ignore[no-any-return]
+        return customers if is_page else customers.current()
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
@@ -125,10 +125,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         told = zip(changes, changes_of(changes), strict=True)
         return [entry_of(change, changed, ACTIONS) for change, changed in told]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if (customer := options.get("obj")) is not None and not customer.merged_into_id:
-            context |= panels_of(request, customer)
-        return super().render_change_form(request, context, **options)
+    def page_context(self, request: HttpRequest, obj: Customer | None) -> dict[str, Any]:
+        panels = panels_of(request, obj) if obj is not None and not obj.merged_into_id else {}
+        return super().page_context(request, obj) | panels
 
     # Saving
 

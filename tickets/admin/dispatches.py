@@ -56,7 +56,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("Number of a ticket, or a Message-ID")
     actions = ("resend_selected",)
     actions_detail = ("resend",)
-    fieldsets: Any = (
+    fieldsets = (
         (None, {"fields": ("ticket", "to", "copies_shown", "message_id_shown")}),
         (_("State"), {"fields": ("condition_now", "error", "attempt_count")}),
         (_("Dates"), {"fields": (("queued_at", "next_attempt_at"), ("sent_at", "bounced_at"))}),
@@ -64,7 +64,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     readonly_fields = ("ticket", "to", "copies_shown", "message_id_shown", "condition_now")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dispatch]:
-        return super().get_queryset(request).select_related("message__ticket")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("message__ticket")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Dispatch], search_term: str

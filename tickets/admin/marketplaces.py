@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminURLInputWidget
 
 from callcentre.admin import Admin, page_action
-from callcentre.admin.secrets import OwnPasswordForm, secret_page
+from callcentre.admin.secrets import OwnPasswordForm
 from tickets.admin.password_form import PasswordForm
 from tickets.models import Marketplace
 from tickets.models.ticket import MARKETPLACES
@@ -89,7 +89,7 @@ class MarketplaceAdmin(Admin):
 
     def _secret_page(self, request: HttpRequest, marketplace: Marketplace) -> HttpResponse:
         intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
-        return secret_page(self, request, marketplace, marketplace.secret, title=_now("The secret"), intro=intro)
+        return self.secret_page(request, marketplace, marketplace.secret, title=_now("The secret"), intro=intro)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:

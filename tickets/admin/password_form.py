@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.theme import ModelForm
 
 
-class PasswordForm(OwnPasswordForm, forms.ModelForm):  # type: ignore[type-arg]
+class PasswordForm(OwnPasswordForm, ModelForm):
     """The form of a row with an encrypted password, which is entered and never shown again.
 
     A stored password is sent to the server that it was entered for, and to no other: a change of `destination` needs

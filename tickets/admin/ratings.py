@@ -38,7 +38,7 @@ class RatingAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Rating]:
         related = ("message__ticket", "message__agent")
-        return super().get_queryset(request).select_related(*related)  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related(*related)
 
     @display(description=_("rating"))
     def rating(self, rating: Rating) -> str:

@@ -65,7 +65,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("The sender's address, or a Message-ID")
     actions = ("retry_selected", "discard_selected")
     actions_detail = ("retry", "discard")
-    fieldsets: Any = (
+    fieldsets = (
         (None, {"fields": ("subject_shown", "sender", "queue", "message_id_shown")}),
         (_("What became of it"), {"fields": ("outcome", "why_shown", "ticket", "decided_by")}),
         (_("The mail as it came"), {"fields": ("received_at", "size_shown", "raw")}),

@@ -42,7 +42,7 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StoredFile]:
         related = ("message__ticket", "api_user", "user")
-        return super().get_queryset(request).select_related(*related)  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related(*related)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[StoredFile], search_term: str

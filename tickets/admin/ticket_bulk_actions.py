@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from callcentre.admin import actor_of
+from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.core.errors import ErrorCode, Fault
 from tickets.admin.merge_confirmation import NAMED, PeopleForm, people_of
@@ -80,7 +80,7 @@ class TagsForm(forms.Form):
         return {"tags": list(dict.fromkeys([*kept, *tags_of(self.cleaned_data["added"])]))}
 
 
-class TicketBulkActions:
+class TicketBulkActions(Admin):
     """Actions of the list of tickets."""
 
     actions = ("assign_selected", "set_status", "move_to_queue", "change_tags", "merge_selected")

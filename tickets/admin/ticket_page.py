@@ -83,7 +83,7 @@ class TicketPage:
     ) -> HttpResponse:
         ticket = self.ticket_or_404(request, unquote(object_id))
         if request.method != "POST":
-            return self.page(request, ticket)  # type: ignore[no-any-return]
+            return self._page(request, ticket)  # type: ignore[no-any-return]
         if not self.has_change_permission(request, ticket):
             raise PermissionDenied
         match request.POST.get("do"):
@@ -97,7 +97,7 @@ class TicketPage:
                 return self._take(request, ticket)  # type: ignore[no-any-return]
             case "send_again":
                 return self._send_again(request, ticket)  # type: ignore[no-any-return]
-        return self.page(request, ticket)  # type: ignore[no-any-return]
+        return self._page(request, ticket)  # type: ignore[no-any-return]
 
     def ticket_or_404(self: Any, request: HttpRequest, object_id: str) -> Ticket:
         """Whoever may see tickets sees all of them."""
@@ -118,7 +118,7 @@ class TicketPage:
     # What is shown
 
     @method_decorator(with_images_from_elsewhere)
-    def page(
+    def _page(
         self: Any,
         request: HttpRequest,
         ticket: Ticket,
@@ -253,7 +253,7 @@ class TicketPage:
                     name = path_of_fault.partition(".")[0]
                     own = self.fault_fields.get(name, name)
                     form.add_error(own if own in form.fields else None, sentence)
-        return self.page(request, ticket, composer=form, kept=kept, meanwhile=meanwhile)  # type: ignore[no-any-return]
+        return self._page(request, ticket, composer=form, kept=kept, meanwhile=meanwhile)  # type: ignore[no-any-return]
 
     def _seen_anew(
         self: Any, request: HttpRequest, ticket: Ticket, agent: Agent | None, kept: files.Kept
@@ -286,7 +286,7 @@ class TicketPage:
             if str(canned.pk) == data.get("canned"):
                 data["m-body"] = f"{body}{canned.text_for(ticket, agent, body_type)}"
         form = self._composer(request, ticket, agent, data, kept=kept.choices)
-        return self.page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
+        return self._page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
 
     # What the ticket has
 
@@ -304,7 +304,7 @@ class TicketPage:
                 for name, sentence in self.refusals_of(refusal):
                     own = names_of.get(name, name)
                     form.add_error(own if own in form.fields else None, sentence)
-        return self.page(request, ticket, properties=form)  # type: ignore[no-any-return]
+        return self._page(request, ticket, properties=form)  # type: ignore[no-any-return]
 
     def _take(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
         if (agent := Agent.objects.of_user(user_of(request))) is None:

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.models import Chat, ChatMessage
 
@@ -44,9 +44,9 @@ def delete_chat(chat_id: UUID, deleted: Counter[str]) -> None:
     chat = Chat.objects.select_for_update(of=("self",)).filter(pk=chat_id).first()
     if chat is None:
         return
-    change_log.note_rows(_WRITTEN, [chat.pk])
+    ledger_changes.record_rows(_WRITTEN, [chat.pk])
     if chat.agent_id and chat.closed_at:
-        change_log.note(chat.agent_id, chat.closed_at, chat.closed_at)
+        ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
     events.chat_deleted(chat)
     deleted["tickets.chatmessage"] += ChatMessage.objects.filter(chat=chat).delete()[0]
     deleted["tickets.chat"] += Chat.objects.filter(pk=chat.pk).delete()[0]

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import zip_longest
 
-from callcentre.core.html_cleaning import unescape
+from callcentre.core.html_cleaning import MARK, unescape
 from tickets import html
 
 # Elements that stand on lines of their own.
@@ -33,7 +33,7 @@ _SIGNATURES = {
     "signature",
 }
 # Cleaned HTML has no other "<" and ">".
-_TOKEN = re.compile(r"<(?P<end>/?)(?P<tag>[a-z][a-z0-9]*+)(?P<attributes>[^<>]*+)>|(?P<text>[^<]++)")
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*+)([^<>]*+)>")
 _FONT_COLOUR = re.compile(r' color="([^"]{1,40})"')
 _HEX = re.compile(r"#(?:([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})|([0-9a-f])([0-9a-f])([0-9a-f]))(?![0-9a-f])")
 _RGB = re.compile(r"rgba?\(\s{0,5}(\d{1,3})[\s,]{1,5}(\d{1,3})[\s,]{1,5}(\d{1,3})")
@@ -41,10 +41,14 @@ _COLOUR_NAME = re.compile(r"\A[a-z]{3,20}\Z")
 _GREY_NAME = re.compile(r"\A(?:black|gr[ae]y|white|silver|dark|dim|windowtext|inherit|initial|unset|auto|current)")
 # Two of the three parts of a colour differ by more than this; less looks like grey.
 _LEAST_CHROMA = 60
-_INVISIBLE = str.maketrans("", "", "\ufeff\u200b\u200e\u200f")
+_INVISIBLE = re.compile("[\ufeff\u200b\u200e\u200f]")
+# Kinds of elements that count for the text in them.
+_KINDS = ("a", "quotation", "container", "own", "typed", "signature", "coloured")
+_VISIBLE = re.compile(r"[^\s\ufeff\u200b\u200e\u200f]")
 
 
-class Line(NamedTuple):
+@dataclass(slots=True)
+class Line:
     """A line that is not blank."""
 
     # Where it begins in the text, or in the HTML with its tags.
@@ -81,124 +85,131 @@ def lines_of_text(body: str) -> list[Line]:
 
 
 def _squeezed(text: str) -> str:
-    return " ".join(text.translate(_INVISIBLE).split())
+    return " ".join((text if text.isascii() else _INVISIBLE.sub("", text)).split())
+
+
+def without_tags(marked: str) -> str:
+    """Return the text of cleaned HTML in one piece, with its references of characters."""
+    return _INVISIBLE.sub("", _TAG.sub("", marked))
 
 
 def lines_of_html(marked: str) -> list[Line]:
     """Return the lines of cleaned HTML that has the marks of mail programs."""
-    return list(_HtmlLines().read(marked))
-
-
-@dataclass(slots=True)
-class _Element:
-    tag: str
-    marks: list[str]
-    is_coloured: bool
+    reader, end = _HtmlLines(), 0
+    pieces = iter(_TAG.split(marked))
+    for text, slash, tag, attributes in zip_longest(pieces, pieces, pieces, pieces, fillvalue=""):
+        if text:
+            reader.add_text(text)
+        start = end + len(text)
+        end = start + len(slash) + len(tag) + len(attributes) + len("<>")
+        if tag in _BLOCKS:
+            reader.end_line(start)
+        if slash:
+            reader.close(tag)
+        else:
+            reader.open(tag, attributes)
+        if reader.line is None and (slash or tag in _VOID):
+            reader.place = end
+    reader.end_line(end)
+    return reader.lines
 
 
 @dataclass(slots=True)
 class _HtmlLines:
-    """A reader of HTML: the elements that are open, and the line that has begun."""
+    """The state of reading HTML: the lines that have ended, the line that has begun, and the elements that are open."""
 
-    open: list[_Element] = field(default_factory=list)
-    depth: int = 0
-    contained: int = 0
-    own: int = 0
-    typed: int = 0
-    coloured: int = 0
-    signatures: int = 0
-    links: int = 0
-    # Where the next line begins, and where a quotation begins whose first line is still to come.
+    lines: list[Line] = field(default_factory=list)
+    # Where the next line begins.
     place: int = 0
-    waiting: int | None = None
-    waiting_element: _Element | None = None
-    is_ruled: bool = False
+    # The texts of the line that has begun, and what was known when its first letter was read.
     parts: list[str] = field(default_factory=list)
-    # The line that has begun: nothing is known of it before its first letter.
     line: Line | None = None
+    # The tag of each open element with its kinds, and the number of open elements of each kind.
+    elements: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    inside: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_KINDS, 0))
+    # Where a quotation begins whose first line is still to come, and how many elements its container is in.
+    waiting: int | None = None
+    waiting_level: int | None = None
+    is_ruled: bool = False
 
-    def read(self, marked: str) -> Iterator[Line]:
-        for token in _TOKEN.finditer(marked):
-            tag = token["tag"]
-            if not tag:
-                self._add_text(token["text"])
-                continue
-            if tag in _BLOCKS and (line := self._ended_line()):
-                self.place = token.start()
-                yield line
-            if token["end"]:
-                self._close(tag)
-            else:
-                self._open(tag, token["attributes"])
-            if self.line is None and (token["end"] or tag in _VOID):
-                self.place = token.end()
-        if line := self._ended_line():
-            yield line
-
-    def _add_text(self, raw: str) -> None:
-        text = unescape(raw).translate(_INVISIBLE)
-        self.parts.append(text)
-        if not text.strip():
+    def add_text(self, raw: str) -> None:
+        text = unescape(raw) if "&" in raw else raw
+        if not _VISIBLE.search(text):
+            if self.line is not None:
+                self.parts.append(text)
             return
-        is_coloured = self.coloured > 0 and not self.links
+        inside = self.inside
+        is_coloured = inside["coloured"] > 0 and not inside["a"]
         if self.line is None:
             self.line = Line(
                 self.place if self.waiting is None else self.waiting,
                 "",
-                self.depth,
+                inside["quotation"],
                 is_marked=self.waiting is not None,
                 is_ruled=self.is_ruled,
-                is_contained=self.contained > 0,
-                is_own=self.own > 0,
-                is_typed=self.typed > 0,
+                is_contained=inside["container"] > 0,
+                is_own=inside["own"] > 0,
+                is_typed=inside["typed"] > 0,
                 is_coloured=is_coloured,
-                is_signature=self.signatures > 0,
+                is_signature=inside["signature"] > 0,
             )
-            self.waiting, self.waiting_element, self.is_ruled = None, None, False
-        elif self.line.is_coloured and not is_coloured:
-            self.line = self.line._replace(is_coloured=False)
+            self.waiting, self.waiting_level, self.is_ruled = None, None, False
+        elif not is_coloured:
+            self.line.is_coloured = False
+        self.parts.append(text)
 
-    def _ended_line(self) -> Line | None:
-        line = self.line and self.line._replace(text=_squeezed("".join(self.parts)))
-        self.line = None
-        self.parts.clear()
-        return line
+    def end_line(self, place: int) -> None:
+        if self.line is not None:
+            self.line.text = _squeezed("".join(self.parts))
+            self.lines.append(self.line)
+            self.line, self.place = None, place
+            self.parts.clear()
 
-    def _open(self, tag: str, attributes: str) -> None:
+    def open(self, tag: str, attributes: str) -> None:
         if tag == "img":
             # A picture of the mail itself is something that the author says.
             if 'src="cid:' in attributes:
-                self._add_text("\ufffc")
+                self.add_text("\ufffc")
             return
-        marks = html.marks_in(attributes)
-        element = _Element(tag, marks, _is_coloured(marks, attributes))
-        is_around = "cite" in marks or not _CONTAINERS.isdisjoint(marks)
-        if self.waiting is None and (is_around or not _ABOVE.isdisjoint(marks)):
-            self.waiting, self.waiting_element = self.place, element if is_around else None
-        self.is_ruled = self.is_ruled or any(mark.startswith("border-top") for mark in marks)
+        marks = html.marks_in(attributes) if MARK in attributes else []
+        if marks:
+            is_around = "cite" in marks or not _CONTAINERS.isdisjoint(marks)
+            if self.waiting is None and (is_around or not _ABOVE.isdisjoint(marks)):
+                self.waiting, self.waiting_level = self.place, len(self.elements) if is_around else None
+            self.is_ruled = self.is_ruled or any(mark.startswith("border-top") for mark in marks)
         if tag not in _VOID:
-            self.open.append(element)
-            self._count(element, 1)
+            kinds = tuple(_kinds(tag, marks, attributes)) if attributes or tag in ("a", "blockquote") else ()
+            self.elements.append((tag, kinds))
+            for kind in kinds:
+                self.inside[kind] += 1
 
-    def _close(self, tag: str) -> None:
-        if not self.open or self.open[-1].tag != tag:
+    def close(self, tag: str) -> None:
+        if not self.elements or self.elements[-1][0] != tag:
             return
-        element = self.open.pop()
-        self._count(element, -1)
-        if element is self.waiting_element:
-            # It was empty.
-            self.waiting = self.waiting_element = None
+        for kind in self.elements.pop()[1]:
+            self.inside[kind] -= 1
+        if len(self.elements) == self.waiting_level:
+            # The container was empty.
+            self.waiting = self.waiting_level = None
 
-    def _count(self, element: _Element, step: int) -> None:
-        is_indented = any(mark.startswith("border:") for mark in element.marks)
-        is_quotation = element.tag == "blockquote" and not is_indented
-        self.depth += step * is_quotation
-        self.contained += step * (not is_quotation and not _CONTAINERS.isdisjoint(element.marks))
-        self.own += step * ("elementtoproof" in element.marks)
-        self.typed += step * ("mso-fareast-language" in element.marks)
-        self.signatures += step * (not _SIGNATURES.isdisjoint(element.marks))
-        self.coloured += step * element.is_coloured
-        self.links += step * (element.tag == "a")
+
+def _kinds(tag: str, marks: list[str], attributes: str) -> Iterator[str]:
+    """Yield the kinds of element that this one is, as far as its text is of that kind too."""
+    if tag == "a":
+        yield "a"
+    is_quotation = tag == "blockquote" and not any(mark.startswith("border:") for mark in marks)
+    if is_quotation:
+        yield "quotation"
+    elif not _CONTAINERS.isdisjoint(marks):
+        yield "container"
+    if "elementtoproof" in marks:
+        yield "own"
+    if "mso-fareast-language" in marks:
+        yield "typed"
+    if not _SIGNATURES.isdisjoint(marks):
+        yield "signature"
+    if _is_coloured(marks, attributes):
+        yield "coloured"
 
 
 def _is_coloured(marks: list[str], attributes: str) -> bool:

@@ -42,6 +42,10 @@ _OTHERS = (
     r"|Priorytet|Wichtigkeit|Priorität|Attachments|Załączniki|Anlagen|Pièces jointes"
 )
 
+# One of these, in lower case, stands in every text that quotes; HTML may say it by a mark or an element instead.
+NEEDED = re.compile(
+    rf"pisze|napisa|wrote|schrieb|écrit|escribió|scritto|написал|--|(?:{_FROM.lower()})(?:[\s*]|&nbsp;)*+:"
+)
 _LABEL, _END = r"(?i)\A\*{0,2}(?:", r")\s?\*{0,2}\s?:"
 FROM = re.compile(f"{_LABEL}{_FROM}{_END}")
 SENT = re.compile(f"{_LABEL}{_SENT}{_END}")

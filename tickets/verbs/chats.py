@@ -8,7 +8,8 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.models import still_there
-from telephony.models import Queue, change_log
+from telephony.models import Queue
+from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.models.chat import Chat, ChatMessage
 from tickets.models.rules import active_agent
@@ -68,7 +69,7 @@ def write_in_chat(
             chat.save(update_fields=["agent", "assigned_at"])
             events.chat_assigned(chat, agent.login)
         if agent:
-            change_log.note(agent.pk, now, now)
+            ledger_changes.record(agent.pk, now, now)
         message = chat.messages.create(agent=agent, body=body, created_at=now)
         events.chat_message_added(chat, message.pk, agent_login)
     return message
@@ -82,7 +83,7 @@ def close_chat(chat: Chat, actor: Actor) -> None:
             chat.closed_at = timezone.now()
             chat.save(update_fields=["closed_at"])
             if chat.agent_id:
-                change_log.note(chat.agent_id, chat.closed_at, chat.closed_at)
+                ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
             events.chat_closed(chat)
 
 

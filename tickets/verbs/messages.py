@@ -15,7 +15,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import still_there
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.addresses import check_addresses
 from tickets.mail_ids import new_header_id
@@ -88,7 +88,7 @@ def reply_to(
             created_at=at,
         )
         if agent:
-            change_log.note(agent.pk, message.created_at, message.created_at)
+            ledger_changes.record(agent.pk, message.created_at, message.created_at)
         _queue(message, to, copies, now)
         events.agent_responded(ticket, agent_login, message.pk)
         if note:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 from tickets.models.status import TicketStatus, TicketSubstatus, full_name
 from tickets.models.ticket import Ticket
 from tickets.verbs.due_times import after_status
@@ -30,7 +30,7 @@ def change_status(
     if status.kind == Kind.CLOSED and ticket.closed_at is None:
         columns |= {"closed_at": now, "closed_by": ticket.agent}
         if ticket.agent_id:
-            change_log.note(ticket.agent_id, now, now)
+            ledger_changes.record(ticket.agent_id, now, now)
     elif not status.is_over and ticket.closed_at is not None:
         log_end(ticket)
         columns |= {"closed_at": None, "closed_by": None}

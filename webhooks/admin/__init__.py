@@ -1,5 +1,5 @@
 """The webhooks' part of the admin."""
 
-from webhooks.admin import changes, registrations, resends, sent
+from webhooks.admin import changes, deliveries, resends, webhooks
 
-__all__ = ["changes", "registrations", "resends", "sent"]
+__all__ = ["changes", "deliveries", "resends", "webhooks"]

@@ -15,6 +15,7 @@ from unfold.widgets import (
 
 from callcentre.admin.base import MinuteField
 from callcentre.admin.secrets import OwnPasswordForm
+from callcentre.admin.theme import ModelForm
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
 
@@ -52,7 +53,7 @@ class ActionsField(forms.MultipleChoiceField):
         return set(initial or ()) != set(data or ())
 
 
-class WebhookForm(OwnPasswordForm, forms.ModelForm):  # type: ignore[type-arg]
+class WebhookForm(OwnPasswordForm, ModelForm):
     """Credentials go in and never come out again: what is typed replaces, what is left empty stays."""
 
     actions = ActionsField(label=_("Actions"), choices=_choices)

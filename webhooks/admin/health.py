@@ -13,7 +13,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from webhooks.admin.spans import MARGIN, first_id_since
+from webhooks.admin.id_ranges import MARGIN, first_id_since
 from webhooks.models import Attempt, Delivery, Event, Webhook
 from webhooks.models.delivery import FAILED_ATTEMPT
 

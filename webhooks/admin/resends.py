@@ -1,7 +1,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -48,6 +48,5 @@ class ResendAdmin(ReadOnlyAdmin):
         url = reverse("admin:webhooks_webhook_change", args=[resend.webhook_id])
         return format_html('<a class="cc-link" href="{}">{}</a>', url, resend.webhook)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
-        context["deliveries_url"] = reverse("admin:webhooks_delivery_changelist")
-        return super().render_change_form(request, context, **options)  # type: ignore[no-any-return]
+    def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
+        return {"deliveries_url": reverse("admin:webhooks_delivery_changelist")}

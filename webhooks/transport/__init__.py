@@ -1,7 +1,7 @@
 """The one client that sends a delivery: it knows no models, and nothing a receiver does can make it raise or wait."""
 
 from webhooks.signing import new_secret, sign
-from webhooks.transport.bodies import encode
+from webhooks.transport.encoding import encode
 from webhooks.transport.sender import Outcome, Sender
 from webhooks.transport.sockets import Failure, open_socket, tls_text
 from webhooks.transport.targets import TargetError, are_allowed, are_within, check_target, parse_server, parse_target

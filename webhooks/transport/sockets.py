@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from http.client import HTTPException
 from typing import TYPE_CHECKING, TypeVar
 
-from webhooks.transport.names import Endpoint, NoAddress
+from webhooks.transport.dns import Endpoint, NoAddress
 from webhooks.transport.targets import Target, addresses_of
 
 if TYPE_CHECKING:

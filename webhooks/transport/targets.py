@@ -12,7 +12,7 @@ from django.conf import settings
 from urllib3.util import parse_url
 
 from callcentre.core.network import Address, is_in_networks
-from webhooks.transport.names import Endpoint, NoAddress, look_up
+from webhooks.transport.dns import Endpoint, NoAddress, look_up
 
 LONGEST_URL = 2000
 # A registration waits no longer for a name server; the name is then one that does not resolve yet.

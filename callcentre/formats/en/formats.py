@@ -1,6 +1,6 @@
-"""Dates as the API answers them and people type them, in every language: year, month, day, and 24 hours.
+"""Dates in every language as in the API: year, month, day, and 24 hours.
 
-In a column they stand one under another and sort; of what is typed, what everybody understands.
+In a column they align and sort. Typed dates are read in forms that everybody understands.
 """
 
 DATE_FORMAT = "Y-m-d"

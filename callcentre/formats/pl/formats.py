@@ -1,4 +1,4 @@
-"""The same dates as in English; and of what is typed, the Polish way too."""
+"""The same dates as in English; typed dates are read in the Polish form too."""
 
 DATE_FORMAT = "Y-m-d"
 SHORT_DATE_FORMAT = "Y-m-d"

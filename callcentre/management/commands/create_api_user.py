@@ -9,7 +9,7 @@ from callcentre.models import RIGHTS, ApiUser
 
 
 class Command(BaseCommand):
-    help = "Create an API user and print its secret, which nobody can read again."
+    help = "Create an API user and print its secret, which cannot be read again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("login")

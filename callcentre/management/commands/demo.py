@@ -31,7 +31,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Admin user: admin            password: {admin_password}")
 
     def _passwords(self) -> tuple[str, str]:
-        """Those of the environment, else those generated the first time: they stay in a file that only we can read."""
+        """Return the passwords of the environment, else generated ones, kept in a file that only this user can read."""
         path = settings.VAR / "demo.json"
         kept = json.loads(path.read_text()) if path.exists() else {}
         api = os.environ.get("DEMO_API_PASSWORD") or kept.get("api") or secrets.token_urlsafe(12)
@@ -54,5 +54,5 @@ class Command(BaseCommand):
             user.set_password(password)
             user.save(update_fields=["password"])
         if created:
-            # So that whoever looks around can reply to tickets.
+            # So that the visitor can reply to tickets.
             Agent.objects.filter(login="agent1", user=None).update(user=user)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from knowledgebase.exchange.exporting import export_folder
+from knowledgebase.exchange.folder_export import export_folder
 from knowledgebase.models import Catalog
 
 

@@ -5,16 +5,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 import campaigns.bulk
-import knowledgebase.bulk
-import telephony.bulk
+import knowledgebase.load_test_articles
+import telephony.load_test_calls
 import tickets.bulk
 
 # What there can be many of, and who makes them.
 GENERATORS: dict[str, Callable[[int], None]] = {
     "records": campaigns.bulk.generate,
-    "connections": telephony.bulk.generate,
+    "connections": telephony.load_test_calls.generate,
     "tickets": tickets.bulk.generate,
-    "articles": knowledgebase.bulk.generate,
+    "articles": knowledgebase.load_test_articles.generate,
 }
 
 

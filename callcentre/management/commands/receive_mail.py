@@ -12,9 +12,10 @@ from tickets.storing import TooLong
 
 
 class Command(BaseCommand):
-    """Ends with the codes of sysexits.h: 0, taken in; 65, the mail is too large, and its sender is to know that; 75,
-    not now, and the mail server keeps it and tries again. Whatever is wrong with us is the latter: no mail of a
-    customer goes back because of it.
+    """A mail server's door to the tickets, with the exit codes of sysexits.h.
+
+    0: received. 65: the mail is too large, and the server returns it to the sender. 75: not now; the server keeps the
+    mail and tries again. All our own failures are 75, so that no mail of a customer is returned because of them.
     """
 
     help = (

@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
 
 def _rotate(model: type[models.Model], columns: list[str]) -> int:
-    """How many rows there are. Written below the models, as nothing that they stand for has changed."""
+    """Return the number of rows. Written by queries, not by verbs, since their values do not change."""
     keys = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), PIECE):
         with transaction.atomic():

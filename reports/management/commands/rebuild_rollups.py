@@ -9,7 +9,7 @@ from django.utils import timezone
 from tqdm import tqdm
 
 from reports import ledgers, rollup, settling
-from telephony.models import change_log
+from telephony.verbs import ledger_changes
 
 PATIENCE_SECONDS = 0.5
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if rollup.is_rebuilding() and not anew:
             self.stdout.write("Going on where it was interrupted.")
         else:
-            change_log.note_everything(*span)
+            ledger_changes.record_everything(*span)
         self._work("hours of agents", rollup.hours_left, rollup.refresh)
         now = timezone.now()
         self._work("longer periods", lambda: settling.left(now), lambda: settling.settle_all(now, most=1))

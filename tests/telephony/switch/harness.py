@@ -11,7 +11,7 @@ import pytest
 
 from telephony.switch import simulated, simulation
 from telephony.switch.asterisk import AsteriskSwitch
-from telephony.switch.base import Arrived, Event, Heard, Online, Switch
+from telephony.switch.base import Alive, Arrived, Event, Online, Switch
 from telephony.switch.simulated import SimulatedSwitch
 from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
@@ -38,7 +38,7 @@ class Listener:
 
     switch: Switch
     events: list[Event] = field(default_factory=list)
-    heard: list[Heard] = field(default_factory=list)
+    heard: list[Alive] = field(default_factory=list)
     is_over: bool = False
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Listener:
 
     def _read(self) -> None:
         for event in self.switch.events():
-            if isinstance(event, Heard):
+            if isinstance(event, Alive):
                 self.heard.append(event)
             else:
                 self.events.append(event)

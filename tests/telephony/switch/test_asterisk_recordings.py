@@ -13,7 +13,7 @@ def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
         line.told(Up, channel_id=channel_id)
 
     line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
 
     line.told(RecordingFinished, name="17.4")
     steps = [request for request in asked(server, "recordings", "bridges") if not request.startswith("GET")]
@@ -33,7 +33,7 @@ def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pai
         line.told(Up, channel_id=channel_id)
     line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
 
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
     line.switch.join("callcentre-1", [agent, customer], record_as="17.4-2")
 
     assert {one.bridge for one in server.pbx.lines.values()} == {"callcentre-1"}

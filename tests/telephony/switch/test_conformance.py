@@ -157,8 +157,8 @@ def test_joining_again_changes_nothing(line: Line) -> None:
 def test_parted_channels_stay_up_and_can_be_joined_again(line: Line) -> None:
     agent, customer = joined(line)
 
-    line.switch.part("callcentre-1")
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
     line.switch.play_music(customer, "default")
     line.switch.stop_music(customer)
     line.switch.join("callcentre-1", [agent, customer])
@@ -223,7 +223,7 @@ def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line)
     for channel_id in (agent, customer):
         line.told(Ended, channel_id=channel_id)
 
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
 
     finished = line.told(RecordingFinished)
     assert (finished.name, finished.is_failed) == ("1416225570.341", False)
@@ -234,7 +234,7 @@ def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line)
 
 def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
     joined(line, record_as="1.2")
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
     line.told(RecordingFinished)
 
     line.switch.remove_recording("1.2")
@@ -255,7 +255,7 @@ def test_the_bridges_that_are_there_are_listed(line: Line) -> None:
     before = line.switch.bridges()
     line.switch.join("callcentre-1", [agent, customer])
     joined = line.switch.bridges()
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
 
     assert (before, joined, line.switch.bridges()) == ([], ["callcentre-1"], [])
 

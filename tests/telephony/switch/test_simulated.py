@@ -81,7 +81,7 @@ def test_a_customer_without_anybody_to_talk_to_gives_up(line: Line, monkeypatch:
     agent, customer = joined(line, talk=20_000.0)
     monkeypatch.setattr(simulation, "PATIENCE", 2.0)
 
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
 
     assert line.told(Ended).channel_id == customer
     assert line.told(Ended).cause == 0
@@ -102,7 +102,7 @@ def test_whoever_is_on_hold_does_not_hang_up_as_if_he_talked(line: Line, monkeyp
     agent, customer = joined(line, "+48600100211", talk=60.0)
     monkeypatch.setattr(simulation, "PATIENCE", 70.0)
 
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
 
     assert line.told(Ended).channel_id == customer
     assert line.switch.channels() == [Channel(agent, is_up=True)]
@@ -140,7 +140,7 @@ def test_the_phone_of_an_inactive_agent_is_unknown(line: Line) -> None:
 def test_a_recording_is_as_long_as_the_conversation_and_can_be_played(line: Line) -> None:
     joined(line, record_as="1.2")
     line.told(Ended)
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
 
     seconds = line.told(RecordingFinished, name="1.2").seconds
 
@@ -198,7 +198,7 @@ def test_a_refusal_reaches_whoever_asked(line: Line, elsewhere: SimulatedSwitch)
 
 def test_a_recording_can_be_read_by_another_process(line: Line, elsewhere: SimulatedSwitch) -> None:
     joined(line, record_as="1.2")
-    line.switch.part("callcentre-1")
+    line.switch.destroy_bridge("callcentre-1")
 
     assert b"".join(elsewhere.recording("1.2"))[:4] == b"RIFF"
 

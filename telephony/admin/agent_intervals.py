@@ -1,0 +1,171 @@
+"""The ledger as rows: looked at, never edited. States are a table of millions."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RelatedDropdownFilter
+
+from callcentre.admin import (
+    Admin,
+    DatesFilter,
+    PeriodFilter,
+    ReadOnlyAdmin,
+    UncountedChangeList,
+    UncountedMixin,
+    display,
+)
+from callcentre.admin.periods import Spans, touching, within
+from telephony.admin.state_labels import COLOURS, length, moment
+from telephony.models import AgentSession, AgentState, Pause
+
+AGENT = "agent__id__exact"
+# How far back rows of one kind are looked for where neither an agent nor a date narrows them.
+RECENT = timedelta(days=7)
+
+
+class NewestFirst(UncountedChangeList):
+    """By time, for which there is an index, of all agents and of one: rows need not come in the order of their ids."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        return ["-started_at", "-pk"]
+
+
+class Dates(DatesFilter):
+    """By the day on which an interval begins."""
+
+    column = "started_at"
+
+
+class Counted(PeriodFilter):
+    ways = {"began": _("began"), "lasted": _("going on"), "there": _("began or going on")}
+
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        began, lasted = within("started_at", spans), touching("started_at", "ended_at", spans)
+        return {"began": began, "lasted": lasted, "there": began | lasted}[way]
+
+
+class KindFilter(DropdownFilter):
+    title = _("state")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return AgentState.Kind.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AgentState]) -> QuerySet[AgentState]:
+        if self.value() not in AgentState.Kind.values:
+            return queryset
+        queryset = queryset.filter(kind=self.value())
+        if any(request.GET.get(name) for name in (AGENT, "date_from", "date_to")):
+            return queryset
+        # One that hardly ever occurs would be looked for in all of history.
+        return queryset.filter(started_at__gte=timezone.now() - RECENT)
+
+
+class OpenFilter(DropdownFilter):
+    title = _("going on")
+    parameter_name = "open"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("1", _("now"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.value():
+            return queryset
+        # As many as agents at most, of an index of their own; by time they would be looked for in all of history.
+        return queryset.filter(pk__in=list(queryset.filter(ended_at=None).order_by().values_list("pk", flat=True)))
+
+
+class LedgerAdmin(UncountedMixin, ReadOnlyAdmin):
+    has_own_history = True  # nobody edits them: Django's would be empty
+    list_display_links = ("began",)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return NewestFirst
+
+    @display(description=_("from"))
+    def began(self, interval: AgentSession | AgentState) -> str:
+        return moment(interval.started_at)
+
+    @display(description=_("to"))
+    def ended(self, interval: AgentSession | AgentState) -> str:
+        return moment(interval.ended_at)
+
+    @display(description=_("length"))
+    def length(self, interval: AgentSession | AgentState) -> str:
+        return length(interval.started_at, interval.ended_at)
+
+
+@admin.register(AgentSession)
+class AgentSessionAdmin(LedgerAdmin):
+    """Who was logged in, from when to when?"""
+
+    list_display = ("began", "ended", "length", "agent", "ended_by")
+    list_filter = (("agent", AutocompleteSelectFilter), Dates, OpenFilter, Counted)
+    fields = ("agent", "began", "ended", "length", "ended_by")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentSession]:
+        # No join: a planner could begin at the wrong end.
+        return super().get_queryset(request).prefetch_related("agent")
+
+
+@admin.register(AgentState)
+class AgentStateAdmin(LedgerAdmin):
+    """What did an agent do, from when to when?"""
+
+    list_display = ("began", "ended", "length", "agent", "state", "pause_name", "call")
+    list_filter = (
+        ("agent", AutocompleteSelectFilter),
+        KindFilter,
+        ("pause", RelatedDropdownFilter),
+        Dates,
+        OpenFilter,
+        Counted,
+    )
+    fields = ("agent", "state", "pause_name", "began", "ended", "length", "ends_at", "call")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentState]:
+        return super().get_queryset(request).prefetch_related("agent", "pause", "connection")
+
+    @display(description=_("state"), label=COLOURS)
+    def state(self, state: AgentState) -> tuple[str, str]:
+        return state.kind, str(state.get_kind_display())
+
+    @display(description=_("pause"))
+    def pause_name(self, state: AgentState) -> str:
+        return str(state.pause or "")
+
+    @display(description=_("call"))
+    def call(self, state: AgentState) -> str:
+        try:
+            connection = state.connection
+        except ObjectDoesNotExist:  # the database has no constraint on it
+            return ""
+        if connection is None:
+            return ""
+        url = reverse("admin:telephony_connection_change", args=[connection.pk])
+        return format_html('<a class="cc-link" href="{}">{}</a>', url, connection)
+
+
+@admin.register(Pause)
+class PauseAdmin(Admin):
+    """For which reasons can agents be paused?"""
+
+    list_display = ("name", "is_active", "order")
+    list_filter = ("is_active",)
+    search_fields = ("name",)
+    fields = ("name", "is_active", "order")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Pause | None = None) -> bool:
+        """One that is no longer wanted is made inactive: the ledger names it."""
+        return False

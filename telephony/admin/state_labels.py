@@ -1,0 +1,40 @@
+"""How the admin names what an agent does, and in which colour."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from telephony.current_states import LOGGED_OUT, Current
+from telephony.models import AgentState
+
+Kind = AgentState.Kind
+LABELS: dict[str, Any] = {**dict(Kind.choices), LOGGED_OUT: _("logged out")}
+COLOURS: dict[str, str] = {
+    Kind.FREE: "success",
+    Kind.RINGING: "info",
+    Kind.TALKING: "info",
+    Kind.WRAP_UP: "warning",
+    Kind.PAUSED: "danger",
+    LOGGED_OUT: "default",
+}
+
+
+def label_of(current: Current) -> str:
+    """The state, or of a pause which one it is."""
+    label = str(LABELS[current.status])
+    return f"{label}: {current.pause_name}" if current.pause_name else label
+
+
+def moment(instant: datetime | None) -> str:
+    """To the second, as the ledger keeps it."""
+    return timezone.localtime(instant).strftime("%Y-%m-%d %H:%M:%S") if instant else ""
+
+
+def length(since: datetime | None, until: datetime | None = None) -> str:
+    """h:mm:ss between two instants; what is going on lasts until now."""
+    if since is None:
+        return ""
+    seconds = max(int(((until or timezone.now()) - since) / timedelta(seconds=1)), 0)
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"

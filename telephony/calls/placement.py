@@ -1,0 +1,174 @@
+"""Placing calls that were asked for, each at most once: its row says that it is being placed before the switch hears.
+
+A worker that dies in between leaves an agent's leg that is ASKED; the listener looks for it at the switch
+(telephony.calls.reconciliation) and either goes on with it or ends it. Nobody asks again.
+
+While nobody hears the switch a phone would ring, be picked up, and nothing would follow: calls stay QUEUED until
+somebody does, or until they may no longer be placed. A call whose agent's phone is in another call stays QUEUED as long
+as that: one customer of an agent is called at a time.
+"""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import connection as database
+from django.db import transaction
+from django.utils import timezone
+
+from telephony import causes, events
+from telephony.calls import legs, switch_requests
+from telephony.channels import channel_id
+from telephony.customers import customer_of
+from telephony.leader_election import IS_CONNECTED, is_connected
+from telephony.models import Agent, Connection, Leg
+from telephony.models.connection import PHONE_IS_IN_CALL
+from telephony.verbs import presence
+
+# A call that is older was not placed by the task that was woken for it.
+OVERDUE_SECONDS = 1.0
+# Of a sweep; the next one is a second later.
+MOST_AT_ONCE = 50
+# Q.850, of a call that nobody could place in time: nobody heard the switch; no line was free; nobody tried.
+OUT_OF_ORDER, NO_CIRCUIT, TEMPORARY_FAILURE = 38, 34, 41
+
+# A call, and the agent whose phone is to ring, in the order in which all lock: who is rung for another call meanwhile
+# is waited for.
+_LOCK = """
+SELECT c.id FROM telephony_connection c JOIN telephony_agent a ON a.id = c.agent_id
+WHERE c.id = %s AND c.state = 'queued' FOR NO KEY UPDATE
+"""
+# An older call is to ring the phone first.
+_IS_SECOND = """EXISTS (
+  SELECT FROM telephony_connection older
+  WHERE older.agent_id = telephony_connection.agent_id AND older.state = 'queued' AND older.place_until >= %(now)s
+    AND older.id < telephony_connection.id
+)"""
+# The time for which a call may wait begins when its phone is free.
+_WAIT_ON = f"""
+UPDATE telephony_connection SET place_until = %(until)s
+WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {PHONE_IS_IN_CALL}
+"""  # noqa: S608  (of our own constants)
+_CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
+# Whose number it is, unless whoever asked for the call has named him.
+_CLAIM = f"""
+WITH claimed AS (
+  UPDATE telephony_connection SET state = 'originating', customer_id = COALESCE(customer_id, {{customer}})
+  WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_CONNECTED}
+    AND NOT {PHONE_IS_IN_CALL} AND NOT {_IS_SECOND}
+  RETURNING id, {", ".join(_CLAIMED)}
+), leg AS (
+  INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
+  SELECT id, 'agent', agent_id, src, %(channel)s, 'asked', %(now)s, '' FROM claimed
+)
+SELECT {", ".join(f"c.{name}" for name in _CLAIMED)}, a.login
+FROM claimed c JOIN telephony_agent a ON a.id = c.agent_id
+"""  # noqa: S608  (names of columns)
+_OVERDUE = f"""
+SELECT id FROM telephony_connection
+WHERE state = 'queued' AND created_at < %(before)s AND (place_until < %(soon)s OR NOT {PHONE_IS_IN_CALL})
+ORDER BY created_at, id LIMIT %(most)s
+"""  # noqa: S608
+# Whoever counts is alone until he has committed.
+_LOCK_SPACE = 0x63616C6C
+_OPEN = "SELECT count(*) FROM telephony_connection WHERE state NOT IN ('queued', 'ended')"
+# No call waits longer to be placed than the limit: the ones of the last second are among those.
+_PLACED = """
+SELECT count(*) FROM telephony_connection c JOIN telephony_leg l ON l.connection_id = c.id
+WHERE c.direction = 'OUTBOUND' AND c.created_at > %s AND l.role = 'agent' AND l.asked_at > %s
+"""
+
+
+def place(pk: int) -> None:
+    """Ring the agent's phone, unless somebody has; give up a call that had to wait too long.
+
+    It waits while nobody hears the switch, while the phone is in another call, and while the limits are reached.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        if _is_allowed() and (connection := _claimed(pk, now)):
+            events.connection_started(connection)
+            if connection.agent:
+                presence.ring(connection.agent, connection, now)
+            leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
+            switch_requests.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
+        elif not _waits_for_phone(pk, now):
+            _give_up_late(pk, now)
+
+
+def _waits_for_phone(pk: int, now: datetime) -> bool:
+    """Whether the call waits for its agent's phone; if so, it may be placed for a while longer."""
+    with database.cursor() as cursor:
+        cursor.execute(_WAIT_ON, {"id": pk, "until": now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)})
+        return bool(cursor.rowcount)
+
+
+def _claimed(pk: int, now: datetime) -> Connection | None:
+    """Return the call, with its agent, which nobody else places from now on."""
+    with database.cursor() as cursor:
+        cursor.execute(_LOCK, [pk])
+        if cursor.fetchone() is None:
+            return None
+        cursor.execute(
+            _CLAIM.format(customer=customer_of("dst_number")), {"id": pk, "now": now, "channel": channel_id(pk, 1)}
+        )
+        if (row := cursor.fetchone()) is None:
+            return None
+    *values, login = row
+    connection = Connection(pk=pk, **dict(zip(_CLAIMED, values, strict=True)))
+    connection.agent = Agent(pk=connection.agent_id, login=login)
+    legs.bind_log_context(connection)
+    return connection
+
+
+def _give_up_late(pk: int, now: datetime) -> None:
+    connection = legs.lock(pk) if Connection.objects.late(now).filter(pk=pk).exists() else None
+    if connection and connection.state == Connection.State.QUEUED:
+        cause, reason = _why_late()
+        legs.end(
+            connection,
+            legs.instant(connection, now),
+            Connection.Disposition.FAILED,
+            cause=cause,
+            cause_text=reason,
+            hung_up_by=Connection.Party.SYSTEM,
+        )
+
+
+def _why_late() -> tuple[int, str]:
+    if not is_connected():
+        return OUT_OF_ORDER, causes.NO_CONNECTION
+    return (NO_CIRCUIT, causes.NO_LINE) if _has_limits() else (TEMPORARY_FAILURE, causes.NOT_TRIED)
+
+
+def queued() -> list[int]:
+    """Return the calls that wait to be placed, the oldest first."""
+    calls = Connection.objects.filter(state=Connection.State.QUEUED).order_by("created_at", "id")
+    return list(calls.values_list("pk", flat=True))
+
+
+def overdue(now: datetime) -> list[int]:
+    """Return the calls whose task was lost or that had to wait; while the agent's phone is in a call, only rarely."""
+    before, soon = now - timedelta(seconds=OVERDUE_SECONDS), now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS / 2)
+    with database.cursor() as cursor:
+        cursor.execute(_OVERDUE, {"before": before, "soon": soon, "most": MOST_AT_ONCE})
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+def _has_limits() -> bool:
+    return bool(settings.CALLS_PER_SECOND or settings.TRUNK_LIMIT)
+
+
+def _is_allowed() -> bool:
+    if not _has_limits():
+        return True
+    with database.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_SPACE])
+        if settings.TRUNK_LIMIT:
+            cursor.execute(_OPEN)
+            if cursor.fetchone()[0] >= settings.TRUNK_LIMIT:
+                return False
+        if settings.CALLS_PER_SECOND:
+            second = timezone.now() - timedelta(seconds=1)
+            cursor.execute(_PLACED, [second - timedelta(seconds=settings.PLACE_LIMIT_SECONDS), second])
+            return bool(cursor.fetchone()[0] < settings.CALLS_PER_SECOND)
+    return True

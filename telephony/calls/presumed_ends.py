@@ -1,0 +1,64 @@
+"""Calls whose end nobody saw, because the switch or the listener was away: their recordings tell it better.
+
+Such a call is presumed to have ended when the switch was heard last. The end of its recording, once it is fetched,
+takes the place of that, in the call, its talks, its offers, its legs and the states of its agents.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from telephony.calls import legs
+from telephony.models import Connection, Recording
+from telephony.verbs import ledger, ledger_changes
+
+# A recording that lasted until the end of the call was found says nothing: its bridge was left over at the switch.
+LEFT_OVER = timedelta(seconds=2)
+
+
+def presume(connection_id: int, found_at: datetime) -> None:
+    """Note that the end of a call is presumed, and when it was found. If its recording is there, correct the end."""
+    over = Connection.objects.filter(pk=connection_id, state=Connection.State.ENDED)
+    if over.update(end_found_at=found_at):
+        correct(connection_id)
+
+
+@transaction.atomic
+def correct(connection_id: int) -> None:
+    """Let a call with a presumed end have ended with its last recording, if that is there. Do it once."""
+    connection = legs.lock(connection_id)
+    if connection is None or connection.end_found_at is None:
+        return
+    recording = Recording.objects.ready().filter(name=connection.recording_name).first()
+    if recording is None:
+        return
+    found_at, connection.end_found_at = connection.end_found_at, None
+    connection.save(update_fields=["end_found_at"])
+    end = recording.started_at + timedelta(seconds=recording.seconds)
+    if end < found_at - LEFT_OVER:
+        _move_end(connection, max(end.replace(microsecond=0), connection.answered_at or connection.created_at))
+
+
+def _move_end(connection: Connection, end: datetime) -> None:
+    """Let the call have ended at another instant, for all who took part until its end."""
+    assert connection.ended_at is not None
+    was, last = connection.ended_at, max(connection.ended_at, end)
+    agents = {connection.agent_id}
+    for offer in connection.offers.filter(ended_at=was, answered_at__isnull=False):
+        assert offer.answered_at is not None
+        offer.ended_at = max(end, offer.answered_at)
+        offer.save(update_fields=["ended_at"])
+        agents.add(offer.agent_id)
+        ledger_changes.record(offer.agent_id, offer.offered_at, last)
+    for talk in connection.talks.filter(ended_at=was):
+        talk.ended_at = max(end, talk.started_at)
+        talk.save(update_fields=["ended_at"])
+        agents.add(talk.agent_id)
+        ledger_changes.record(talk.agent_id, talk.counted_at, last)
+    connection.legs.filter(ended_at=was).update(ended_at=end)
+    connection.ended_at = end
+    connection.save(update_fields=["ended_at"])
+    if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND and not connection.has_talks:
+        ledger_changes.record(connection.agent_id, connection.created_at, last)
+    for agent_id in sorted(filter(None, agents)):
+        ledger.move_end_of_talk(agent_id, connection.pk, connection.created_at, was, end)

@@ -1,0 +1,116 @@
+"""What the switch tells becomes verbs: each event once, whatever is repeated or late, under the lock of its call.
+
+A leg that we ask to hang up has no more consequences when it ends: whoever asked has drawn them.
+"""
+
+from datetime import datetime
+
+from django.db import connection as database
+from django.db import transaction
+
+from telephony import call_clock
+from telephony.calls import failed_transfers, inbound, legs, outbound, switch_requests, transfers
+from telephony.channels import connection_of
+from telephony.models import Connection, Leg
+from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Ringing, Up
+from telephony.verbs import recordings
+
+Role = Leg.Role
+
+# Nothing else changes with it, so it needs no lock.
+_RINGING = """
+UPDATE telephony_leg SET state = 'ringing', ringing_at = %s WHERE channel_id = %s AND state = 'asked'
+RETURNING hangup_asked_at IS NOT NULL
+"""
+
+
+def handle(event: Event) -> None:
+    match event:
+        case Ringing(channel_id, at):
+            ringing(channel_id, at)
+        case Up(channel_id, at):
+            up(channel_id, at)
+        case Ended(channel_id, at, cause, tech_cause):
+            ended(channel_id, at, cause, tech_cause)
+        case Arrived():
+            inbound.arrived(event)
+        case RecordingFinished():
+            recordings.finish(event.name, is_failed=event.is_failed)
+
+
+def ringing(channel_id: str, at: datetime) -> None:
+    connection_id = connection_of(channel_id)
+    at = call_clock.on_call(connection_id, at) if connection_id else at
+    with database.cursor() as cursor:
+        cursor.execute(_RINGING, [at, channel_id])
+        row = cursor.fetchone()
+    if row and row[0]:
+        switch_requests.hang_up_channel(channel_id)
+
+
+@transaction.atomic
+def up(channel_id: str, at: datetime) -> None:
+    """A phone was picked up."""
+    if (found := legs.lock_by_channel(channel_id)) is None:
+        return
+    connection, leg = found
+    if leg.state == Leg.State.UP:
+        return
+    if leg.state == Leg.State.ENDED:
+        # It was given up for lost before the switch was told to call.
+        switch_requests.hang_up_channel(channel_id)
+        return
+    at = legs.instant(connection, at)
+    legs.mark_up(leg, at)
+    if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
+        # The wish was uttered before there was a channel.
+        legs.hang_up(leg, at)
+    elif leg.role == Role.TARGET:
+        transfers.target_up(connection, leg, at)
+    elif leg.role == Role.CUSTOMER:
+        outbound.customer_up(connection, leg, at)
+    elif _is_of_queue(connection):
+        inbound.agent_up(connection, leg, at)
+    else:
+        outbound.agent_up(connection, leg, at)
+
+
+@transaction.atomic
+def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
+    """End the leg of a channel that is gone. Without a cause the switch has refused it, or it was lost."""
+    if (found := legs.lock_by_channel(channel_id)) is None:
+        return
+    connection, leg = found
+    if leg.ended_at:
+        return
+    at = legs.instant(connection, at)
+    legs.mark_ended(leg, at, cause, tech_cause, cause_text)
+    if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
+        return
+    if leg.role == Role.TARGET:
+        failed_transfers.target_ended(connection, leg, at, cause)
+    elif leg.role == Role.CUSTOMER and _is_of_queue(connection):
+        inbound.customer_ended(connection, leg, at, cause)
+    elif leg.role == Role.CUSTOMER:
+        outbound.customer_ended(connection, leg, at, cause)
+    elif _is_of_queue(connection):
+        inbound.agent_ended(connection, leg, at, cause)
+    else:
+        outbound.agent_ended(connection, leg, at, cause)
+
+
+def refused_legs() -> list[tuple[int, str]]:
+    """Return the connections and channels of the legs that the switch has refused and that are still to be ended."""
+    refused = Leg.objects.filter(state=Leg.State.REFUSED, ended_at=None).order_by("id")
+    return list(refused.values_list("connection_id", "channel_id"))
+
+
+def end_refused(channel_id: str) -> None:
+    """End a leg that the switch has refused, with the cause and text that its row has."""
+    cause, text = Leg.objects.values_list("cause", "cause_text").get(channel_id=channel_id)
+    ended(channel_id, call_clock.now(), cause, cause_text=text)
+
+
+def _is_of_queue(connection: Connection) -> bool:
+    """It came in for a queue or was handed on to one, so that its agents are those of offers."""
+    return connection.waiting_since is not None

@@ -1,0 +1,53 @@
+"""Talks of outbound calls that agents transfer: each agent has the time for which this agent talked.
+
+All functions run under the lock of the connection. An inbound call has offers, which say the same; and an outbound call
+that nobody transfers needs no further row.
+"""
+
+from datetime import datetime
+
+from telephony.models import Agent, Connection, Talk
+from telephony.verbs import ledger_changes
+
+
+def transfer(connection: Connection, at: datetime) -> None:
+    """End the talk of the agent who transfers the call. The first transfer stores the talk up to then."""
+    if connection.direction != Connection.Direction.OUTBOUND or connection.agent_id is None:
+        return
+    if connection.has_talks:
+        end(connection, at)
+        return
+    started_at = connection.answered_at or at
+    talk = Talk.objects.create(
+        connection=connection,
+        agent_id=connection.agent_id,
+        queue=connection.queue,
+        counted_at=connection.created_at,
+        started_at=started_at,
+        ended_at=max(at, started_at),
+    )
+    connection.has_talks = True
+    connection.save(update_fields=["has_talks"])
+    _note(talk)
+
+
+def begin(connection: Connection, agent: Agent, at: datetime) -> None:
+    """Begin the talk of the agent who picks up a transferred outbound call. Do nothing for any other call."""
+    if connection.has_talks:
+        Talk.objects.create(
+            connection=connection, agent=agent, queue=connection.queue, counted_at=at, started_at=at, ended_at=None
+        )
+
+
+def end(connection: Connection, at: datetime) -> None:
+    """End the talk that goes on, if an agent talks."""
+    if talk := Talk.objects.filter(connection=connection, ended_at=None).first():
+        talk.ended_at = max(at, talk.started_at)
+        talk.save(update_fields=["ended_at"])
+        _note(talk)
+
+
+def _note(talk: Talk) -> None:
+    """Note in the change log that this talk has ended."""
+    assert talk.ended_at is not None
+    ledger_changes.record(talk.agent_id, talk.counted_at, talk.ended_at)

@@ -1,0 +1,60 @@
+"""Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own.
+
+The number may be that of an agent's phone: then that agent rings and talks. What becomes of a target that ends is in
+telephony.calls.failed_transfers.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from telephony import events
+from telephony.calls import bridges, legs, offers, switch_requests, talk_times
+from telephony.models import Agent, Connection, Leg
+from telephony.verbs import presence
+
+State = Connection.State
+
+
+def call_target(connection: Connection, number: str, at: datetime) -> None:
+    """Ring the number for a customer who is up; whoever talked with him has been let go by the caller of this."""
+    connection.state, connection.is_on_hold = State.DIALLING, False
+    connection.save(update_fields=["state", "is_on_hold"])
+    customer = connection.leg_of(Leg.Role.CUSTOMER)
+    if connection.join_count:
+        bridges.destroy(connection.bridge_id)
+    if customer:
+        switch_requests.play_music(customer, connection.music_class)
+    agent = agent_of(number)
+    target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
+    if agent:
+        offers.open_for(connection, agent, at)
+        presence.ring(agent, connection, at)
+        switch_requests.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
+    else:
+        switch_requests.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
+
+
+def agent_of(number: str) -> Agent | None:
+    """Return the agent whose phone has this number."""
+    return Agent.objects.active().filter(number=number).first()
+
+
+def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
+    customer = connection.leg_of(Leg.Role.CUSTOMER)
+    if connection.state != State.DIALLING or customer is None:
+        return
+    is_first = connection.answered_at is None
+    connection.state, connection.answered_at = State.TALKING, connection.answered_at or at
+    connection.agent = leg.agent or connection.agent
+    connection.join_count += 1
+    connection.save(update_fields=["state", "answered_at", "agent", "join_count"])
+    if leg.agent:
+        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
+            offers.answer(offer, at)
+        talk_times.begin(connection, leg.agent, at)
+        presence.talk(leg.agent, connection, at)
+    if is_first:
+        events.connection_answered(connection)
+    switch_requests.stop_music(customer)
+    bridges.join(connection, customer, leg)

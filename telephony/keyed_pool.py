@@ -1,0 +1,72 @@
+"""Threads that do what is given to them: what has the same key in its order, and all of it, however long that takes."""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from django.db import InterfaceError, OperationalError, connection
+from prometheus_client import Counter
+
+logger = logging.getLogger(__name__)
+
+# Until it is tried again what the database was away for, or chose another one for.
+AGAIN_AFTER_SECONDS = 0.3
+
+failed = Counter("callcentre_listener_failures", "Events and other work of the listener that could not be done")
+
+Task = Callable[[], Any]
+
+
+class KeyedPool:
+    """`has_failed` says that something failed or was done twice: what it was to tell others may be untold."""
+
+    def __init__(self, size: int) -> None:
+        self.has_failed = False
+        self._is_over = threading.Event()
+        self._queues: list[queue.SimpleQueue[Task | None]] = [queue.SimpleQueue() for _ in range(size)]
+        self._threads = [
+            threading.Thread(target=self._work, args=(tasks,), name=f"calls {number}", daemon=True)
+            for number, tasks in enumerate(self._queues)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, key: int, task: Task) -> None:
+        self._queues[key % len(self._queues)].put(task)
+
+    def shut_down(self, patience_seconds: float) -> None:
+        """Wait for what is under way."""
+        for tasks in self._queues:
+            tasks.put(None)
+        deadline = time.monotonic() + patience_seconds
+        for thread in self._threads:
+            thread.join(max(deadline - time.monotonic(), 0))
+        self._is_over.set()
+
+    def _work(self, tasks: queue.SimpleQueue[Task | None]) -> None:
+        while (task := tasks.get()) is not None:
+            while not self.run(task):
+                if self._is_over.wait(AGAIN_AFTER_SECONDS):
+                    return
+        connection.close()
+
+    def run(self, task: Task) -> bool:
+        """Do it; false where it is worth trying again."""
+        try:
+            task()
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("the database did not answer", extra={"error": str(error)})
+            self.has_failed = True
+            connection.close()
+            return False
+        except Exception:
+            logger.exception("not done")
+            self.has_failed = True
+            failed.inc()
+        finally:
+            structlog.contextvars.clear_contextvars()
+        return True

@@ -1,0 +1,124 @@
+"""The ledger of agents' time: sessions, and the states inside and outside them, as intervals that never overlap."""
+
+from django.contrib.postgres.constraints import ExclusionConstraint
+from django.contrib.postgres.fields import DateTimeRangeField, RangeBoundary, RangeOperators
+from django.db import models
+from django.db.models import F, Func, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from telephony.models.agent import Agent
+from telephony.models.pause import Pause
+
+
+class StateKind(models.TextChoices):
+    FREE = "free", pgettext_lazy("agent", "ready")
+    RINGING = "ringing", _("ringing")
+    TALKING = "talking", _("talking")
+    WRAP_UP = "wrap_up", _("wrap-up")
+    PAUSED = "paused", pgettext_lazy("agent", "paused")
+
+
+class _Span(Func):
+    """From started_at to ended_at, the end not included; without an end to infinity. Of length 0 it is empty."""
+
+    function = "TSTZRANGE"
+    output_field = DateTimeRangeField()
+
+
+def _no_overlap(name: str) -> ExclusionConstraint:
+    return ExclusionConstraint(
+        name=name,
+        expressions=[
+            ("agent", RangeOperators.EQUAL),
+            (_Span("started_at", "ended_at", RangeBoundary()), RangeOperators.OVERLAPS),
+        ],
+    )
+
+
+class AgentSession(models.Model):
+    """An agent's time from login to logout. Instants are whole seconds. Without an end he is logged in."""
+
+    class EndedBy(models.TextChoices):
+        LOGOUT = "logout", _("logged out")
+        LIMIT = "limit", _("closed by the limit")
+
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="sessions", db_index=False, verbose_name=_("agent"))
+    started_at = models.DateTimeField(_("logged in"))
+    ended_at = models.DateTimeField(_("logged out"), null=True)
+    ended_by = models.CharField(_("ended by"), max_length=10, choices=EndedBy, blank=True)
+
+    class Meta:
+        verbose_name = _("session of an agent")
+        verbose_name_plural = _("sessions of agents")
+        ordering = ["-started_at", "-id"]
+        constraints = [
+            _no_overlap("agentsession_no_two_at_once"),
+            models.CheckConstraint(
+                name="agentsession_ends_after_it_starts",
+                condition=Q(ended_at__isnull=True) | Q(ended_at__gte=F("started_at")),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["agent", "started_at"], name="agentsession_of_agent"),
+            models.Index(fields=["-started_at", "-id"], name="agentsession_newest"),
+            models.Index(fields=["agent"], condition=Q(ended_at__isnull=True), name="agentsession_open"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent}, {timezone.localtime(self.started_at):%Y-%m-%d %H:%M}"
+
+
+class AgentState(models.Model):
+    """What an agent did from one whole second to another. The one without an end is what he does now.
+
+    In a call he rings, talks and wraps up; `resumes_as` is what he goes back to afterwards, and `ends_at` when his
+    wrap-up is over by itself. A pause may be outside a session, and so may a call; ready time is inside one.
+    """
+
+    Kind = StateKind
+
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="states", db_index=False, verbose_name=_("agent"))
+    kind = models.CharField(_("state"), max_length=10, choices=Kind)
+    pause = models.ForeignKey(Pause, models.PROTECT, null=True, related_name="+", verbose_name=_("pause"))
+    connection = models.ForeignKey(
+        "telephony.Connection",
+        models.DO_NOTHING,
+        null=True,
+        related_name="agent_states",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("call"),
+    )
+    started_at = models.DateTimeField(_("from"))
+    ended_at = models.DateTimeField(_("to"), null=True)
+    # Of a wrap-up: when it ends by itself.
+    ends_at = models.DateTimeField(null=True)
+    # Of a call's states: what the agent goes back to; "" is neither free nor paused (he was in no state).
+    resumes_as = models.CharField(max_length=10, blank=True)
+    resumes_pause = models.ForeignKey(Pause, models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        verbose_name = _("state of an agent")
+        verbose_name_plural = _("states of agents")
+        ordering = ["-started_at", "-id"]
+        constraints = [
+            _no_overlap("agentstate_no_two_at_once"),
+            models.CheckConstraint(
+                name="agentstate_ends_after_it_starts",
+                condition=Q(ended_at__isnull=True) | Q(ended_at__gte=F("started_at")),
+            ),
+            models.CheckConstraint(
+                name="agentstate_pause_has_its_reason",
+                condition=Q(kind="paused", pause__isnull=False) | (~Q(kind="paused") & Q(pause__isnull=True)),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["agent", "started_at"], name="agentstate_of_agent"),
+            models.Index(fields=["-started_at", "-id"], name="agentstate_newest"),
+            models.Index(fields=["kind", "started_at"], condition=Q(ended_at__isnull=True), name="agentstate_current"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent}, {self.get_kind_display()}, {timezone.localtime(self.started_at):%Y-%m-%d %H:%M}"

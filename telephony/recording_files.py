@@ -1,0 +1,180 @@
+"""Recordings: fetched from the switch or a folder into our storage, and forgotten when they were kept long enough."""
+
+import logging
+import tempfile
+import threading
+import time
+import wave
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.core.enqueue import enqueue
+from telephony.calls import presumed_ends
+from telephony.models import Recording, Transcription
+from telephony.models.transcription import is_configured
+from telephony.switch import current_switch
+from telephony.switch.base import SwitchError, SwitchUnreachable
+from telephony.verbs import recordings, transcriptions
+from telephony.wav import mend
+
+logger = logging.getLogger(__name__)
+
+PIECE_BYTES = 64 * 1024
+# More than 37 hours of a telephone's voice: what is longer is no call.
+MOST_BYTES = 2 * 1024**3
+RENEW_SECONDS = 30.0
+REMOVED_AT_ONCE = 500
+# Until the switch is asked once more to remove what it did not.
+AGAIN_AFTER = timedelta(minutes=10)
+# Of the threads that also place calls, so many may read recordings at one time.
+_slots = threading.BoundedSemaphore(4)
+# What a sweep wakes at most: each of them wakes the next.
+WOKEN_AT_ONCE = 8
+REQUESTED_AT_ONCE = 100
+
+
+class _NotOurs(Exception):
+    """It took so long that another worker has it now."""
+
+
+def fetch(pk: int) -> None:
+    """Make one attempt to get a recording, if it is due and a place is free; if none is, the sweep comes back to it."""
+    if not _slots.acquire(blocking=False):
+        return
+    try:
+        recording = Recording.objects.filter(pk=pk).first()
+        if recording is not None and recordings.claim(recording):
+            _attempt(recording)
+    finally:
+        _slots.release()
+    for waiting in Recording.objects.due(timezone.now()).order_by("next_attempt_at")[:1]:
+        enqueue("telephony.fetch_recording", waiting.pk)
+
+
+def _attempt(recording: Recording) -> None:
+    try:
+        size, seconds = _copy(recording)
+    except SwitchUnreachable as error:
+        recordings.put_off(recording, str(error))
+    except SwitchError as error:
+        recordings.put_off(recording, str(error), is_refused=True, is_absent=True)
+    except (wave.Error, EOFError) as error:
+        recordings.put_off(recording, f"no WAV: {error or 'it ends early'}", is_refused=True)
+    except OSError as error:
+        recordings.put_off(recording, f"cannot be stored: {error.strerror or error}")
+    except _NotOurs:
+        logger.warning("recording was taken over", extra={"recording": recording.name})
+    else:
+        with transaction.atomic():
+            if is_stored := recordings.store(recording, size=size, seconds=seconds):
+                presumed_ends.correct(recording.connection_id)
+        if not is_stored:
+            _discard_if_deleted(recording)
+        else:
+            if not settings.RECORDINGS_FOLDER:
+                with suppress(SwitchUnreachable):  # the sweep comes back to it
+                    _remove_from_switch(recording)
+            request_transcription(recording.connection_id)
+
+
+def _discard_if_deleted(recording: Recording) -> None:
+    """Remove the file of a recording that a person deleted while it was fetched. Another worker's file stays."""
+    if not Recording.objects.exclude(state=Recording.State.REMOVED).filter(pk=recording.pk).exists():
+        default_storage.delete(recording.path)
+
+
+def request_transcription(connection_id: int) -> None:
+    """Have a call transcribed, if it is over, all its recordings are there, and there is a provider."""
+    if is_configured() and Recording.objects.untranscribed().filter(connection=connection_id).exists():
+        transcriptions.request(connection_id)
+
+
+def _copy(recording: Recording) -> tuple[int, float]:
+    """Size in bytes and length in seconds of what now lies in our storage."""
+    with tempfile.NamedTemporaryFile() as copy:
+        size, renewed_at = 0, time.monotonic()
+        for piece in _pieces(recording.name):
+            size += copy.write(piece)
+            if size > MOST_BYTES:
+                raise SwitchError(f"longer than {MOST_BYTES} bytes")
+            if time.monotonic() - renewed_at > RENEW_SECONDS:
+                renewed_at = time.monotonic()
+                if not recordings.renew(recording):
+                    raise _NotOurs
+        seconds = mend(copy, size)
+        if not recordings.renew(recording):
+            raise _NotOurs
+        # What an earlier attempt left behind would make the storage choose another name.
+        default_storage.delete(recording.path)
+        copy.seek(0)
+        default_storage.save(recording.path, File(copy))
+    return size, seconds
+
+
+def _pieces(name: str) -> Iterator[bytes]:
+    if not settings.RECORDINGS_FOLDER:
+        yield from current_switch().recording(name)
+        return
+    try:
+        with (Path(settings.RECORDINGS_FOLDER) / f"{name}.wav").open("rb") as file:
+            while piece := file.read(PIECE_BYTES):
+                yield piece
+    except OSError as error:  # a file that is not there yet, or a folder that is not mounted
+        raise SwitchUnreachable(f"RECORDINGS_FOLDER: {error.strerror}") from error
+
+
+def clear_switch(now: datetime) -> None:
+    """Remove copies that the switch need not keep any longer: its disk is not ours to fill."""
+    if settings.RECORDINGS_FOLDER:
+        return
+    leaving = Recording.objects.leaving(now).order_by("leaves_switch_at")
+    try:
+        for recording in leaving[:REMOVED_AT_ONCE]:
+            _remove_from_switch(recording)
+    except SwitchUnreachable as error:
+        logger.warning("recordings stay at the switch", extra={"error": str(error)})
+        leaving.update(leaves_switch_at=now + AGAIN_AFTER)
+
+
+def _remove_from_switch(recording: Recording) -> None:
+    again_at = None
+    try:
+        current_switch().remove_recording(recording.name)
+    except SwitchUnreachable:
+        raise
+    except SwitchError as error:
+        logger.warning("a recording stays", extra={"recording": recording.name, "error": str(error)})
+        again_at = timezone.now() + AGAIN_AFTER
+    Recording.objects.filter(pk=recording.pk).update(leaves_switch_at=again_at)
+
+
+def sweep(now: datetime) -> None:
+    """Find what a lost message, a dead worker, or a provider that was not there yet has left: newest calls first."""
+    for name in Recording.objects.overdue(now).values_list("name", flat=True)[:REQUESTED_AT_ONCE]:
+        recordings.finish(name)
+    due = Recording.objects.due(now).order_by("next_attempt_at")
+    for pk in due.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
+        enqueue("telephony.fetch_recording", pk)
+    if is_configured():
+        untranscribed = Recording.objects.untranscribed().order_by("-id")
+        for connection_id in untranscribed.values_list("connection_id", flat=True)[:REQUESTED_AT_ONCE]:
+            transcriptions.request(connection_id)
+    waiting = Transcription.objects.due(now).order_by("next_attempt_at")
+    for pk in waiting.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
+        enqueue("telephony.transcribe", pk)
+
+
+def prune(now: datetime) -> None:
+    """Remove the files of recordings that were kept for long enough."""
+    outdated = Recording.objects.ready().filter(ready_at__lt=now - settings.RECORDING_RETENTION).order_by("ready_at")
+    while kept := list(outdated[:REMOVED_AT_ONCE]):
+        for recording in kept:
+            recordings.remove(recording)

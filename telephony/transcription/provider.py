@@ -1,0 +1,161 @@
+"""The provider: speech to text, and a model that answers in JSON, by the interface that OpenAI made common."""
+
+import math
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import requests
+from django.conf import settings
+
+from telephony.transcription.pieces import Piece
+
+CONNECT_SECONDS = 10.0
+MOST_ANSWERED_BYTES = 32 * 1024 * 1024
+# Another attempt may succeed; after any other failure it will not.
+PASSING = (408, 409, 425, 429)
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class ProviderError(Exception):
+    """No answer, or none that can be used. `is_final`: asking again will not help."""
+
+    def __init__(self, message: str, *, is_final: bool = False, retry_after: float = 0) -> None:
+        super().__init__(message)
+        self.is_final = is_final
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What was heard in a piece, from and to in seconds of it; `label` is the provider's word for who it was."""
+
+    begin: float
+    end: float
+    label: str
+    text: str
+
+
+def transcribe(piece: Piece) -> list[Segment]:
+    """What is said in a piece."""
+    fields = {
+        "model": settings.TRANSCRIPTION_MODEL,
+        "response_format": settings.TRANSCRIPTION_FORMAT,
+        **({"language": settings.TRANSCRIPTION_LANGUAGE} if settings.TRANSCRIPTION_LANGUAGE else {}),
+        **(
+            {"chunking_strategy": "auto"}
+            if settings.TRANSCRIPTION_FORMAT == "diarized_json"
+            else {"timestamp_granularities[]": "segment"}
+        ),
+    }
+    answer = _post(
+        f"{settings.TRANSCRIPTION_URL}/audio/transcriptions",
+        settings.TRANSCRIPTION_API_KEY,
+        data=fields,
+        files={"file": ("call.wav", piece.wav, "audio/wav")},
+    )
+    match answer:
+        case {"segments": list(segments)}:
+            read = [_segment(segment, piece.seconds) for segment in segments]
+            return [segment for segment in read if segment.text]
+    raise ProviderError("the answer has no segments")
+
+
+def _segment(segment: Any, seconds: float) -> Segment:
+    match segment:
+        case {"start": int() | float() as start, "end": int() | float() as end, "text": str(text)}:
+            label = segment.get("speaker")
+            begin = min(max(float(start), 0.0), seconds)
+            return Segment(
+                begin=begin,
+                end=max(min(float(end), seconds), begin),
+                label=clean(label) if isinstance(label, str) else "",
+                text=clean(text),
+            )
+    raise ProviderError("a segment has no start, end or text")
+
+
+def answer_of_model(system: str, user: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What the analysing model answers, by the schema as far as it keeps to it."""
+    answer = _post(
+        f"{settings.ANALYSIS_URL}/chat/completions",
+        settings.ANALYSIS_API_KEY,
+        json={
+            "model": settings.ANALYSIS_MODEL,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "call", "strict": True, "schema": schema},
+            },
+        },
+    )
+    match answer:
+        case {"choices": [{"message": {"content": str(content)}}, *_]}:
+            # Models that know no schemas like to wrap what they were asked for.
+            content = content.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
+            return _object(content.encode(errors="replace"), "the model's answer")
+    raise ProviderError("the model's answer has no content")
+
+
+def clean(text: str) -> str:
+    """As PostgreSQL can keep it."""
+    return _UNSTORABLE.sub("\ufffd", text).strip()
+
+
+def _post(url: str, key: str, **body: Any) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    timeout = float(settings.TRANSCRIPTION_TIMEOUT_SECONDS)
+    ends_at = time.monotonic() + timeout
+    try:
+        with requests.post(
+            url, headers=headers, timeout=(CONNECT_SECONDS, timeout), stream=True, allow_redirects=False, **body
+        ) as response:
+            content = _content(response, ends_at)
+            if not 200 <= response.status_code < 300:
+                raise _refusal(response, content)
+    # A chunk of negative length is a ValueError.
+    except (requests.RequestException, ValueError) as error:
+        raise ProviderError(f"no answer: {type(error).__name__}") from error
+    return _object(content, "the provider's answer")
+
+
+def _content(response: requests.Response, ends_at: float) -> bytes:
+    content = bytearray()
+    for piece in response.iter_content(64 * 1024):
+        content += piece
+        if len(content) > MOST_ANSWERED_BYTES:
+            raise ProviderError("the answer is too long", is_final=True)
+        if time.monotonic() > ends_at:
+            raise ProviderError("no answer: it takes too long")
+    return bytes(content)
+
+
+def _refusal(response: requests.Response, content: bytes) -> ProviderError:
+    try:
+        reason = str(orjson.loads(content)["error"]["message"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        reason = content[:200].decode(errors="replace")
+    is_passing = response.status_code >= 500 or response.status_code in PASSING
+    message = f"HTTP {response.status_code}: {clean(reason)[:200]}"
+    return ProviderError(message, is_final=not is_passing, retry_after=_retry_after(response))
+
+
+def _retry_after(response: requests.Response) -> float:
+    try:
+        seconds = float(response.headers.get("Retry-After", 0))
+    except ValueError:  # a date: the usual delay will do
+        return 0
+    return max(seconds, 0) if math.isfinite(seconds) else 0
+
+
+def _object(content: bytes, what: str) -> dict[str, Any]:
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise ProviderError(f"{what} is no JSON") from error
+    if not isinstance(value, dict):
+        raise ProviderError(f"{what} is no JSON object")
+    return value

@@ -1,0 +1,330 @@
+"""The ledger of agents' time: every read of a locked agent and every change of states and sessions.
+
+A call uses this module three times, so it is written in SQL: one statement locks, one reads, one changes. The read
+follows the lock in a statement of its own, because a statement that waits for a lock sees old rows.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from callcentre.core.pubsub import publish
+from telephony import events
+from telephony.models.agent_intervals import StateKind
+from telephony.models.connection import LEG_OCCUPIES_PHONE
+from telephony.verbs import ledger_changes
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of an agent: a row of AgentState without its instants."""
+
+    kind: str
+    pause_id: int | None = None
+    connection_id: int | None = None
+    # When a wrap-up ends by itself.
+    ends_at: datetime | None = None
+    # The state after the call: free, paused (for this pause) or, "", none.
+    resumes_as: str = ""
+    resumes_pause_id: int | None = None
+
+    @property
+    def is_in_call(self) -> bool:
+        return self.kind in (StateKind.RINGING, StateKind.TALKING)
+
+    @property
+    def is_of_call(self) -> bool:
+        return self.is_in_call or self.kind == StateKind.WRAP_UP
+
+    @property
+    def resumption(self) -> "State | None":
+        """The state after the call: after the call of this state, or after a call that begins during this state."""
+        if not self.is_of_call:
+            return self
+        return State(self.resumes_as, pause_id=self.resumes_pause_id) if self.resumes_as else None
+
+    def followed_by(self, resumption: "State | None") -> "State":
+        """Return this state of a call with the state after the call."""
+        if resumption is None:
+            return replace(self, resumes_as="", resumes_pause_id=None)
+        return replace(self, resumes_as=resumption.kind, resumes_pause_id=resumption.pause_id)
+
+
+@dataclass(frozen=True, slots=True)
+class LockedAgent:
+    """An agent who is locked until the transaction ends, with the open state and session of the ledger."""
+
+    agent_id: int
+    login: str
+    is_active: bool
+    # The open state: its row, its values, its start; then the open session.
+    state_id: int | None
+    state: State | None
+    state_since: datetime | None
+    session_id: int | None
+    session_since: datetime | None
+    # The latest instant in the agent's ledger. No row is written before it, even if the clock was set back.
+    latest: datetime | None
+
+    @property
+    def is_logged_in(self) -> bool:
+        return self.session_id is not None
+
+    def instant(self, at: datetime | None) -> datetime:
+        """Return the whole second to write for an event at this instant."""
+        second = (at or timezone.now()).replace(microsecond=0)
+        return max(second, self.latest) if self.latest else second
+
+
+_LOCK = "SELECT login, is_active FROM telephony_agent WHERE id = %s FOR NO KEY UPDATE"
+_LOCK_IN_ORDER = "SELECT FROM telephony_agent WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
+# The last state and the last session, by the index however long the history is. Only the last one can be open.
+_READ = """
+SELECT state.id, state.kind, state.pause_id, state.connection_id, state.ends_at, state.resumes_as,
+  state.resumes_pause_id, state.started_at, state.ended_at IS NULL,
+  session.id, session.started_at, session.ended_at IS NULL,
+  GREATEST(state.started_at, state.ended_at, session.started_at, session.ended_at)
+FROM (SELECT %s::bigint AS id) AS agent
+LEFT JOIN LATERAL (
+  SELECT * FROM telephony_agentstate WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
+) AS state ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM telephony_agentsession WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
+) AS session ON true
+"""
+_CALL_ON_PHONE = f"""
+SELECT connection_id, state FROM telephony_leg
+WHERE agent_id = %s AND {LEG_OCCUPIES_PHONE} AND connection_id IS DISTINCT FROM %s
+ORDER BY asked_at LIMIT 1
+"""  # noqa: S608  (of our own constants)
+_COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
+# Rollups sum intervals that have ended (telephony.verbs.ledger_changes), but not ringing and talking.
+_LOGGED = """logged AS (
+  INSERT INTO telephony_ledgerchange (agent_id, since, until)
+  SELECT agent_id, started_at, ended_at FROM ended WHERE kind NOT IN ('ringing', 'talking')
+)"""
+_ENDED = f"""WITH ended AS (
+  UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s
+  RETURNING id, agent_id, kind, started_at, ended_at
+), {_LOGGED}"""  # noqa: S608
+# `done` makes the insert wait for the end of the old row: the constraint compares both.
+_CHANGE_STATE = f"""
+{_ENDED}
+INSERT INTO telephony_agentstate (agent_id, started_at, {_COLUMNS})
+SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
+  %(resumes_pause_id)s
+FROM (SELECT count(*) FROM ended) AS done
+"""  # noqa: S608
+_END = f"{_ENDED} SELECT count(*) FROM ended"  # noqa: S608
+_CLOSE_SESSION = """
+WITH ended AS (
+  UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s RETURNING agent_id, started_at, ended_at
+)
+INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, started_at, ended_at FROM ended
+"""
+
+# A talk that ended with a call, and the two states after it. No state spans a login or a logout.
+_TALK_AND_AFTER = """
+WITH talk AS (
+  SELECT id, started_at FROM telephony_agentstate
+  WHERE agent_id = %(agent_id)s AND connection_id = %(connection_id)s AND kind = 'talking' AND ended_at = %(was)s
+    AND started_at BETWEEN %(since)s AND %(was)s
+  ORDER BY started_at DESC, id DESC LIMIT 1
+)
+SELECT state.id, state.kind = 'wrap_up', state.started_at, state.ended_at, state.ends_at, EXISTS (
+  SELECT FROM telephony_agentsession session
+  WHERE session.agent_id = %(agent_id)s AND state.ended_at IN (session.started_at, session.ended_at)
+)
+FROM talk CROSS JOIN LATERAL (
+  SELECT * FROM telephony_agentstate
+  WHERE agent_id = %(agent_id)s AND started_at >= talk.started_at AND id >= talk.id ORDER BY started_at, id LIMIT 3
+) state
+ORDER BY state.started_at, state.id
+"""
+_MOVE = "UPDATE telephony_agentstate SET started_at = %s, ended_at = %s, ends_at = %s WHERE id = %s"
+
+# Agents forget to end sessions, and pauses outside a session. Calls end by themselves.
+_OVERDUE = """
+SELECT agent_id FROM telephony_agentsession WHERE ended_at IS NULL AND started_at <= %(before)s
+UNION
+SELECT agent_id FROM telephony_agentstate AS state
+WHERE kind = 'paused' AND ended_at IS NULL AND started_at <= %(before)s
+  AND NOT EXISTS (SELECT 1 FROM telephony_agentsession WHERE agent_id = state.agent_id AND ended_at IS NULL)
+ORDER BY agent_id
+"""
+# The next sweep ends the wrap-ups of agents that another transaction has locked.
+_LOCK_WRAPPED_UP = """
+SELECT id, login FROM telephony_agent
+WHERE id IN (
+  SELECT agent_id FROM telephony_agentstate WHERE kind = 'wrap_up' AND ended_at IS NULL AND ends_at <= %s
+)
+ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+"""
+_END_WRAP_UPS = f"""
+WITH ended AS (
+  UPDATE telephony_agentstate SET ended_at = ends_at
+  WHERE agent_id = ANY(%s) AND kind = 'wrap_up' AND ended_at IS NULL AND ends_at <= %s
+  RETURNING agent_id, kind, started_at, ended_at, ends_at, resumes_as, resumes_pause_id
+), {_LOGGED}
+INSERT INTO telephony_agentstate (agent_id, started_at, kind, pause_id, resumes_as)
+SELECT agent_id, ends_at, resumes_as, resumes_pause_id, '' FROM ended WHERE resumes_as <> ''
+RETURNING agent_id, kind, pause_id
+"""  # noqa: S608
+
+
+def lock(agent_id: int) -> LockedAgent:
+    """Lock an agent and read the open state and session."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [agent_id])
+        login, is_active = cursor.fetchone()
+        cursor.execute(_READ, [agent_id])
+        row = cursor.fetchone()
+    is_in_state, is_logged_in = row[8] and row[0] is not None, row[11] and row[9] is not None
+    return LockedAgent(
+        agent_id,
+        login,
+        is_active,
+        state_id=row[0] if is_in_state else None,
+        state=State(*row[1:7]) if is_in_state else None,
+        state_since=row[7] if is_in_state else None,
+        session_id=row[9] if is_logged_in else None,
+        session_since=row[10] if is_logged_in else None,
+        latest=row[12],
+    )
+
+
+def lock_in_order(agent_ids: list[int]) -> None:
+    """Lock agents whose states change in one transaction, always in the order of their ids, to avoid deadlocks."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_IN_ORDER, [agent_ids])
+
+
+def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
+    """Return the state for a call that occupies the agent's phone, other than the connection being left; else None."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CALL_ON_PHONE, [agent_id, leaving])
+        row = cursor.fetchone()
+    return State(StateKind.TALKING if row[1] == "up" else StateKind.RINGING, connection_id=row[0]) if row else None
+
+
+def change_state(agent: LockedAgent, at: datetime, state: State | None) -> None:
+    """End the agent's state and begin another, or none, at one instant. Record the event of the new state."""
+    values: dict[str, Any] = {"at": at, "agent_id": agent.agent_id, "state_id": agent.state_id}
+    with connection.cursor() as cursor:
+        if state:
+            cursor.execute(_CHANGE_STATE, values | {name: getattr(state, name) for name in _COLUMNS.split(", ")})
+        elif agent.state_id:
+            cursor.execute(_END, values)
+    if state:
+        previous_pause_id = agent.state.pause_id if agent.state else None
+        _announce([(agent.agent_id, agent.login, state, previous_pause_id)])
+
+
+def open_session(agent: LockedAgent, at: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO telephony_agentsession (agent_id, started_at, ended_by) VALUES (%s, %s, '')",
+            [agent.agent_id, at],
+        )
+    events.agent_logged_in(agent.agent_id, agent.login)
+
+
+def close_session(agent: LockedAgent, at: datetime, ended_by: str) -> None:
+    """End the agent's session, if there is one, and the state. Record the logout."""
+    change_state(agent, at, None)
+    if agent.session_id:
+        with connection.cursor() as cursor:
+            cursor.execute(_CLOSE_SESSION, [at, ended_by, agent.session_id])
+    events.agent_logged_out(agent.agent_id, agent.login)
+    publish("calls")  # a call that rings this agent goes on to the next one
+
+
+def overdue_agents(before: datetime) -> list[int]:
+    """Return the agents who have been logged in, or paused outside a session, since then or longer."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OVERDUE, {"before": before})
+        return [agent_id for (agent_id,) in cursor.fetchall()]
+
+
+def end_wrap_ups(now: datetime) -> None:
+    """End each wrap-up that is over, at the second at which it was due to end."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_WRAPPED_UP, [now])
+        logins = dict(cursor.fetchall())
+        if not logins:
+            return
+        cursor.execute(_END_WRAP_UPS, [list(logins), now])
+        begun = cursor.fetchall()
+    _announce([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
+
+
+@dataclass(slots=True)
+class _MovableState:
+    """The columns of a state that change when the end of the talk before it moves."""
+
+    id: int
+    is_wrap_up: bool
+    started_at: datetime
+    ended_at: datetime | None
+    ends_at: datetime | None
+    ends_with_session: bool
+
+
+def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: datetime, to: datetime) -> None:
+    """Move the end of a talk and the wrap-up after it. The state after these keeps its end.
+
+    The talk is the last one in this call, which began at `since`. Do nothing if the talk did not end with the call,
+    because the agent had paused or logged out.
+    """
+    lock(agent_id)
+    with connection.cursor() as cursor:
+        talk: dict[str, Any] = {"agent_id": agent_id, "connection_id": connection_id, "since": since, "was": was}
+        cursor.execute(_TALK_AND_AFTER, talk)
+        rows = [_MovableState(*row) for row in cursor.fetchall()]
+        if not rows or rows[0].ends_with_session:
+            return
+        instants = [was, *_move_borders(rows, to)]
+        # In this order no two rows of the agent overlap, not even between two statements.
+        for row in rows if to < was else reversed(rows):
+            cursor.execute(_MOVE, [row.started_at, row.ended_at, row.ends_at, row.id])
+    ledger_changes.record(agent_id, min(instants), max(instants))
+
+
+def _move_borders(rows: list[_MovableState], to: datetime) -> list[datetime]:
+    """Move the end of the first row, a talk, and the adjoining rows. Return instants that enclose all changes."""
+    talk, *rest = rows
+    to = border = max(to, talk.started_at)
+    wrap_up = rest.pop(0) if rest and rest[0].is_wrap_up and rest[0].started_at == talk.ended_at else None
+    ended_at = talk.ended_at
+    if wrap_up:
+        assert wrap_up.ends_at is not None
+        ended_at, ends_at = wrap_up.ended_at, to + (wrap_up.ends_at - wrap_up.started_at)
+        is_cut_short = ended_at != wrap_up.ends_at or wrap_up.ends_with_session
+        border = ended_at if ended_at and is_cut_short else ends_at
+    if rest and rest[0].started_at == ended_at:
+        border = min(border, rest[0].ended_at or border)
+        rest[0].started_at = border
+    elif rest:
+        border = min(border, rest[0].started_at)
+    talk.ended_at = min(to, border)
+    if wrap_up:
+        wrap_up.started_at, wrap_up.ends_at = talk.ended_at, ends_at
+        wrap_up.ended_at = border if ended_at else None
+    return [to, border, ended_at or border]
+
+
+def _announce(begun: list[tuple[int, str, State, int | None]]) -> None:
+    """Record the events of states that have begun: (agent, login, state, previous pause) of each.
+
+    Notify the listener: a waiting call may get a free agent, and a call that rings a paused agent goes on to the next.
+    """
+    if free := [(agent_id, login) for agent_id, login, state, _ in begun if state.kind == StateKind.FREE]:
+        events.agents_free(free)
+    for agent_id, login, state, previous_pause_id in begun:
+        if state.pause_id is not None:
+            events.agent_paused(agent_id, login, state.pause_id, previous_pause_id)
+    if any(state.kind in (StateKind.FREE, StateKind.PAUSED) for _id, _login, state, _previous in begun):
+        publish("calls")

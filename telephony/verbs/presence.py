@@ -1,0 +1,152 @@
+"""Verbs of an agent's presence: log in and out, pause, be ready, take part in calls.
+
+Each verb locks the agent, ends one interval of the ledger, begins the next and records the event.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from telephony import events
+from telephony.models.agent import Agent
+from telephony.models.agent_intervals import StateKind
+from telephony.models.connection import Connection
+from telephony.models.pause import Pause
+from telephony.verbs import ledger
+from telephony.verbs.ledger import State
+
+
+def log_in(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
+    """Begin a session, ready for calls, and end a pause outside a session. Repeated, do nothing. Raises Invalid.
+
+    If the agent's phone is in a call already, the session begins with that call.
+    """
+    with transaction.atomic():
+        now = ledger.lock(agent.pk)
+        if not now.is_active:
+            raise Invalid([Fault(ErrorCode.AGENT_INACTIVE)])
+        if now.is_logged_in:
+            return
+        moment = now.instant(at)
+        ledger.open_session(now, moment)
+        call = now.state if now.state and now.state.is_of_call else ledger.call_on_phone(agent.pk)
+        free = State(StateKind.FREE)
+        ledger.change_state(now, moment, call.followed_by(free) if call else free)
+
+
+def log_out(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
+    """End the session and the state. A call goes on, outside the ledger."""
+    with transaction.atomic():
+        now = ledger.lock(agent.pk)
+        if now.is_logged_in or now.state:
+            ledger.close_session(now, now.instant(at), "logout")
+
+
+def pause(
+    agent: Agent, actor: Actor, pause_id: int | None, faults: Sequence[Fault] = (), at: datetime | None = None
+) -> None:
+    """End the state and begin this pause, within a session or outside. The same pause again changes nothing.
+
+    A call goes on, outside the ledger. Raises Invalid.
+    """
+    with transaction.atomic():
+        now = ledger.lock(agent.pk)
+        if not now.is_active:
+            faults = [*faults, Fault(ErrorCode.AGENT_INACTIVE)]
+        if pause_id is not None and not Pause.objects.active().filter(pk=pause_id).exists():
+            faults = [*faults, Fault(ErrorCode.PAUSE_NOT_FOUND, "pause_id")]
+        if faults:
+            raise Invalid(faults)
+        if now.state is None or now.state.pause_id != pause_id:
+            ledger.change_state(now, now.instant(at), State(StateKind.PAUSED, pause_id=pause_id))
+
+
+def free(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
+    """End a pause or wrap-up: ready for calls. Raises Invalid without a session, Conflict during a call."""
+    with transaction.atomic():
+        now = ledger.lock(agent.pk)
+        if not now.is_logged_in:
+            raise Invalid([Fault(ErrorCode.AGENT_NOT_LOGGED_IN)])
+        if now.state and now.state.kind == StateKind.FREE:
+            return
+        if (now.state and now.state.is_in_call) or ledger.call_on_phone(agent.pk):
+            raise Conflict(ErrorCode.AGENT_IN_CALL)
+        ledger.change_state(now, now.instant(at), State(StateKind.FREE))
+
+
+def deactivate(agent: Agent, actor: Actor) -> None:
+    """Log out an agent who has left. An inactive agent gets no calls."""
+    with transaction.atomic():
+        log_out(agent, actor)
+        agent.is_active = False
+        agent.save(update_fields=["is_active", "updated_at"])
+
+
+# The rest runs within the transaction of a call, whose connection is locked. Agent(pk=…) is enough of an agent.
+
+
+def ring(agent: Agent, connection: Connection, at: datetime) -> None:
+    """Begin the ringing of the agent's phone for a call and record AGENT_RINGING.
+
+    An agent who is in another call stays in that: this call begins for the agent at the end of the other one.
+    """
+    with transaction.atomic(savepoint=False):
+        now = ledger.lock(agent.pk)
+        events.agent_ringing(connection, now.login)
+        if now.state is None or not now.state.is_in_call:
+            state = State(StateKind.RINGING, connection_id=connection.pk)
+            ledger.change_state(now, now.instant(at), state.followed_by(now.state.resumption if now.state else None))
+
+
+def talk(agent: Agent, connection: Connection, at: datetime) -> None:
+    """Begin talking. Do nothing if the agent paused or logged out, or is in another call."""
+    with transaction.atomic(savepoint=False):
+        now = ledger.lock(agent.pk)
+        if now.state and now.state.kind == StateKind.RINGING:
+            state = State(StateKind.TALKING, connection_id=connection.pk)
+            ledger.change_state(now, now.instant(at), state.followed_by(now.state.resumption))
+
+
+def leave_call(agent: Agent, connection: Connection, at: datetime, wrap_up_seconds: int = 0) -> None:
+    """End the call for the agent: wrap-up, then the state before the call. Do nothing for one who paused or left."""
+    with transaction.atomic(savepoint=False):
+        now = ledger.lock(agent.pk)
+        if now.state is None or not now.state.is_in_call or now.state.connection_id != connection.pk:
+            return
+        moment, before = now.instant(at), now.state.resumption
+        if other := ledger.call_on_phone(agent.pk, leaving=connection.pk):
+            following: State | None = other.followed_by(before)
+        elif wrap_up_seconds:
+            ends_at = moment + timedelta(seconds=wrap_up_seconds)
+            following = State(StateKind.WRAP_UP, connection_id=connection.pk, ends_at=ends_at).followed_by(before)
+        else:
+            following = before
+        ledger.change_state(now, moment, following)
+
+
+# Sweeps
+
+
+def end_wrap_ups(now: datetime) -> None:
+    """End every wrap-up that is over, at the second at which it was due to end."""
+    with transaction.atomic():
+        ledger.end_wrap_ups(now)
+
+
+def close_long_sessions(now: datetime, limit: timedelta) -> int:
+    """Log out the agents who have been logged in, or paused outside a session, for too long. Return their number.
+
+    The session ends when it reached the limit, or with the agent's last action after that.
+    """
+    closed = 0
+    for agent_id in ledger.overdue_agents(now - limit):
+        with transaction.atomic():
+            agent = ledger.lock(agent_id)
+            since = agent.session_since or agent.state_since
+            if since and since <= now - limit:
+                ledger.close_session(agent, agent.instant(since + limit), "limit")
+                closed += 1
+    return closed

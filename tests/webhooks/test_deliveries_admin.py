@@ -1,0 +1,227 @@
+"""Events, deliveries and attempts in the admin: found among millions, and read-only."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.backoffice import page_of, shown, superuser
+from tests.conftest import ACTOR
+from tests.webhooks.factories import (
+    AttemptFactory,
+    DeliveryFactory,
+    EventFactory,
+    ResendFactory,
+    WebhookFactory,
+)
+from webhooks.admin.id_ranges import first_id_since
+from webhooks.models import Attempt, Delivery, Event
+
+EVENTS = reverse("admin:webhooks_event_changelist")
+DELIVERIES = reverse("admin:webhooks_delivery_changelist")
+ATTEMPTS = reverse("admin:webhooks_attempt_changelist")
+
+# Address, query, statements: session, user, rows, what they belong to, and what a filter or a search asks before.
+LISTS = [
+    (EVENTS, {}, 3),
+    (EVENTS, {"action__exact": "TICKET_CREATED"}, 3),
+    (EVENTS, {"q": "ticket:1"}, 3),
+    (EVENTS, {"date_from": "2026-01-01"}, 5),
+    (DELIVERIES, {}, 5),
+    (DELIVERIES, {"state": "waiting"}, 6),
+    (DELIVERIES, {"state": "succeeded"}, 5),
+    (ATTEMPTS, {}, 6),
+    (ATTEMPTS, {"outcome": "succeeded"}, 6),
+]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+# What happened
+
+
+def test_events_are_found_by_id_sequence_and_subject():
+    first, second = EventFactory(subject="record:1204"), EventFactory(subject="record:12")
+    client = superuser()
+
+    found = [shown(client.page(EVENTS, q=q), first, second) for q in (first.event_id, second.pk, "record:1204")]
+
+    assert found == [[first], [second], [first]]
+
+
+def test_deliveries_and_attempts_are_found_by_their_event():
+    attempt, other = AttemptFactory(), AttemptFactory()
+    client = superuser()
+
+    for term in (attempt.delivery.event.event_id, attempt.delivery.event.subject, attempt.delivery.event_id):
+        assert shown(client.page(DELIVERIES, q=term), attempt.delivery, other.delivery) == [attempt.delivery]
+        assert shown(client.page(ATTEMPTS, q=term), attempt, other) == [attempt]
+
+
+@pytest.mark.parametrize("path", [EVENTS, DELIVERIES, ATTEMPTS])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"q": "x" * 500},
+        {"q": "'; --"},
+        {"q": "9" * 30},
+        {"date_from": "nonsense"},
+        {"date_from": "2026-02-30"},
+        {"date_from": "0001-01-01", "date_to": "9999-12-31"},
+        {"p": "2"},
+    ],
+)
+def test_whatever_is_asked_for_there_is_a_page(path, query):
+    AttemptFactory()
+
+    assert superuser().get(path, query).status_code in (200, 302)
+
+
+def test_deliveries_are_filtered_by_webhook_state_and_date():
+    webhook = WebhookFactory()
+    other = DeliveryFactory(succeeded=True, event__created_at=timezone.now() - timedelta(days=3))
+    waiting = DeliveryFactory(webhook=webhook)
+    failed = DeliveryFactory(webhook=webhook, failed=True)
+    client, everything = superuser(), (waiting, failed, other)
+    day = f"{timezone.localdate():%Y-%m-%d}"
+
+    found = [
+        shown(client.page(DELIVERIES, **query), *everything)
+        for query in (
+            {"webhook__id__exact": webhook.pk},
+            {"state": "waiting"},
+            {"state": "failed", "webhook__id__exact": webhook.pk},
+            {"state": "waiting", "webhook__id__exact": other.webhook_id},
+            {"date_from": day},
+            {"date_to": "2020-01-01"},
+        )
+    ]
+
+    assert found == [[waiting, failed], [waiting], [failed], [], [waiting, failed], []]
+
+
+def test_attempts_are_filtered_by_webhook_outcome_and_date():
+    good, bad = AttemptFactory(), AttemptFactory(failed=True)
+    old = AttemptFactory(started_at=timezone.now() - timedelta(days=3))
+    client = superuser()
+    day = f"{timezone.localdate():%Y-%m-%d}"
+
+    found = [
+        shown(client.page(ATTEMPTS, **query), good, bad, old)
+        for query in (
+            {"outcome": "failed"},
+            {"outcome": "succeeded", "date_from": day},
+            {"webhook__id__exact": bad.webhook_id},
+            {"date_from": day, "date_to": day},
+        )
+    ]
+
+    assert found == [[bad], [good], [bad], [good, bad]]
+
+
+@pytest.mark.parametrize("count", [1, 55])
+@pytest.mark.parametrize(("path", "query", "queries"), LISTS)
+def test_lists_of_what_was_sent_take_the_same_queries_however_long_they_are(
+    path, query, queries, count, django_assert_num_queries
+):
+    AttemptFactory.create_batch(count)
+    DeliveryFactory.create_batch(count)
+    client = superuser()
+
+    with django_assert_num_queries(queries):
+        client.page(path, **query)
+
+
+def test_rows_of_a_time_are_found_by_halving_also_where_ids_are_missing():
+    start = timezone.now() - timedelta(days=10)
+    events = [EventFactory(created_at=start + timedelta(hours=hour)) for hour in range(40)]
+    Event.objects.filter(pk__in=[event.pk for event in events[5:20]]).delete()
+
+    found = []
+    for hour in (0, 7, 30, 99):
+        first = first_id_since(Event, "created_at", start + timedelta(hours=hour, minutes=-1))
+        found.append(Event.objects.filter(pk__gte=first).order_by("pk").first())
+
+    assert found == [events[0], events[20], events[30], None]
+
+
+def test_what_a_long_transaction_recorded_is_found_by_its_day_however_late_it_got_its_ids(monkeypatch):
+    """An import over midnight: its events have its beginning's time, and higher ids than some of the next day."""
+    monkeypatch.setattr("webhooks.admin.deliveries.MARGIN", 0)
+    midnight = datetime(2026, 6, 1, 22, 0, tzinfo=UTC)
+    before, after = midnight - timedelta(minutes=2), midnight + timedelta(minutes=1)
+    instants = [before] * 20 + [after] + [before] * 20
+    deliveries = [DeliveryFactory(event__created_at=instant) for instant in instants]
+    next_day = deliveries.pop(20)
+    client = superuser()
+
+    def found(path, **query):
+        return set(client.get(path, query).context["cl"].queryset.values_list("pk", flat=True))
+
+    assert found(EVENTS, date_to="2026-06-01") == {delivery.event_id for delivery in deliveries}
+    assert found(EVENTS, date_from="2026-06-02") == {next_day.event_id}
+    assert found(DELIVERIES, date_to="2026-06-01") >= {delivery.pk for delivery in deliveries}
+    assert found(DELIVERIES, date_from="2026-06-02") >= {next_day.pk}
+
+
+def test_a_delivery_whose_event_has_been_cleared_away_is_still_shown():
+    attempt = AttemptFactory()
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM webhooks_event")
+    client = superuser()
+
+    for path in (DELIVERIES, ATTEMPTS, page_of(attempt), page_of(attempt.delivery)):
+        client.page(path)
+
+
+def test_pages_of_what_was_sent_show_states_as_people_write_them():
+    attempt = AttemptFactory(failed=True, error="timeout")
+    client = superuser()
+
+    assert "500 timeout" in client.page(page_of(attempt))
+    for row in (attempt, attempt.delivery, ResendFactory(webhook=attempt.webhook)):
+        assert "(&#x27;" not in client.page(page_of(row))
+
+
+def test_the_page_of_a_test_event_names_its_action_which_nobody_can_choose():
+    webhook = WebhookFactory()
+    webhook.send_test(ACTOR)
+
+    page = superuser().page(page_of(Event.objects.get()))
+
+    assert re.search(r">\s*TEST\s*<", page)
+
+
+@pytest.mark.parametrize("path", [EVENTS, DELIVERIES, ATTEMPTS])
+def test_times_are_shown_to_the_second(path):
+    at = datetime(2026, 6, 1, 10, 20, 37, tzinfo=UTC)
+    AttemptFactory(started_at=at, delivery__event__created_at=at)
+
+    assert "2026-06-01 12:20:37" in superuser().page(path)
+
+
+def test_the_page_of_an_event_shows_what_is_sent_and_to_whom():
+    delivery = DeliveryFactory(event__payload={"name": "Łucja <b>"})
+
+    page = superuser().page(page_of(delivery.event))
+
+    assert "Łucja &lt;b&gt;" in page
+    assert delivery.webhook.subscription_url in page
+
+
+@pytest.mark.parametrize("model", [Event, Delivery, Attempt])
+def test_nobody_adds_changes_or_deletes_what_was_sent(model):
+    attempt = AttemptFactory()
+    row = {Event: attempt.delivery.event, Delivery: attempt.delivery, Attempt: attempt}[model]
+    client = superuser()
+
+    responses = [
+        client.get(reverse(f"admin:webhooks_{model._meta.model_name}_add")),
+        client.post(page_of(row), {"x": 1}),
+        client.post(page_of(row, "delete"), {"post": "yes"}),
+    ]
+
+    assert [response.status_code for response in responses] == [403, 403, 403]

@@ -1,0 +1,316 @@
+"""Delivering against receivers on real sockets: what they get, and when they get it again."""
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from django.utils import timezone
+from standardwebhooks import Webhook as Verifier
+
+from tests.conftest import ACTOR
+from tests.webhooks import answers as odd_answers
+from tests.webhooks.due import answers, database_now, due, ids, make_due, registered
+from tests.webhooks.factories import WebhookFactory
+from tests.webhooks.receivers import Peer, always, receiver
+from tests.webhooks.sending import Resolve
+from webhooks import delivery_worker
+from webhooks.delivery_worker import FAILURES_TO_OPEN, deliver
+from webhooks.models import Delivery, Webhook
+from webhooks.models.delivery import DELAYS
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
+
+
+# The request
+
+
+def test_a_request_verifies_by_the_reference_and_says_what_the_event_says() -> None:
+    with receiver(always()) as running:
+        webhook = registered(running)
+        (delivery,) = due(webhook)
+        deliver(webhook.pk)
+
+    (request,) = running.requests
+    verified = Verifier(webhook.secret).verify(request.body, dict(request.headers))
+    assert verified == delivery.event.message
+    assert request.headers["webhook-id"] == str(delivery.event.event_id)
+    assert request.headers["content-type"] == "application/json"
+    assert "authorization" not in request.headers
+
+
+def test_a_form_is_signed_as_it_is_sent_and_has_null_for_what_is_unset() -> None:
+    with receiver(always()) as running:
+        webhook = registered(running, format="form")
+        due(webhook, event__payload={"ticket_id": "5012", "customer_id": None, "agent_login": "Łucja & co"})
+        deliver(webhook.pk)
+
+    (request,) = running.requests
+    signature = Verifier(webhook.secret)
+    stamp = datetime.fromtimestamp(int(request.headers["webhook-timestamp"]), tz=UTC)
+    assert request.headers["webhook-signature"] == signature.sign(
+        request.headers["webhook-id"], stamp, request.body.decode()
+    )
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    fields = parse_qs(request.body.decode(), strict_parsing=True)
+    assert fields["customer_id"] == ["null"]
+    assert fields["agent_login"] == ["Łucja & co"]
+    assert fields["action"] == ["TICKET_CREATED"]
+
+
+def test_the_credentials_of_a_webhook_go_with_its_deliveries() -> None:
+    with receiver(always()) as running:
+        webhook = registered(running, http_auth_user="anna", http_auth_password="zażółć")
+        due(webhook)
+        deliver(webhook.pk)
+
+    assert running.requests[0].headers["authorization"] == "Basic YW5uYTp6YcW8w7PFgsSH"
+
+
+def test_during_a_rotation_old_and_new_secret_verify_and_afterwards_the_new_one_alone() -> None:
+    with receiver(always()) as running:
+        webhook = registered(running)
+        old = webhook.secret
+        new = webhook.rotate_secret(ACTOR)
+        due(webhook)
+        deliver(webhook.pk)
+        Webhook.objects.update(previous_secret_expires_at=timezone.now() - timedelta(seconds=1))
+        due(webhook)
+        deliver(webhook.pk)
+
+    during, after = running.requests
+    for secret in (old, new):
+        Verifier(secret).verify(during.body, dict(during.headers))
+    Verifier(new).verify(after.body, dict(after.headers))
+    assert len(after.headers["webhook-signature"].split()) == 1
+
+
+def test_events_of_a_batch_come_in_their_order_over_one_connection() -> None:
+    with receiver(always()) as running:
+        webhook = registered(running)
+        deliveries = due(webhook, 150)
+        assert deliver(webhook.pk) == []
+
+    assert ids(running.requests) == [str(delivery.event.event_id) for delivery in deliveries]
+    assert running.connections == 1
+    assert webhook.deliveries.waiting().count() == 0
+
+
+def test_the_next_attempt_has_the_same_id_and_body_and_a_signature_of_its_own_time(time_machine: Any) -> None:
+    start = timezone.now()
+    time_machine.move_to(start, tick=True)
+    with receiver(answers(500, 500, 200)) as running:
+        webhook = registered(running)
+        due(webhook)
+        for minutes in (0, 10, 20):
+            time_machine.move_to(start + timedelta(minutes=minutes), tick=True)
+            Delivery.objects.update(next_attempt_at=start - timedelta(days=1))
+            deliver(webhook.pk)
+
+        requests = running.requests
+        assert len(set(ids(requests))) == 1
+        assert len({request.body for request in requests}) == 1
+        stamps = [int(request.headers["webhook-timestamp"]) for request in requests]
+        assert [round((later - stamps[0]) / 60) for later in stamps] == [0, 10, 20]
+        Verifier(webhook.secret).verify(requests[-1].body, dict(requests[-1].headers))
+    assert list(webhook.attempts.order_by("id").values_list("status", "answer")) == [
+        (500, "said"),
+        (500, "said"),
+        (200, "said"),
+    ]
+
+
+# The schedule
+
+
+def test_attempts_are_made_by_the_schedule_with_jitter_and_the_last_failure_is_visible() -> None:
+    with receiver(always(500)) as running:
+        webhook = registered(running)
+        (delivery,) = due(webhook)
+        waits = []
+        for _ in range(20):
+            before = timezone.now()
+            make_due(webhook)
+            deliver(webhook.pk)
+            delivery.refresh_from_db()
+            if delivery.next_attempt_at is None:
+                break
+            waits.append((delivery.next_attempt_at - before, delivery.next_attempt_at - timezone.now()))
+
+    assert len(running.requests) == len(DELAYS) + 1 == 8
+    for (from_before, from_after), planned in zip(waits, DELAYS, strict=True):
+        assert planned <= from_before
+        assert from_after <= planned * 1.1
+    assert (delivery.state, delivery.attempt_count) == ("failed", 8)
+    assert delivery.finished_at is not None
+
+
+def test_the_jitter_differs_between_deliveries_so_that_they_do_not_come_back_at_once() -> None:
+    random.seed(1)
+    with receiver(always(500)) as running:
+        webhook = registered(running)
+        due(webhook, FAILURES_TO_OPEN)
+        deliver(webhook.pk)
+
+    times = webhook.deliveries.values_list("next_attempt_at", flat=True)
+    assert len({round(at.timestamp(), 2) for at in times if at}) == FAILURES_TO_OPEN
+
+
+def test_the_first_retry_waits_five_seconds_and_not_for_a_pause() -> None:
+    """One failure is no reason to pause a receiver: its retry would come late."""
+    with receiver(always(500)) as running:
+        webhook = registered(running)
+        due(webhook)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert (webhook.failures_in_a_row, webhook.open_until) == (1, None)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
+def test_whatever_is_no_2xx_is_a_failure_and_a_redirect_is_not_followed(status: int) -> None:
+    with receiver(always(200)) as elsewhere, receiver(always(status, Location=elsewhere.url)) as running:
+        webhook = registered(running)
+        (delivery,) = due(webhook)
+        deliver(webhook.pk)
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempt_count) == ("waiting", 1)
+    assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+def test_any_2xx_is_success(status: int) -> None:
+    with receiver(always(status, b"" if status == 204 else b"ok")) as running:
+        webhook = registered(running)
+        (delivery,) = due(webhook)
+        deliver(webhook.pk)
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.next_attempt_at) == ("succeeded", None)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_retry_after_puts_the_next_attempt_off_where_it_is_longer_than_the_schedule(status: int) -> None:
+    with receiver(always(status, Retry_After="3600")) as running:
+        webhook = registered(running)
+        (delivery,) = due(webhook)
+        before = timezone.now()
+        deliver(webhook.pk)
+
+    delivery.refresh_from_db()
+    assert delivery.next_attempt_at is not None
+    assert delivery.next_attempt_at - timezone.now() <= timedelta(hours=1) <= delivery.next_attempt_at - before
+
+
+def test_retry_after_is_never_shorter_than_the_schedule() -> None:
+    with receiver(always(500, Retry_After="0")) as running:
+        webhook = registered(running)
+        (delivery,) = due(webhook, attempt_count=3)
+        before = timezone.now()
+        deliver(webhook.pk)
+
+    delivery.refresh_from_db()
+    assert delivery.next_attempt_at is not None
+    assert delivery.next_attempt_at - before >= DELAYS[3]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_receiver_that_says_how_long_it_is_busy_is_sent_nothing_until_then(status: int) -> None:
+    with receiver(always(status, Retry_After="600")) as running:
+        webhook = registered(running)
+        due(webhook, 10)
+        deliver(webhook.pk)
+        deliver(webhook.pk)
+
+    webhook.refresh_from_db()
+    assert len(running.requests) == 1
+    assert webhook.open_until == database_now() + timedelta(seconds=600)
+
+
+# Targets and logs
+
+
+def test_a_name_that_has_come_to_mean_a_forbidden_address_is_not_connected_to(settings: Any, resolve: Resolve) -> None:
+    settings.WEBHOOK_ALLOWED_NETWORKS = []
+    with receiver(always()) as running:
+        webhook: Webhook = WebhookFactory(subscription_url=running.at("crm.client.example"))
+        due(webhook)
+        resolve("crm.client.example", ["127.0.0.1"])
+        deliver(webhook.pk)
+
+    assert running.requests == []
+    assert running.connections == 0
+    assert webhook.attempts.get().error == "forbidden address"
+
+
+def test_neither_secrets_nor_credentials_nor_payloads_are_logged(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level("DEBUG")
+    with receiver(answers(500, 410)) as running:
+        webhook = registered(running, http_auth_user="anna-user", http_auth_password="geheim-pass")
+        due(webhook, 2, event__payload={"client_name": "Łucja Poufna"})
+        caplog.clear()
+        deliver(webhook.pk)
+
+    logged = caplog.text + "".join(capfd.readouterr()) + repr(webhook) + str(webhook)
+    for word in ("anna-user", "geheim-pass", webhook.secret, webhook.secret[6:], "Poufna", "YW5uYS11c2Vy"):
+        assert word not in logged
+
+
+def test_a_delivery_costs_the_same_statements_for_one_event_and_for_a_batch(django_assert_num_queries: Any) -> None:
+    with receiver(always()) as running:
+        webhook = registered(running, healthy=True)
+        # Read, claim, store both, with two savepoints for BEGIN and COMMIT. After a full batch: read, nothing to claim.
+        for count, queries in ((1, 6), (delivery_worker.BATCH - 1, 6), (delivery_worker.BATCH, 8)):
+            due(webhook, count)
+            with django_assert_num_queries(queries):
+                deliver(webhook.pk)
+
+    assert len(running.requests) == 2 * delivery_worker.BATCH
+
+
+def test_what_a_receiver_answers_is_kept_up_to_two_kilobytes_whatever_it_is() -> None:
+    with receiver(always(500, b"\xff\0" + b"x" * 5000)) as running:
+        webhook = registered(running)
+        due(webhook)
+        deliver(webhook.pk)
+
+    answer = webhook.attempts.get().answer
+    assert answer.startswith("\ufffd\ufffdxxx")
+    assert len(answer) == 2048
+
+
+@pytest.mark.parametrize("fault", [fault for fault in odd_answers.CLASSES if fault != "cut short"])
+def test_whatever_a_receiver_answers_ends_in_a_stored_attempt(fault: str) -> None:
+    left = list(odd_answers.CLASSES[fault])
+
+    def script(peer: Peer) -> None:
+        if peer.request():
+            peer.sock.sendall(left.pop(0))
+
+    with receiver(script) as running:
+        webhook = registered(running)
+        for _ in odd_answers.CLASSES[fault]:
+            due(webhook)
+            Webhook.objects.update(failures_in_a_row=0, open_until=None)
+            deliver(webhook.pk)
+
+    count = len(odd_answers.CLASSES[fault])
+    assert len(running.requests) == webhook.attempts.count() == count
+    assert webhook.deliveries.filter(attempt_count=1).count() == count
+    assert not webhook.deliveries.waiting().filter(next_attempt_at__lte=database_now()).exists()
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_a_test_event_says_who_asked_for_it_and_is_out_of_the_feed() -> None:
+    with receiver(always()) as running:
+        webhook = registered(running)
+        webhook.send_test(ACTOR)
+        deliver(webhook.pk)
+
+    body = json.loads(running.requests[0].body)
+    assert (body["action"], body["webhook_id"], body["requested_by"]) == ("TEST", webhook.pk, "tester")

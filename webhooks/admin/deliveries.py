@@ -1,0 +1,354 @@
+"""What happened, to whom it was told, and each request that was made: looked at, never edited. Tables of millions."""
+
+import json
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import connection
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, DropdownFilter
+
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin.lists import rows_up_to
+from callcentre.core.integers import integer_of
+from webhooks.admin.id_ranges import MARGIN, first_event_since, first_id_since, last_event_before, within
+from webhooks.models import Attempt, Delivery, Event
+from webhooks.models.delivery import FAILED_ATTEMPT
+
+STATES = {Delivery.State.WAITING: "info", Delivery.State.SUCCEEDED: "success", Delivery.State.FAILED: "danger"}
+WEBHOOK = "webhook__id__exact"
+# No id is.
+BEYOND = 2**63 - 1
+# Events of one subject whose deliveries a search finds.
+MOST_OF_SUBJECT = 500
+
+# The unary plus keeps the planner from walking down the primary key in the hope of meeting one.
+_NEWEST_WAITING = """
+SELECT id FROM webhooks_delivery WHERE state = 'waiting' AND COALESCE(webhook_id = %s::bigint, true)
+ORDER BY id + 0 DESC LIMIT %s
+"""
+
+
+def events_found(term: str) -> QuerySet[Event]:
+    """By the id that receivers see, by the sequence, or by the subject."""
+    term = term.strip()
+    try:
+        return Event.objects.filter(event_id=UUID(term))
+    except ValueError:
+        pass
+    if (pk := integer_of(term)) is not None:
+        return Event.objects.filter(pk=pk)
+    return Event.objects.filter(subject=term.replace("\0", ""))
+
+
+def ids_found(term: str) -> list[int]:
+    return list(events_found(term).order_by("-id").values_list("pk", flat=True)[:MOST_OF_SUBJECT])
+
+
+def _related(row: Any, name: str) -> Any:
+    """None where clearing away has been faster: the database has no constraint on it."""
+    try:
+        return getattr(row, name)
+    except ObjectDoesNotExist:
+        return None
+
+
+def _link(model: str, pk: int, text: Any) -> str:
+    return format_html(
+        '<a class="cc-link" href="{}">{}</a>', reverse(f"admin:webhooks_{model}_change", args=[pk]), text
+    )
+
+
+def _moment(instant: datetime | None) -> str:
+    """To the second."""
+    return f"{timezone.localtime(instant):%Y-%m-%d %H:%M:%S}" if instant else ""
+
+
+class SentAdmin(UncountedMixin, ReadOnlyAdmin):
+    has_own_history = True  # nobody edits them: Django's would be empty
+    search_fields = ("id",)
+    search_help_text = _("Event id, sequence or subject, such as record:1204")
+
+
+class EventDates(DatesFilter):
+    def of_span(self, queryset: QuerySet[Any], since: Any, until: Any) -> QuerySet[Any]:
+        if since:
+            queryset = queryset.filter(pk__gte=first_event_since(since) or BEYOND, created_at__gte=since)
+        if until:
+            queryset = queryset.filter(pk__lte=last_event_before(until) or 0, created_at__lt=until)
+        return queryset
+
+
+@admin.register(Event)
+class EventAdmin(SentAdmin):
+    """What happened, and was it told?"""
+
+    list_display = ("date", "action_name", "subject", "event_id", "id")
+    list_display_links = ("date", "event_id")
+    list_filter = (("action", ChoicesDropdownFilter), EventDates)
+    fields = ("action_name", "subject", "date", "event_id", "id", "body")
+    readonly_fields = fields
+    change_form_outer_after_template = "admin/webhooks/deliveries.html"
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
+    ) -> tuple[QuerySet[Event], bool]:
+        if not search_term.strip():
+            return queryset, False
+        found = events_found(search_term)
+        return (queryset & found) if queryset.query.where else found, False
+
+    @display(description=_("date"))
+    def date(self, event: Event) -> str:
+        return _moment(event.created_at)
+
+    @display(description=_("action"))
+    def action_name(self, event: Event) -> str:
+        """As it is: that of a test event is none that can be chosen."""
+        return event.action
+
+    @display(description=_("what is sent"))
+    def body(self, event: Event) -> str:
+        return format_html('<pre class="cc-pre">{}</pre>', json.dumps(event.message, indent=2, ensure_ascii=False))
+
+    def page_context(self, request: HttpRequest, obj: Event | None) -> dict[str, Any]:
+        return {"deliveries": list(obj.deliveries.prefetch_related("webhook")[:100]) if obj else []}
+
+
+class StateFilter(DropdownFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        super().__init__(request, params, model, model_admin)
+        self.per_page = model_admin.list_per_page
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return Delivery.State.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        state = self.value()
+        if state not in Delivery.State.values:
+            return queryset
+        given = request.GET
+        if state != Delivery.State.WAITING or any(given.get(name) for name in ("q", "date_from", "date_to")):
+            return queryset.filter(state=state)
+        rows = rows_up_to(given, self.per_page)
+        with connection.cursor() as cursor:
+            cursor.execute(_NEWEST_WAITING, [integer_of(given.get(WEBHOOK)), rows])
+            ids = [pk for (pk,) in cursor.fetchall()]
+        return queryset.filter(pk__in=ids, state=state)
+
+
+class DeliveryDates(DatesFilter):
+    """By the event's date: its ids say which deliveries these can be.
+
+    Beside a long transaction over midnight some of the other day can be among them; the join that would tell costs
+    seconds where a planner begins it at the wrong end.
+    """
+
+    def of_span(self, queryset: QuerySet[Any], since: Any, until: Any) -> QuerySet[Any]:
+        # Told at once, so deliveries have their ids in the order of the events.
+        if since:
+            first = first_event_since(since) or BEYOND
+            low = first_id_since(Delivery, "event_id", first) - MARGIN
+            queryset = queryset.filter(pk__gte=low, event_id__gte=first)
+        if until:
+            last = last_event_before(until) or 0
+            high = first_id_since(Delivery, "event_id", last) + MARGIN
+            queryset = queryset.filter(pk__lte=high, event_id__lte=last)
+        return queryset
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(SentAdmin):
+    """What waits, what was given up, and what can be sent again?"""
+
+    list_display = ("date", "action", "subject", "webhook_name", "outcome", "attempt_count", "then")
+    list_display_links = ("date",)
+    list_filter = (("webhook", AutocompleteSelectFilter), StateFilter, DeliveryDates)
+    actions = ("resend_selected",)
+    actions_detail = ("resend",)
+    fields = ("event_link", "subject", "webhook_link", "state", "attempt_count", "next_attempt", "finished")
+    readonly_fields = fields
+    change_form_outer_after_template = "admin/webhooks/attempts.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        # No joins: what they join to may have been cleared away, and a planner could begin at the wrong end.
+        return super().get_queryset(request).prefetch_related("event", "webhook")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
+    ) -> tuple[QuerySet[Delivery], bool]:
+        return (queryset.filter(event_id__in=ids_found(search_term)) if search_term.strip() else queryset), False
+
+    @display(description=_("date"))
+    def date(self, delivery: Delivery) -> str:
+        event = _related(delivery, "event")
+        return _moment(event.created_at) if event else f"({delivery.event_id})"
+
+    @display(description=_("action"))
+    def action(self, delivery: Delivery) -> str:
+        return getattr(_related(delivery, "event"), "action", "")
+
+    @display(description=_("subject"))
+    def subject(self, delivery: Delivery) -> str:
+        return getattr(_related(delivery, "event"), "subject", "")
+
+    @display(description=_("webhook"))
+    def webhook_name(self, delivery: Delivery) -> str:
+        return str(_related(delivery, "webhook") or "")
+
+    @display(description=_("webhook"))
+    def webhook_link(self, delivery: Delivery) -> str:
+        webhook = _related(delivery, "webhook")
+        return _link("webhook", webhook.pk, webhook) if webhook else ""
+
+    @display(description=_("event"))
+    def event_link(self, delivery: Delivery) -> str:
+        event = _related(delivery, "event")
+        return _link("event", event.pk, f"{event.action} {event.event_id}") if event else ""
+
+    @display(description=_("state"), label={state.value: colour for state, colour in STATES.items()})
+    def outcome(self, delivery: Delivery) -> tuple[str, str]:
+        return delivery.state, str(delivery.get_state_display())
+
+    @display(description=_("next attempt"))
+    def next_attempt(self, delivery: Delivery) -> str:
+        return _moment(delivery.next_attempt_at)
+
+    @display(description=_("finished"))
+    def finished(self, delivery: Delivery) -> str:
+        return _moment(delivery.finished_at)
+
+    @display(description=_("next attempt or end"))
+    def then(self, delivery: Delivery) -> str:
+        return _moment(delivery.next_attempt_at or delivery.finished_at)
+
+    def page_context(self, request: HttpRequest, obj: Delivery | None) -> dict[str, Any]:
+        return {"attempts": list(obj.attempts.order_by("-id")[:50]) if obj else []}
+
+    # Sending again
+
+    def has_resend_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("webhooks.change_webhook")
+
+    @admin.action(description=_("Send again"), permissions=["resend"])
+    def resend_selected(self, request: HttpRequest, deliveries: QuerySet[Delivery]) -> None:
+        chosen = list(deliveries.order_by().values_list("pk", flat=True)[: self.list_per_page])
+        self._resend(request, chosen)
+
+    @page_action(description=_("Send again"), url_path="resend", icon="replay", permissions=["resend"])
+    def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        delivery = self.get_object(request, object_id)
+        if delivery is None:
+            raise Http404
+        if request.method == "POST":
+            self._resend(request, [delivery.pk])
+            return redirect(self.url_of("change", delivery.pk))
+        intro = _now("At once, with all attempts before it. The receiver sees the same webhook-id.")
+        return self.action_page(request, title=_now("Send again"), submit=_now("Send again"), obj=delivery, intro=intro)
+
+    def _resend(self, request: HttpRequest, ids: list[int]) -> None:
+        count = Delivery.objects.filter(pk__in=ids).resend(actor_of(request))
+        if count:
+            sentence = ngettext("%(count)s delivery is sent again.", "%(count)s deliveries are sent again.", count)
+            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        if left := len(ids) - count:
+            sentence = ngettext(
+                "%(count)s delivery is about to be sent anyway, or its webhook was removed.",
+                "%(count)s deliveries are about to be sent anyway, or their webhook was removed.",
+                left,
+            )
+            self.message_user(request, sentence % {"count": left}, messages.WARNING)
+
+
+class OutcomeFilter(DropdownFilter):
+    title = _("outcome")
+    parameter_name = "outcome"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("succeeded", _("succeeded")), ("failed", _("failed"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Attempt]) -> QuerySet[Attempt]:
+        match self.value():
+            case "succeeded":
+                return queryset.filter(status__gte=200, status__lt=300)
+            case "failed":
+                return queryset.filter(FAILED_ATTEMPT)
+        return queryset
+
+
+class AttemptDates(DatesFilter):
+    """By the ids, for the start has no index."""
+
+    def of_span(self, queryset: QuerySet[Any], since: Any, until: Any) -> QuerySet[Any]:
+        return within(queryset, "started_at", since, until)
+
+
+@admin.register(Attempt)
+class AttemptAdmin(SentAdmin):
+    """Each request that was made: when, what came of it, and how long did it take?"""
+
+    list_display = ("time", "webhook_name", "event_name", "outcome", "milliseconds")
+    list_display_links = ("time",)
+    list_filter = (("webhook", AutocompleteSelectFilter), OutcomeFilter, AttemptDates)
+    fields = ("time", "delivery_link", "webhook_link", "came_back", "milliseconds", "answer_shown")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
+        related = ("webhook", "delivery__event")
+        return super().get_queryset(request).prefetch_related(*related)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
+    ) -> tuple[QuerySet[Attempt], bool]:
+        if not search_term.strip():
+            return queryset, False
+        deliveries = Delivery.objects.filter(event_id__in=ids_found(search_term)).order_by()
+        return queryset.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True))), False
+
+    @display(description=_("time"))
+    def time(self, attempt: Attempt) -> str:
+        return _moment(attempt.started_at)
+
+    @display(description=_("webhook"))
+    def webhook_name(self, attempt: Attempt) -> str:
+        return str(_related(attempt, "webhook") or "")
+
+    @display(description=_("event"))
+    def event_name(self, attempt: Attempt) -> str:
+        return str(_related(_related(attempt, "delivery"), "event") or "")
+
+    @display(description=_("outcome"), label={"yes": "success", "no": "danger"})
+    def outcome(self, attempt: Attempt) -> tuple[str, str]:
+        return "yes" if attempt.is_success else "no", str(attempt.status or attempt.error)
+
+    @display(description=_("what came back"))
+    def came_back(self, attempt: Attempt) -> str:
+        return " ".join(str(part) for part in (attempt.status, attempt.error) if part)
+
+    @display(description=_("delivery"))
+    def delivery_link(self, attempt: Attempt) -> str:
+        delivery = _related(attempt, "delivery")
+        return _link("delivery", delivery.pk, self.event_name(attempt) or delivery.pk) if delivery else ""
+
+    @display(description=_("webhook"))
+    def webhook_link(self, attempt: Attempt) -> str:
+        webhook = _related(attempt, "webhook")
+        return _link("webhook", webhook.pk, webhook) if webhook else ""
+
+    @display(description=_("first 2 kB of the answer"))
+    def answer_shown(self, attempt: Attempt) -> str:
+        return format_html('<pre class="cc-pre">{}</pre>', attempt.answer) if attempt.answer else ""

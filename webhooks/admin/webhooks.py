@@ -1,0 +1,317 @@
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import IntegerField, QuerySet
+from django.db.models.expressions import RawSQL
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import localize
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.contrib.filters.admin import DropdownFilter
+
+from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
+from callcentre.admin.base import REFUSALS
+from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Outdated
+from webhooks.admin.changes import ACTIONS, changes_of
+from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
+from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
+from webhooks.models import Resend, Webhook
+from webhooks.rules import faults_of
+
+WAITING = """(SELECT count(*) FROM (
+  SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s
+) AS counted)"""
+
+
+class HealthFilter(DropdownFilter):
+    title = _("state")
+    parameter_name = "health"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [
+            ("healthy", _("healthy")),
+            ("failing", _("failing")),
+            ("disabled", _("disabled")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> QuerySet[Webhook]:
+        match self.value():
+            case "healthy":
+                return queryset.filter(is_active=True, failing_since=None)
+            case "failing":
+                return queryset.filter(is_active=True, failing_since__isnull=False)
+            case "disabled":
+                return queryset.filter(is_active=False)
+        return queryset
+
+
+@admin.register(Webhook)
+class WebhookAdmin(HistoryMixin, Admin):
+    """Who is told what, and do they get it?"""
+
+    form = WebhookForm
+    list_display = ("address", "actions_summary", "state", "waiting", "last_success_at", "failing_since")
+    list_filter = (HealthFilter,)
+    search_fields = ("subscription_url",)
+    search_help_text = _("Part of the address")
+    actions = ("enable_selected", "disable_selected")
+    actions_detail = (
+        "send_test",
+        "enable",
+        "resend_failed",
+        {"title": _("More"), "items": ["show_secret", "rotate_secret", "disable"]},
+    )
+    change_form_outer_before_template = "admin/webhooks/health.html"
+    fault_fields = {"http_auth_user": "new_user", "http_auth_password": "new_password"}
+    sentences = {
+        ErrorCode.TARGET_CREDENTIALS: _("The address cannot hold a login: write it into the fields below."),
+        ErrorCode.EMPTY: _("Choose at least one."),
+    }
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
+        registered: QuerySet[Webhook] = super().get_queryset(request).filter(deleted_at=None)
+        if not (request.resolver_match and request.resolver_match.url_name == "webhooks_webhook_changelist"):
+            return registered
+        waiting = RawSQL(WAITING, [MOST_COUNTED + 1], output_field=IntegerField())  # noqa: S611  (a text of ours)
+        return registered.annotate(waiting_count=waiting)
+
+    # The list
+
+    @display(description=_("address"), ordering="subscription_url")
+    def address(self, webhook: Webhook) -> str:
+        url = webhook.subscription_url
+        return url if len(url) <= 60 else f"{url[:57]}…"
+
+    @display(description=_("actions"))
+    def actions_summary(self, webhook: Webhook) -> str:
+        return ", ".join(webhook.actions[:2]) + (f" + {len(webhook.actions) - 2}" if len(webhook.actions) > 2 else "")
+
+    @display(description=_("state"), label={c: c for c in ("success", "warning", "danger", "info")})
+    def state(self, webhook: Webhook) -> tuple[str, str]:
+        state = state_of(webhook)
+        return state.colour, state.label
+
+    @display(description=_("waiting"))
+    def waiting(self, webhook: Webhook) -> str:
+        count: int = webhook.waiting_count  # type: ignore[attr-defined]
+        return f"> {localize(MOST_COUNTED)}" if count > MOST_COUNTED else str(localize(count))
+
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
+        count = 0
+        for webhook in webhooks.filter(is_active=False):
+            with suppress(Conflict):  # somebody has removed it meanwhile
+                webhook.enable(actor_of(request))
+                count += 1
+        sentence = ngettext("%(count)s webhook enabled.", "%(count)s webhooks enabled.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    @confirm_first(
+        _("Nothing is sent until they are enabled again. What waits goes on waiting; no new events join it."),
+        is_active=True,
+    )
+    def disable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
+        count = 0
+        for webhook in webhooks.filter(is_active=True):
+            webhook.disable(actor_of(request))
+            count += 1
+        sentence = ngettext("%(count)s webhook disabled.", "%(count)s webhooks disabled.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    # The page
+
+    def get_fieldsets(self, request: HttpRequest, obj: Webhook | None = None) -> Any:
+        """Whoever only looks sees whether there are credentials, and no fields to type them."""
+        may_change = self.has_change_permission(request, obj) if obj else True
+        is_set = obj is not None and bool(obj.http_auth_user or obj.http_auth_password)
+        access = [*(["credentials"] if obj else []), *(CREDENTIALS[: 3 if is_set else 2] if may_change else ())]
+        access += password_inputs(request) if obj and may_change else []
+        about = ["subscription_url", "actions" if may_change else "actions_shown", "format"]
+        fieldsets: list[Any] = [(None, {"fields": about}), (_("Basic authentication"), {"fields": access})]
+        if obj:
+            fieldsets.append((_("Signature"), {"fields": ["signs_with", "created_at"]}))
+        return fieldsets
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Webhook | None = None) -> tuple[str, ...]:
+        return ("actions_shown", "credentials", "signs_with", "created_at")
+
+    @display(description=_("actions"))
+    def actions_shown(self, webhook: Webhook) -> str:
+        return ", ".join(webhook.actions)
+
+    @display(description=_("credentials"))
+    def credentials(self, webhook: Webhook) -> str:
+        if webhook.http_auth_user or webhook.http_auth_password:
+            return _now("Set, and never shown. What is typed here replaces them; what is left empty stays.")
+        return _now("none")
+
+    @display(description=_("signs with"))
+    def signs_with(self, webhook: Webhook) -> str:
+        if len(webhook.signing_secrets) > 1:
+            until = localize(timezone.localtime(webhook.previous_secret_expires_at))
+            return _now("its secret, and until %(until)s also the one before") % {"until": until}
+        return _now("its secret")
+
+    def history_of(self, obj: Webhook) -> list[Entry]:
+        return [entry_of(change, changes_of(change), ACTIONS) for change in obj.history.all()[:SHOWN]]
+
+    def page_context(self, request: HttpRequest, obj: Webhook | None) -> dict[str, Any]:
+        context = super().page_context(request, obj)
+        if obj is not None:
+            context["health"] = health_of(obj)
+            context["chart_options"] = CHART_OPTIONS
+            context["resend"] = obj.resends.open().first()
+            context["deliveries_url"] = reverse("admin:webhooks_delivery_changelist")
+            context["attempts_url"] = reverse("admin:webhooks_attempt_changelist")
+        return context
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        values = form.values()
+        if change:
+            webhook = Webhook.objects.get(pk=obj.pk)
+            webhook.edit(actor_of(request), faults_of(values), **values)
+        else:
+            obj.__dict__.update(Webhook.create(actor_of(request), faults_of(values), **values).__dict__)
+
+    def delete_model(self, request: HttpRequest, obj: Webhook) -> None:
+        obj.remove(actor_of(request))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes with a webhook; whoever may delete it may delete these."""
+        waiting = queue_of(objs[0]).shown_count
+        gone = [str(objs[0]), _now("what was sent to it, what waits, and its history")]
+        return gone, {_now("deliveries that wait"): waiting}, set(), []
+
+    # What can be done with a webhook
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Enabling what is enabled already is no choice, nor is disabling what is disabled."""
+        webhook = self.get_object(request, object_id)
+        useless = "webhooks_webhook_enable" if webhook and webhook.is_active else "webhooks_webhook_disable"
+        return [action for action in super().get_actions_detail(request, object_id) if action.action_name != useless]
+
+    def _webhook(self, request: HttpRequest, object_id: str) -> Webhook:
+        webhook = self.get_object(request, object_id)
+        if webhook is None:
+            raise Http404
+        if not self.has_change_permission(request, webhook):
+            raise PermissionDenied
+        return webhook  # type: ignore[no-any-return]
+
+    def _do(self, request: HttpRequest, webhook: Webhook, verb: Callable[[Actor], Any], sentence: str) -> HttpResponse:
+        """What the verb does, and then says so; or says why not: somebody may have removed the webhook meanwhile."""
+        try:
+            verb(actor_of(request))
+        except REFUSALS as error:
+            self.say_refused(request, error)
+        else:
+            self.message_user(request, sentence, messages.SUCCESS)
+        return redirect(self.url_of("change", webhook.pk))
+
+    @page_action(description=_("Send a test event"), url_path="test", icon="send", permissions=["change"])
+    def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self._webhook(request, object_id)
+        if request.method == "POST":
+            said = _now("A test event is on its way. What came of it is among the deliveries in a moment.")
+            return self._do(request, webhook, webhook.send_test, said)
+        intro = _now("An event TEST is sent to this webhook alone, signed and repeated like any other.")
+        if not webhook.is_active:
+            intro = _now("The webhook is disabled: the test event waits until it is enabled.")
+        return self.action_page(request, title=_now("Send a test event"), submit=_now("Send"), obj=webhook, intro=intro)
+
+    @page_action(description=_("Enable"), url_path="enable", icon="play_arrow", permissions=["change"])
+    def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self._webhook(request, object_id)
+        if request.method == "POST":
+            return self._do(request, webhook, webhook.enable, _now("The webhook is enabled."))
+        intro = _now(
+            "What waits is sent at once, then whatever happens from now on. What happened while it was disabled is"
+            " not sent: the receiver reads it at /api/events."
+        )
+        return self.action_page(request, title=_now("Enable"), submit=_now("Enable"), obj=webhook, intro=intro)
+
+    @page_action(description=_("Disable"), url_path="disable", icon="pause", permissions=["change"])
+    def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self._webhook(request, object_id)
+        if request.method == "POST":
+            return self._do(request, webhook, webhook.disable, _now("The webhook is disabled."))
+        intro = _now("Nothing is sent until it is enabled again. What waits goes on waiting; no new events join it.")
+        return self.action_page(request, title=_now("Disable"), submit=_now("Disable"), obj=webhook, intro=intro)
+
+    @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
+    def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self._webhook(request, object_id)
+        form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            return self._secret_page(request, webhook, webhook.show_secret(actor_of(request)))
+        intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")
+        return self.action_page(
+            request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=webhook, intro=intro
+        )
+
+    @page_action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
+    def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self._webhook(request, object_id)
+        form = RotateForm.of(request)(request.POST or None, initial={"version": webhook.version, "overlap_hours": 24})
+        if request.method == "POST" and form.is_valid():
+            overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
+            try:
+                secret = webhook.rotate_secret(actor_of(request), overlap, form.cleaned_data["version"])
+            except Outdated:
+                form.add_error(None, _("The webhook was changed meanwhile, or this page was sent before."))
+            except REFUSALS as error:
+                self.say_refused(request, error)
+                return redirect(self.url_of("change", webhook.pk))
+            else:
+                return self._secret_page(request, webhook, secret)
+        return self.action_page(
+            request,
+            title=_now("New secret"),
+            submit=_now("Make a new secret"),
+            form=form,
+            obj=webhook,
+            intro=_now("Until the overlap is over each delivery is signed with both, so that either one verifies."),
+        )
+
+    def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
+        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        return self.secret_page(request, webhook, secret, title=_now("The secret"), intro=intro)
+
+    @page_action(
+        description=_("Send again what failed"), url_path="resend-failed", icon="replay", permissions=["change"]
+    )
+    def resend_failed(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        webhook = self._webhook(request, object_id)
+        initial = {"since": timezone.now() - timedelta(days=1), "includes_waiting": True}
+        form = ResendForm(request.POST or None, initial=initial)
+        if request.method == "POST" and form.is_valid():
+            try:
+                resend = Resend.start(actor_of(request), webhook, **form.cleaned_data)
+            except REFUSALS as error:
+                for _field, sentence in self.refusals_of(error):
+                    form.add_error(None, sentence)
+            else:
+                return redirect(reverse("admin:webhooks_resend_change", args=[resend.pk]))
+        intro = _now("In the background, each with all its attempts before it. The receiver sees the same webhook-id.")
+        if not webhook.is_active:
+            intro = _now("The webhook is disabled: what failed waits until it is enabled.")
+        return self.action_page(
+            request,
+            title=_now("Send again what failed"),
+            submit=_now("Send again"),
+            form=form,
+            obj=webhook,
+            intro=intro,
+        )

@@ -1,0 +1,329 @@
+"""Delivering what is due to one webhook: claim a batch, send it, store what came of it."""
+
+import random
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from celery.worker import state
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from callcentre.core.actor import SYSTEM
+from webhooks.models.delivery import DELAYS, LEASE_SECONDS
+from webhooks.models.event import message
+from webhooks.models.webhook import Webhook
+from webhooks.slots import Receiver, Slots
+from webhooks.transport import Outcome, Sender, TargetError, encode, parse_target, sign
+
+BATCH = 100
+# A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
+BATCH_SECONDS = 5.0
+# After this long, whoever has more to send goes to the end of the queue.
+TURN_SECONDS = 2.0
+# Failures of the receiver in a row after which it is paused for a while.
+FAILURES_TO_OPEN = 5
+LONGEST_PAUSE_SECONDS = 300
+GONE = 410
+# The answers of 4xx that concern the receiver. Any other is the answer to one event.
+OVERLOADED = (408, 429)
+# What `Retry-After` says with these holds for all requests; with others for the one that was answered.
+TOO_MUCH = (429, 503)
+
+# Events that were never tried go first: a screen-pop is not behind the retries of yesterday. Each of the two has an
+# index; retries are looked for only where the others do not fill the batch. The limits are constants: by any other the
+# planner expects so many rows that it reads all events.
+_CLAIM = """
+WITH untried AS MATERIALIZED (
+  SELECT id, is_retry, next_attempt_at FROM webhooks_delivery
+  WHERE webhook_id = %(webhook)s AND state = 'waiting' AND NOT is_retry AND next_attempt_at <= now()
+  ORDER BY next_attempt_at, id LIMIT %(size)s FOR UPDATE SKIP LOCKED
+), retries AS MATERIALIZED (
+  SELECT id, is_retry, next_attempt_at FROM webhooks_delivery
+  WHERE webhook_id = %(webhook)s AND state = 'waiting' AND is_retry AND next_attempt_at <= now()
+    AND (SELECT count(*) FROM untried) < %(size)s
+  ORDER BY next_attempt_at, id LIMIT %(size)s FOR UPDATE SKIP LOCKED
+), due AS MATERIALIZED (
+  SELECT id FROM (SELECT * FROM untried UNION ALL SELECT * FROM retries) AS both_queues
+  ORDER BY is_retry, next_attempt_at, id LIMIT %(size)s
+), claimed AS (
+  UPDATE webhooks_delivery d
+  SET next_attempt_at = now() + %(lease)s * interval '1 second'
+  FROM due WHERE d.id = due.id
+  RETURNING d.id, d.event_id, d.is_retry, d.attempt_count, d.next_attempt_at
+)
+SELECT c.id, c.attempt_count + 1, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
+FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY c.is_retry, e.id
+"""
+# Of the threads that find a failing receiver's pause over, one may try.
+_TRY = """
+UPDATE webhooks_webhook SET open_until = now() + %s * interval '1 second'
+WHERE id = %s AND COALESCE(open_until <= now(), true)
+"""
+# The end of the lease says whether a delivery is still ours: a worker that was held up for longer finds that another
+# one has claimed it since, or is done with it.
+_GIVE_BACK = """
+UPDATE webhooks_delivery d SET next_attempt_at = now()
+FROM json_to_recordset(%s::json) AS g(id bigint, leased_until timestamptz)
+WHERE d.id = g.id AND d.next_attempt_at = g.leased_until AND d.state = 'waiting'
+"""
+# Deliveries that were cleared away meanwhile leave no attempts behind. What a receiver has taken, it has, whoever sent
+# it; that it did not take it says only who still holds the delivery. An attempt counts when its result is known, so a
+# worker that dies with a batch in its hands costs none.
+_STORE = """
+WITH given AS MATERIALIZED (
+  SELECT g.*, d.next_attempt_at AS held_until, d.state AS current_state
+  FROM json_to_recordset(%s::json)
+    AS g(id bigint, leased_until timestamptz, state text, next_attempt_at timestamptz, finished_at timestamptz,
+         started_at timestamptz, milliseconds int, status smallint, error text, answer text)
+  JOIN webhooks_delivery d ON d.id = g.id ORDER BY d.id FOR NO KEY UPDATE OF d
+), attempts AS (
+  INSERT INTO webhooks_attempt (delivery_id, webhook_id, started_at, milliseconds, status, error, answer)
+  SELECT id, %s, started_at, milliseconds, status, error, answer FROM given
+)
+UPDATE webhooks_delivery d
+SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at, is_retry = true,
+    attempt_count = d.attempt_count + 1
+FROM given g
+WHERE d.id = g.id AND g.current_state = 'waiting'
+AND (g.state = 'succeeded' OR g.leased_until = g.held_until)
+"""
+_SET_HEALTH = """
+UPDATE webhooks_webhook SET
+  last_success_at = CASE WHEN g.has_succeeded THEN now() ELSE last_success_at END,
+  failing_since = CASE WHEN g.is_last_success THEN NULL WHEN g.has_succeeded THEN now()
+                  ELSE COALESCE(failing_since, now()) END,
+  failures_in_a_row = g.failures,
+  open_until = CASE WHEN g.pause > 0 THEN now() + g.pause * interval '1 second' END
+FROM (SELECT %s::boolean AS has_succeeded, %s::boolean AS is_last_success, %s::int AS failures, %s::float AS pause) AS g
+WHERE id = %s
+"""
+
+sender = Sender()
+# Of the 32 threads of the worker that has the queue `webhooks`: the others see to tasks that wait for no receiver.
+slots = Slots(bound=24, per_origin=2, for_suspects=12)
+
+
+class Claimed(NamedTuple):
+    id: int
+    # With this one.
+    attempt_count: int
+    leased_until: datetime
+    event_id: UUID
+    sequence: int
+    action: str
+    fields: str
+    created_at: datetime
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        return message(self.action, self.created_at, orjson.loads(self.fields), self.event_id, self.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    delivery: Claimed
+    started_at: datetime
+    outcome: Outcome
+
+    @property
+    def is_success(self) -> bool:
+        return self.outcome.status is not None and 200 <= self.outcome.status < 300
+
+    @property
+    def is_last(self) -> bool:
+        return self.outcome.status == GONE or self.delivery.attempt_count > len(DELAYS)
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the receiver fails: it does not answer, or its answer is not about this event."""
+        status = self.outcome.status
+        return not self.is_success and (status is None or not 400 <= status < 500 or status in OVERLOADED)
+
+    @property
+    def ends_batch(self) -> bool:
+        """Whether this failure alone says that the receiver is to be sent nothing more for now."""
+        return self.outcome.status is None or self.outcome.status == GONE or self.outcome.status in TOO_MUCH
+
+    @property
+    def row(self) -> dict[str, Any]:
+        now = datetime.now(UTC)
+        is_over = self.is_success or self.is_last
+        state = "succeeded" if self.is_success else "failed" if self.is_last else "waiting"
+        return {
+            "id": self.delivery.id,
+            "leased_until": self.delivery.leased_until,
+            "state": state,
+            "next_attempt_at": None if is_over else now + self._delay,
+            "finished_at": now if is_over else None,
+            "started_at": self.started_at,
+            "milliseconds": round(self.outcome.seconds * 1000),
+            "status": self.outcome.status,
+            "error": self.outcome.error[:200],
+            "answer": self.outcome.answer.decode(errors="replace").replace("\0", "\ufffd"),
+        }
+
+    @property
+    def _delay(self) -> timedelta:
+        planned = DELAYS[self.delivery.attempt_count - 1] * random.uniform(1, 1.1)  # noqa: S311  (jitter)
+        return max(planned, timedelta(seconds=self.outcome.retry_after or 0))
+
+
+def deliver(webhook_id: int) -> list[int]:
+    """Send what is due to this webhook, for one turn. Return the webhooks whose turn is next."""
+    following = [webhook_id] if _deliver(webhook_id) else []
+    waiting = slots.pop_next()
+    return following if waiting is None or waiting in following else [waiting, *following]
+
+
+def _deliver(webhook_id: int) -> bool:
+    """Whether the turn ended before the queue did."""
+    webhook = _sendable(webhook_id)
+    if webhook is None:
+        return False
+    receiver = Receiver(webhook_id, _origin(webhook), webhook.is_suspect)
+    with slots.acquire(receiver) as has_slot:
+        if not has_slot:
+            return False
+        may_be_more = _take_turn(webhook, receiver.origin)
+    # A slow one waits for the next sweep, which wakes all in any order, so that it does not keep its slot for ever.
+    return may_be_more and not slots.is_slow(receiver.origin)
+
+
+def _origin(webhook: Webhook) -> str:
+    try:
+        return parse_target(webhook.subscription_url).origin
+    except TargetError:  # nothing is sent to it
+        return webhook.subscription_url
+
+
+def _take_turn(webhook: Webhook, origin: str) -> bool:
+    """Send batch after batch. Whether the turn ended before the queue did."""
+    current: Webhook | None = webhook
+    ends_at = time.monotonic() + TURN_SECONDS
+    while time.monotonic() < ends_at and not _is_stopping():
+        # Read anew for each batch: it may have been disabled, removed, or given another secret.
+        if current is None:
+            return False
+        if not _deliver_batch(current, origin) and not slots.pop_waiting(webhook.pk):
+            return False
+        if slots.is_slow(origin):
+            return True
+        current = _sendable(webhook.pk)
+    return True
+
+
+def _sendable(webhook_id: int) -> Webhook | None:
+    webhook = Webhook.objects.active().filter(pk=webhook_id).first()
+    return None if webhook is None or webhook.is_paused else webhook
+
+
+def _is_stopping() -> bool:
+    """Whether this worker was asked to end: what it has not sent is then given back, not left to its lease."""
+    return state.should_stop is not None or state.should_terminate is not None
+
+
+def _deliver_batch(webhook: Webhook, origin: str) -> bool:
+    """Send a batch. Whether there may be more: what is committed after a look has a message of its own."""
+    batch = _claim(webhook)
+    results: list[Result] = []
+    left = list(batch)
+    ends_at = time.monotonic() + BATCH_SECONDS
+    failures = webhook.failures_in_a_row
+    try:
+        while left and time.monotonic() < ends_at and not _is_stopping():
+            result = _send(webhook, left.pop(0))
+            results.append(result)
+            failures = failures + 1 if result.is_outage else 0
+            if result.ends_batch or failures >= FAILURES_TO_OPEN:
+                break
+    finally:
+        # Also when one cannot be sent for a fault of ours: those before it were, and must not be again.
+        if batch:
+            _store_surely(webhook, results, left, failures)
+    if results:
+        slots.measure(origin, statistics.fmean(result.outcome.seconds for result in results))
+    return bool(left) or len(batch) == _batch_size(webhook)
+
+
+def _batch_size(webhook: Webhook) -> int:
+    """A receiver that fails is tried with one."""
+    return 1 if webhook.failures_in_a_row else BATCH
+
+
+def _claim(webhook: Webhook) -> list[Claimed]:
+    given = {"webhook": webhook.pk, "size": _batch_size(webhook), "lease": LEASE_SECONDS}
+    with connection.cursor() as cursor:
+        if not webhook.failures_in_a_row:
+            cursor.execute(_CLAIM, given)
+            return [Claimed._make(row) for row in cursor.fetchall()]
+        with transaction.atomic():
+            cursor.execute(_TRY, [settings.WEBHOOK_TIMEOUT_SECONDS + 5, webhook.pk])
+            if not cursor.rowcount:
+                return []
+            cursor.execute(_CLAIM, given)
+            claimed = [Claimed._make(row) for row in cursor.fetchall()]
+            # With nothing to try, the receiver is not kept waiting for it.
+            transaction.set_rollback(not claimed)
+        return claimed
+
+
+def _send(webhook: Webhook, delivery: Claimed) -> Result:
+    content_type, body = encode(delivery.payload, webhook.format)
+    now = datetime.now(UTC)
+    timestamp = int(now.timestamp())
+    message_id = str(delivery.event_id)
+    headers = {
+        "Content-Type": content_type,
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign(webhook.signing_secrets, message_id, timestamp, body),
+    }
+    auth = (webhook.http_auth_user, webhook.http_auth_password) if webhook.http_auth_user else None
+    return Result(delivery, now, sender.send(webhook.subscription_url, headers, body, auth))
+
+
+def _store_surely(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
+    """Wait for a database that restarts, while the deliveries are ours: without their results they go out twice."""
+    ends_at = time.monotonic() + LEASE_SECONDS / 2
+    while True:
+        try:
+            return _store(webhook, results, left, failures)
+        except (OperationalError, InterfaceError):
+            connection.close()
+            if time.monotonic() > ends_at or connection.in_atomic_block:
+                raise
+            time.sleep(0.5)
+
+
+def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
+    """Attempts, deliveries and the receiver's health, in one transaction; what was not sent is due again."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        if left:
+            rows = [{"id": delivery.id, "leased_until": delivery.leased_until} for delivery in left]
+            cursor.execute(_GIVE_BACK, [orjson.dumps(rows).decode()])
+        if not results:
+            return
+        cursor.execute(_STORE, [orjson.dumps([result.row for result in results]).decode(), webhook.pk])
+        last = results[-1]
+        has_succeeded = any(result.is_success for result in results)
+        health = [has_succeeded, last.is_success, failures, _pause(last, failures), webhook.pk]
+        cursor.execute(_SET_HEALTH, health)
+        if not last.is_success:
+            webhook.give_up_if(SYSTEM, is_gone=last.outcome.status == GONE)
+
+
+def _pause(last: Result, failures: int) -> float:
+    """Seconds to leave the receiver alone: at once when it did not answer, after a few failures when it did."""
+    if not failures:
+        return 0.0
+    asked = (last.outcome.retry_after or 0.0) if last.outcome.status in TOO_MUCH else 0.0
+    if last.outcome.status is not None and failures < FAILURES_TO_OPEN:
+        return asked
+    beyond = failures - (FAILURES_TO_OPEN if last.outcome.status is not None else 1)
+    return max(asked, float(min(5 * 2 ** min(beyond, 10), LONGEST_PAUSE_SECONDS)))
