@@ -127,7 +127,7 @@ def _worker(running: Service) -> subprocess.Popen[str]:
 def work() -> None:
     """Receive the mails of each line, and print a line when done."""
     django.setup()
-    from tickets.mail.receiving import take_in  # noqa: PLC0415  (Django must be set up)
+    from tickets.mail.intake import take_in  # noqa: PLC0415  (Django must be set up)
     from tickets.models import TicketQueue  # noqa: PLC0415
 
     queue = TicketQueue.objects.get()

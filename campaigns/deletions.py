@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from campaigns.models import Campaign
 from tickets.models import Customer
 
-# Each index of a number begins with the campaign: with all campaigns named, it is asked once for each of them.
+# Each index of a number begins with the campaign, so the query names all campaigns.
 _COUNT = """
 SELECT count(*) FROM (
   SELECT id FROM campaigns_record WHERE campaign_id = ANY(%(campaigns)s) AND is_primary AND number = ANY(%(numbers)s)
@@ -23,7 +23,7 @@ SELECT count(*) FROM (
 
 
 def remarks(customer: Customer) -> Iterable[str]:
-    """Say how many records have one of the customer's numbers: they stay, as the lists of their campaigns."""
+    """Yield how many records have one of the customer's numbers. Records stay: campaigns own them."""
     numbers = list(customer.numbers.order_by().values_list("number", flat=True))
     if not numbers:
         return

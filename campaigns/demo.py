@@ -3,9 +3,10 @@
 from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
-from campaigns.models import Campaign, CampaignField, CampaignGroup, Record
-from campaigns.models.adding import NewRecord
+from campaigns.models import Campaign, CampaignField, CampaignGroup
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.campaigns import add_agents, create_campaign, create_group
+from campaigns.verbs.new_records import NewRecord, add_records
 
 FIRST_NAMES = ["Adam", "Barbara", "Cezary", "Danuta", "Edward", "Franciszka", "Grzegorz", "Halina", "Igor", "Joanna"]
 CITIES = ["Warszawa", "Kraków", "Łódź", "Wrocław", "Poznań", "Gdańsk", "Szczecin"]
@@ -13,12 +14,12 @@ CITIES = ["Warszawa", "Kraków", "Łódź", "Wrocław", "Poznań", "Gdańsk", "S
 
 @transaction.atomic
 def seed() -> None:
-    """DEMO1 (CSV, progressive, two fields, 200 records, agents 1 to 3), DEMO2 (CRM, preview); once."""
-    group = CampaignGroup.objects.filter(name="Demonstration").order_by("pk").first() or CampaignGroup.create(
+    """Create DEMO1 (CSV, progressive, two fields, 200 records, agents 1 to 3) and DEMO2 (CRM, preview), once."""
+    group = CampaignGroup.objects.filter(name="Demonstration").order_by("pk").first() or create_group(
         SYSTEM, "Demonstration"
     )
     if not Campaign.objects.filter(code="DEMO1").exists():
-        campaign = Campaign.create(
+        campaign = create_campaign(
             SYSTEM,
             code="DEMO1",
             name="Demonstration: file",
@@ -29,10 +30,10 @@ def seed() -> None:
         )
         for order, name in enumerate(("first_name", "city"), start=1):
             CampaignField.objects.create(campaign=campaign, name=name, order=10 * order)
-        campaign.add_agents(SYSTEM, ["agent1", "agent2", "agent3"])
+        add_agents(campaign, SYSTEM, ["agent1", "agent2", "agent3"])
         facts = CampaignFacts.read("DEMO1")
         assert facts is not None
-        # The last two digits decide what the simulated switch does with a call: all its outcomes are here.
+        # The last two digits select an outcome of the simulated switch: the numbers cover all outcomes.
         records = [
             NewRecord(
                 {
@@ -46,9 +47,9 @@ def seed() -> None:
             )
             for number in range(1, 201)
         ]
-        Record.objects.add_many(SYSTEM, facts, records)
+        add_records(facts, SYSTEM, records)
     if not Campaign.objects.filter(code="DEMO2").exists():
-        Campaign.create(
+        create_campaign(
             SYSTEM,
             code="DEMO2",
             name="Demonstration: customers",

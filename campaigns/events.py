@@ -1,4 +1,4 @@
-"""What others may hear of campaigns and their records: the payload and the recording of each event."""
+"""The events of campaigns and records: their payloads, and the calls that record them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +10,7 @@ from webhooks.event_types import EventType
 
 
 class RecordFacts(NamedTuple):
-    """A record as an event tells of it."""
+    """The facts of a record that an event reports."""
 
     id: int
     campaign_code: str
@@ -33,7 +33,7 @@ class RecordFacts(NamedTuple):
         }
 
 
-# The facts of RecordFacts.event, made where the records are. {records}: a query of ids, and the order of the events.
+# The payloads of RecordFacts.event, made in the database. {records}: a query of ids and positions.
 _CREATED = """
 SELECT 'record:' || r.id, jsonb_build_object(
   'record_id', r.id, 'outbound_id', c.code, 'phone_number', r.phone_number, 'system_status', r.system_status,
@@ -56,7 +56,7 @@ def records_created(records: Iterable[RecordFacts]) -> None:
 
 
 def records_created_in_bulk(records: str) -> None:
-    """For each record of a query, which gives ids and the order of their events."""
+    """Record an event for each record of a query that selects ids and positions; events are in the order of these."""
     query = _CREATED.format(records=records)
     outbox.record_from_query(EventType.OUTBOUND_RECORD_CREATED, query, [zone().key])
 

@@ -1,6 +1,6 @@
 """Records with their results as CSV, for spreadsheets and for import_records, streamed by COPY.
 
-What an agent noted or a customer entered is not ours to execute: see callcentre.core.spreadsheets.
+Texts are made harmless, because a spreadsheet would execute a formula in them: see callcentre.core.spreadsheets.
 """
 
 import io
@@ -16,7 +16,7 @@ from campaigns.importing.columns import TARGETS, simple_name
 from campaigns.models import Campaign
 from campaigns.models.record_fields import RECORD_FIELDS
 
-# So that spreadsheets know that it is UTF-8.
+# Spreadsheets recognise UTF-8 by it.
 _BYTE_ORDER_MARK = "\ufeff"
 _BLOCK_BYTES = 64 * 1024
 
@@ -57,7 +57,7 @@ COPY (
 
 
 def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
-    """The file in blocks, its header first: as the records were at one instant, in constant memory."""
+    """Yield the file in blocks, header first: the records of one instant, in constant memory."""
     fields = list(campaign.fields.values_list("pk", "name"))
     columns = [written(sql.SQL(value)) for value, written in _COLUMNS.values()]
     columns += [harmless_in_sql(sql.SQL("(r.fields ->> {})").format(sql.Literal(str(pk)))) for pk, _ in fields]
@@ -75,7 +75,7 @@ def export_rows(campaign: Campaign, delimiter: str = ",") -> Iterator[bytes]:
 
 
 def _header(fields: Sequence[str], delimiter: str) -> bytes:
-    """The names of the columns. A field that is called like one of ours, or like a formula, says that it is a field."""
+    """Return the header. `field:` precedes a field's name that is one of our columns or could be a formula."""
     ours = {*TARGETS, *_COLUMNS}
     written = io.StringIO()
     names = [f"field:{name}" if simple_name(name) in ours or not name[:1].isalnum() else name for name in fields]

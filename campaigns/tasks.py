@@ -3,16 +3,17 @@ import contextlib
 import structlog
 from celery import shared_task
 
-from campaigns.importing.running import Interrupted, run
+from campaigns.importing.import_run import Interrupted, run
 from campaigns.models import RecordImport
+from campaigns.verbs.imports import remove_import_files, resume_import
 
 
 @shared_task(name="campaigns.import_records")
 def import_records(pk: int) -> None:
     request_id = RecordImport.objects.filter(pk=pk).values_list("request_id", flat=True).first()
-    if request_id:  # that of the sweep, where it was the sweep that started us
+    if request_id:  # the sweep's own id, if the sweep has started this task
         structlog.contextvars.bind_contextvars(request_id=request_id)
-    with contextlib.suppress(Interrupted):  # the sweep starts it again
+    with contextlib.suppress(Interrupted):  # the sweep starts the import again
         run(pk)
 
 
@@ -20,11 +21,11 @@ def import_records(pk: int) -> None:
 def sweep_imports() -> None:
     """Start imports whose message or worker was lost."""
     for record_import in RecordImport.objects.due():
-        record_import.resume()
+        resume_import(record_import)
 
 
 @shared_task(name="campaigns.prune_imports")
 def prune_imports() -> None:
-    """Remove the files of old imports; their counts stay."""
+    """Delete the files of old imports; their counts stay."""
     for record_import in RecordImport.objects.with_outdated_files():
-        record_import.remove_files()
+        remove_import_files(record_import)

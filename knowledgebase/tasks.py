@@ -6,6 +6,7 @@ from django.db.models import F, Q
 from callcentre.core.enqueue import enqueue
 from knowledgebase import word_forms
 from knowledgebase.models import Article, ArticleImage, Catalog, SearchMiss, Term
+from knowledgebase.verbs.images import delete_images
 
 # Articles of one turn: seconds, so that other tasks get theirs.
 TURN = 500
@@ -34,4 +35,4 @@ def sweep_word_forms() -> None:
 @shared_task(name="knowledgebase.prune")
 def prune() -> None:
     SearchMiss.objects.old().delete()
-    ArticleImage.objects.forgotten().remove()
+    delete_images(ArticleImage.objects.abandoned())

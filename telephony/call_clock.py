@@ -1,8 +1,7 @@
-"""Instants of calls that stay apart as long as time has passed between them, whatever is done to the system's clock.
+"""A clock for each call, so that the lengths within a call stay right when the system's clock is set.
 
-The system's clock may be set while a call goes on. So the listener takes each instant of a call together with a reading
-of the monotonic clock. The first instant of a call is that of the system's clock; each later one is so many seconds
-after the first as the monotonic clock has counted.
+The listener reads the monotonic clock with each instant of a call. The first instant of a call is that of the system's
+clock. Each later one is the first plus the seconds that the monotonic clock has counted since.
 """
 
 import threading
@@ -11,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
-# Calls whose first instant is remembered: more than go on at one time.
+# Calls whose first instant is kept: more than are open at one time.
 REMEMBERED = 20_000
 
 _first: dict[int, tuple[datetime, float]] = {}
@@ -19,9 +18,9 @@ _lock = threading.Lock()
 
 
 class Instant(datetime):
-    """An instant of the system's clock, with the reading of this process's monotonic clock at the same moment."""
+    """An instant of the system's clock, with the reading of this process's monotonic clock."""
 
-    # None of what is computed from an instant.
+    # None for an instant that was computed from another.
     steady: float | None = None
 
 
@@ -32,13 +31,13 @@ def now() -> Instant:
 
 
 def is_before(one: datetime, other: datetime) -> bool:
-    """Return whether one instant of this process came before the other. Where a reading is missing it is not known."""
+    """Return whether one instant of this process is before the other. False if a reading is missing."""
     mine, theirs = getattr(one, "steady", None), getattr(other, "steady", None)
     return mine is not None and theirs is not None and mine < theirs
 
 
 def on_call(connection_id: int | None, at: datetime) -> datetime:
-    """Return when something happened, on the clock of a call. An instant without a reading is never after now."""
+    """Return an instant on the clock of a call. Without a reading it stays, but is never after now."""
     steady = at.steady if isinstance(at, Instant) else None
     if steady is None or connection_id is None:
         return min(at, timezone.now())

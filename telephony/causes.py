@@ -1,15 +1,15 @@
-"""Why a call or a leg of it ended: the names of Q.850's causes, and the reasons that are ours.
+"""Reasons for the end of calls and legs: the names of the Q.850 causes, and our own reasons.
 
-Names are stored in English, so that programs can compare them; `shown` translates them for people.
+They are stored in English, so that programs can compare them. `shown` translates them for people.
 """
 
 from django.utils.translation import gettext as translated
 from django.utils.translation import gettext_noop as _
 
-# No number outside is the reason, and no agent: nobody could tell the PBX, or hear what became of a call.
+# The PBX could not be reached, or no listener was connected to it.
 NO_CONNECTION = _("No connection to the PBX")
 UNSEEN = _("The end was not seen: no connection to the PBX")
-# Of calls that could not be placed in time.
+# For calls that were not placed in time.
 NO_LINE = _("No line was free")
 NOT_TRIED = _("The call was not placed in time")
 QUEUE_CLOSED = _("The queue is closed")
@@ -47,15 +47,15 @@ NAMES = {
     111: _("Protocol error"),
     127: _("Interworking, unspecified"),
 }
-# The length of the columns that hold one.
+# The length of the columns.
 LONGEST = 200
 
 
 def text_of(cause: int | None) -> str:
-    """Return the name of a Q.850 cause; without a cause nobody saw the end."""
+    """Return the name of a Q.850 cause; None means that no event reported the end."""
     return UNSEEN if cause is None else NAMES.get(cause, "")
 
 
 def shown(text: str) -> str:
-    """Return a stored reason in the reader's language; what a PBX said stays as it said it."""
+    """Translate a stored reason. A text of the PBX stays as it is."""
     return translated(text) if text else ""

@@ -1,7 +1,7 @@
-"""Ids of the channels and bridges that we ask a switch for: whose they are, and of which connection.
+"""Ids of the channels and bridges that we request from a switch; they contain the connection's id.
 
-They begin with the name of our Stasis application, so that installations that share an Asterisk know their own: each
-hangs up what a crash left over of its own calls, and leaves those of the other alone.
+They begin with the name of our Stasis application. Installations that share an Asterisk so recognise their own: after a
+crash each hangs up what is left of its own calls only.
 """
 
 import re
@@ -14,7 +14,7 @@ _RECORDING = re.compile(r"\d{1,11}\.(\d{1,18})(?:-\d+)?", re.ASCII)
 
 
 def channel_id(connection_id: int, number: int) -> str:
-    """Of a connection's legs the one with this number, from 1."""
+    """Return the id for the channel of a connection's leg; legs count from 1."""
     return f"{bridge_id(connection_id)}-{number}"
 
 
@@ -23,19 +23,19 @@ def bridge_id(connection_id: int) -> str:
 
 
 def connection_of(channel_id: str) -> int | None:
-    """Return the connection that a channel was asked for; None for one that we did not ask for, as a caller's."""
+    """Return the connection of a channel that we requested; None for another one, as a caller's."""
     ours = _pattern(settings.ARI_APP, r"-\d+").fullmatch(channel_id)
     return int(ours[1]) if ours else None
 
 
 def connection_of_bridge(bridge_id: str) -> int | None:
-    """Return the connection that a bridge was made for; None for a bridge that is not ours."""
+    """Return the connection of a bridge; None for a bridge that is not ours."""
     ours = _pattern(settings.ARI_APP, "").fullmatch(bridge_id)
     return int(ours[1]) if ours else None
 
 
 def connection_of_recording(name: str) -> int | None:
-    """Return the connection whose talk a recording holds; None for a name that is not made of a connection's id."""
+    """Return the connection of a recording; None for a name that does not contain a connection's id."""
     ours = _RECORDING.fullmatch(name)
     return int(ours[1]) if ours else None
 

@@ -1,4 +1,4 @@
-"""A page of connections, and one with its talks: few statements that are planned once, as lists are long."""
+"""Rows of connections as answers show them: a page, one with its details, its talks. Each is one statement."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,30 +7,33 @@ from typing import Any
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
+from callcentre.core.field_tables import named_rows, select_list
 from telephony.models.connection import ConnectionQuerySet
+from telephony.models.connection_fields import CONNECTION_FIELDS, DETAIL_FIELDS
+
+Row = dict[str, Any]
 
 _COUNT = "SELECT count(*) FROM telephony_connection WHERE {where}"
-# The page first, by an index: of the rows that are passed over nothing is joined. The recording is the first that is
-# ours: a call that was held has several, and one that is removed has no file.
+# The inner SELECT finds the page by an index, so that skipped rows are not joined.
 _PAGE = """
-SELECT {more}c.id, floor(extract(epoch FROM c.created_at))::bigint, floor(extract(epoch FROM c.answered_at))::bigint,
-  floor(extract(epoch FROM c.ended_at))::bigint, c.src, c.dst, c.disposition, a.login, c.direction, c.queue_id,
-  c.customer_id, t.topic_id, tr.status,
-  (SELECT r.name FROM telephony_recording r WHERE r.connection_id = c.id AND r.state = 'ready' ORDER BY r.id LIMIT 1)
+SELECT
+{fields}
 FROM (
-  SELECT * FROM telephony_connection WHERE {where} ORDER BY created_at DESC, id DESC LIMIT %s OFFSET %s
+  SELECT * FROM telephony_connection WHERE {{where}} ORDER BY created_at DESC, id DESC LIMIT %s OFFSET %s
 ) c
 LEFT JOIN telephony_agent a ON a.id = c.agent_id
 LEFT JOIN telephony_connectiontopic t ON t.connection_id = c.id
 LEFT JOIN telephony_transcription tr ON tr.connection_id = c.id
 ORDER BY c.created_at DESC, c.id DESC
 """
+LIST = _PAGE.format(fields=select_list(CONNECTION_FIELDS))
+DETAILS = _PAGE.format(fields=f"{select_list(DETAIL_FIELDS)},\n  c.id")
 
-
-# Each talk of an agent with the customer: of an inbound call its answered offers; of an outbound one its rows of Talk,
-# or the call itself if nobody has transferred it.
+# The talks of an inbound call are its answered offers; those of an outbound call its rows of Talk, or, if no agent has
+# transferred it, the call itself.
 _TALKS = """
-SELECT a.login, talk.started_at, COALESCE(GREATEST(extract(epoch FROM talk.ended_at - talk.started_at), 0), 0)::int
+SELECT a.login AS agent_login, talk.started_at,
+  GREATEST(extract(epoch FROM talk.ended_at - talk.started_at), 0)::integer AS seconds
 FROM (
   SELECT o.agent_id, o.answered_at AS started_at, o.ended_at
   FROM telephony_offer o JOIN telephony_connection c ON c.id = o.connection_id AND c.direction = 'INBOUND'
@@ -56,27 +59,22 @@ class Talk:
 
 
 def talks(pk: int) -> list[Talk]:
-    """List the talks of a connection, the first one first."""
+    """Return the talks of a connection, the earliest first."""
     with connection.cursor() as cursor:
         cursor.execute(_TALKS, {"id": pk})
-        return [Talk(*row) for row in cursor.fetchall()]
+        return [Talk(**row) for row in named_rows(cursor)]
 
 
-def one(connections: ConnectionQuerySet) -> tuple[int | None, str, Any] | None:
-    """Return the cause, its text and the row (as in `page`) of the connection that the queryset finds, or None."""
-    if (condition := _condition(connections)) is None:
-        return None
-    where, parameters = condition
-    with connection.cursor() as cursor:
-        cursor.execute(_PAGE.format(more="c.cause, c.cause_text, ", where=where), [*parameters, 1, 0])
-        row = cursor.fetchone()
-    return (row[0], row[1], row[2:]) if row else None
+def details(connections: ConnectionQuerySet) -> Row | None:
+    """Return the row, with DETAIL_FIELDS and the key, of the one connection that the queryset finds, or None."""
+    rows = _rows(DETAILS, connections, 1, 0)
+    return rows[0] if rows else None
 
 
-def page(connections: ConnectionQuerySet, limit: int, offset: int) -> tuple[int, list[Any]]:
-    """How many there are, and rows of the page: id; seconds (of the epoch) of start, answer and end; then the rest.
+def page(connections: ConnectionQuerySet, limit: int, offset: int) -> tuple[int, list[Row]]:
+    """Return the number of connections and the rows of the page, with CONNECTION_FIELDS.
 
-    The queryset is narrowed by columns of its own table only.
+    The queryset filters by columns of its own table only.
     """
     if (condition := _condition(connections)) is None:
         return 0, []
@@ -84,10 +82,16 @@ def page(connections: ConnectionQuerySet, limit: int, offset: int) -> tuple[int,
     with connection.cursor() as cursor:
         cursor.execute(_COUNT.format(where=where), parameters)
         (count,) = cursor.fetchone()
-        if offset >= count:
-            return count, []
-        cursor.execute(_PAGE.format(more="", where=where), [*parameters, limit, offset])
-        return count, cursor.fetchall()
+    return count, _rows(LIST, connections, limit, offset) if offset < count else []
+
+
+def _rows(select: str, connections: ConnectionQuerySet, limit: int, offset: int) -> list[Row]:
+    if (condition := _condition(connections)) is None:
+        return []
+    where, parameters = condition
+    with connection.cursor() as cursor:
+        cursor.execute(select.format(where=where), [*parameters, limit, offset])
+        return named_rows(cursor)
 
 
 def _condition(connections: ConnectionQuerySet) -> tuple[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What agents do now and since when, out of the ledger: for boards, lists and whoever asks."""
+"""The current states of agents, read from the ledger."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from django.db import connection
 
 LOGGED_OUT = "logged_out"
 
-# Who does what, as a board shows it: those who serve somebody first.
+# The order of a board: agents in calls first.
 ORDER = ("talking", "ringing", "wrap_up", "free", "paused", LOGGED_OUT)
-# The index leads to the last row of each, however long the history is.
+# The index finds the last state of each agent, however long the history is.
 _LAST_STATES = """
 SELECT agent.id, last.kind, last.started_at, last.ended_at, last.pause_id, pause.name, last.connection_id
 FROM unnest(%s::bigint[]) AS agent(id)
@@ -23,7 +23,7 @@ LEFT JOIN telephony_pause AS pause ON pause.id = last.pause_id
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A kind of state, or LOGGED_OUT. `since` is None where an agent has never done anything."""
+    """The current state of an agent: a kind, or LOGGED_OUT. `since` is None for an agent who never logged in."""
 
     status: str
     since: datetime | None = None
@@ -33,7 +33,7 @@ class Current:
 
 
 def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
-    """In one statement, by the ids of the agents."""
+    """Return the current states by the ids of the agents, in one statement."""
     with connection.cursor() as cursor:
         cursor.execute(_LAST_STATES, [list(agent_ids)])
         return {

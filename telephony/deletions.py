@@ -1,4 +1,4 @@
-"""Deletion of recordings, and of the person in calls. Calls themselves stay: agents' work is counted from them."""
+"""Deletion of recordings, and of a customer's data in calls. The calls stay, because they count as agents' work."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from telephony import events
 from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
 from telephony.verbs.recordings import LEASE
 
-# Calls that lose the person in one step.
+# Calls of one step.
 BATCH = 500
 _REMOVABLE = ~Q(state=Recording.State.REMOVED)
 
@@ -46,14 +46,14 @@ def _delete(deletion: Deletion) -> None:
 
 
 def remove_recordings(which: Q, connection_ids: Sequence[int]) -> Counter[str]:
-    """Delete what was said: recordings here and at the switch, and the words made of them.
+    """Delete recordings, here and at the switch, and transcriptions. The calls are locked.
 
-    Of a recording it stays known that there was one, as when its time is over. The caller has locked the calls.
+    The row of a recording stays, without its file, as after the retention time.
     """
     recordings = Recording.objects.filter(_REMOVABLE, which, connection__in=connection_ids)
     rows = list(recordings.select_for_update(no_key=True, of=("self",)))
     FileRemoval.add(sorted({path for row in rows for path in (row.path, row.file.name or "")}))
-    # A worker that is fetching one now may still write its file.
+    # A worker that fetches a recording now may still write its file.
     FileRemoval.add([row.path for row in rows if row.state == Recording.State.FETCHING], after=2 * LEASE)
     recordings.filter(pk__in=[row.pk for row in rows]).update(
         state=Recording.State.REMOVED,
@@ -71,7 +71,7 @@ def calls_of(customer_ids: Sequence[int]) -> int:
 
 
 def spoken_of(customer_ids: Sequence[int]) -> list[Part]:
-    """Count what was said in the calls of these customers."""
+    """Count the recordings and transcriptions of these customers' calls."""
     calls = Q(connection__customer_id__in=customer_ids)
     return [
         Part("telephony.recording", Recording.objects.filter(_REMOVABLE, calls).count()),
@@ -80,9 +80,9 @@ def spoken_of(customer_ids: Sequence[int]) -> list[Part]:
 
 
 def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
-    """Take the person out of all calls of these customers: id, number, what was said and noted.
+    """Remove id, number, recordings, words, comments and field values from all calls of these customers.
 
-    Time, agent, queue and result of each call stay. Raises Busy while one of the calls goes on.
+    Time, agent, queue and result of each call stay. Raises Busy while one of the calls is open.
     """
     over = Connection.objects.filter(customer_id__in=customer_ids, state=Connection.State.ENDED).order_by()
     while over.exists():

@@ -14,7 +14,7 @@ HOTLINE = "+48225550100"
 
 
 def seed() -> None:
-    """Agents, pauses, the queue Hotline and a month of work; what exists is left alone."""
+    """Add agents, pauses, the queue Hotline and a month of work. Existing rows stay as they are."""
     agents = _agents()
     pauses = [
         Pause.objects.get_or_create(name=name, defaults={"order": 10 * order})[0]
@@ -29,7 +29,7 @@ def seed() -> None:
 
 
 def _agents() -> list[Agent]:
-    """Five, with the numbers 101 to 105, in two groups."""
+    """Return five agents with the numbers 101 to 105, in two groups."""
     groups = {name: AgentGroup.objects.get_or_create(name=name)[0] for name in ("Sales", "Support")}
     return [
         Agent.objects.get_or_create(

@@ -1,7 +1,7 @@
-"""A month of work for the demonstration, played through second by second: the same every time, day by day.
+"""A month of work for the demonstration, simulated call by call, with the same random numbers each time.
 
-Callers ring the queue and are offered to whoever is free the longest; agents call out, go on their pauses, do not
-always answer. So what the tables hold fits together as if it had happened.
+Callers of the queue are offered to the agent who has been free the longest. Agents place calls, pause, and do not
+always answer. So the rows of all tables are consistent.
 """
 
 import random
@@ -22,7 +22,7 @@ DAYS = 30
 # Each agent's first and last hour.
 SHIFTS = {"agent1": (8, 16), "agent2": (8, 16), "agent3": (9, 17), "agent4": (8, 16), "agent5": (10, 18)}
 INBOUND_A_DAY, OUTBOUND_A_DAY = 36, 30
-# What the simulated switch makes of the last two digits of a number: cause (Q.850) and result.
+# By the last two digits of a number, as at the simulated switch: cause (Q.850) and result.
 OUTCOMES = {
     1: (17, "BUSY"),
     2: (19, "NO ANSWER"),
@@ -36,7 +36,7 @@ NORMAL = 16
 
 @dataclass
 class Shift:
-    """An agent's day, so far: what comes next begins when `free_at` has come."""
+    """An agent's day so far. The next state begins at `free_at` at the earliest."""
 
     agent: Agent
     began_at: datetime
@@ -48,7 +48,7 @@ class Shift:
         return self.free_at <= at < self.ends_at
 
     def add(self, kind: str, start: datetime, end: datetime, **values: object) -> None:
-        """What he does from then to then; until then he was free."""
+        """Add a state. The agent was free until its start."""
         if self.free_at < start:
             self.states.append(
                 AgentState(agent=self.agent, kind="free", started_at=self.free_at, ended_at=start, resumes_as="")
@@ -66,7 +66,7 @@ def _at(day: date, hour: float) -> datetime:
 
 
 class Month:
-    """Everything that happened, as rows that are not saved yet."""
+    """The rows of the month, not saved yet."""
 
     def __init__(self, queue: Queue, agents: list[Agent], pauses: list[Pause]) -> None:
         self.queue, self.agents, self.pauses = queue, agents, pauses
@@ -113,7 +113,7 @@ class Month:
                 yield Shift(agent, began_at, began_at, _at(day, goes))
 
     def _seconds(self, low: int, high: int) -> timedelta:
-        """More often short than long."""
+        """Return a random length, short ones more often."""
         return timedelta(seconds=int(self.chance.triangular(low, high, low + (high - low) // 4)))
 
     def _outside(self) -> str:
@@ -156,7 +156,7 @@ class Month:
         shift.add("talking", picked_up, call.ended_at, connection=call)
 
     def _call_in(self, shifts: list[Shift], at: datetime) -> None:
-        """He waits for who is free the longest, is offered to one after the other, and may give up."""
+        """Let a caller wait, offer the call to one agent after another, or let the caller give up."""
         call = self._connection("INBOUND", at, self._outside(), self.queue.number, queue=self.queue, waiting_since=at)
         gives_up_at = at + self._seconds(20, 240)
         now, asked = at, set()
@@ -174,7 +174,7 @@ class Month:
                 return
 
     def _offer(self, call: Connection, shift: Shift, at: datetime, gives_up_at: datetime) -> datetime:
-        """The end of the offer, if the call goes on to the next; else it is over."""
+        """Offer the call to an agent. Return the end of the offer; the call may have ended with it."""
         luck = self.chance.random()
         rang = self._seconds(2, 14)
         offer = Offer(connection=call, queue=self.queue, agent=shift.agent, offered_at=at)
@@ -211,7 +211,7 @@ class Month:
         return at + rang
 
     def _hand_on(self, call: Connection, offer: Offer) -> None:
-        """The agent hands the caller on to a number outside, and is done with the call."""
+        """Transfer the caller to an outside number; the agent leaves the call."""
         at, number = offer.ended_at, "+48225550199"
         assert at is not None
         offer.transferred_at = at
@@ -282,13 +282,13 @@ class Month:
 
 
 def days() -> Iterator[date]:
-    """The month that ended yesterday, oldest day first."""
+    """Return the days of the month that ended yesterday, the oldest first."""
     today = timezone.localdate()
     return (today - timedelta(days=back) for back in range(DAYS, 0, -1))
 
 
 def seed(queue: Queue, agents: list[Agent], pauses: list[Pause]) -> None:
-    """Play the month, once: a database that knows calls is left alone."""
+    """Add the month, unless there are calls already."""
     if Connection.objects.exists():
         return
     month = Month(queue, agents, pauses)

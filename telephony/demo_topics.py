@@ -1,4 +1,4 @@
-"""The demonstration's topics of the queue Hotline, its transfer shortcuts, and by what calls are judged."""
+"""The demonstration's topics of the queue Hotline, transfer shortcuts and evaluation criteria."""
 
 import io
 
@@ -6,7 +6,7 @@ from PIL import Image, ImageDraw
 
 from telephony.models import EvaluationCriterion, Queue, Topic, TopicField, TopicGroup, TransferShortcut
 
-# Name, is it active, topics: name, is it active, do the fields go with it.
+# Name, active, topics: name, active, with fields.
 GROUPS = [
     (
         "Orders",
@@ -26,14 +26,14 @@ FIELDS = [
     ("What was agreed", TopicField.Type.LONG_TEXT, False),
 ]
 CRITERIA = [
-    ("Greeting", "The agent greets the customer and says his name."),
-    ("Need understood", "The agent says in his own words what the customer needs, or asks until it is clear."),
+    ("Greeting", "The agent greets the customer and gives their name."),
+    ("Need understood", "The agent repeats in their own words what the customer needs, or asks until it is clear."),
     ("Next step", "Before the call ends the agent says what happens next and by when."),
 ]
 
 
 def seed(queue: Queue) -> None:
-    """Two active groups, one of them empty, an inactive group and an inactive topic; what exists is left alone."""
+    """Add two active groups, one of them empty, an inactive group and an inactive topic. Existing rows stay."""
     for place, (name, is_active, topics) in enumerate(GROUPS, start=1):
         group, is_new = TopicGroup.objects.get_or_create(
             queue=queue, name=name, defaults={"is_active": is_active, "order": 10 * place}
@@ -59,7 +59,7 @@ def _shortcut(name: str, colour: str, queue: Queue | None = None, number: str = 
 
 
 def _icon(colour: str, *, is_queue: bool) -> bytes:
-    """People who wait in a row, or an arrow that leads away."""
+    """Draw three people in a row for a queue, an arrow for a number."""
     image = Image.new("RGBA", (64, 64))
     draw = ImageDraw.Draw(image)
     draw.rounded_rectangle((0, 0, 63, 63), radius=14, fill=colour)

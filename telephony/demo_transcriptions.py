@@ -1,4 +1,4 @@
-"""The demonstration's transcriptions: one in each state, with recordings that can be listened to."""
+"""The demonstration's transcriptions: one of each status, with recordings to play."""
 
 import io
 import math
@@ -27,7 +27,7 @@ from telephony.models import (
 from telephony.talk_ratio import CUSTOMER, USER
 
 RATE = 8000
-# From, to in seconds of a call of SCRIPT_SECONDS, who, what.
+# Begin, end (of SCRIPT_SECONDS), speaker, text.
 SCRIPT = [
     (0.6, 4.1, USER, "Good morning, this is the hotline, my name is {agent}. How can I help you?"),
     (4.9, 9.8, CUSTOMER, "Good morning. I ordered a desk lamp ten days ago and it has not arrived yet."),
@@ -47,7 +47,7 @@ SCRIPT = [
     (47.0, 47.9, CUSTOMER, "Goodbye."),
 ]
 SCRIPT_SECONDS = 50.0
-# Of the calls that the script is stretched over.
+# The lengths of calls to which the script is stretched.
 SHORTEST, LONGEST = timedelta(seconds=40), timedelta(seconds=90)
 SUMMARY = [
     {"content": "The customer asks for order 815/2026, which is ten days late.", "important": False},
@@ -58,13 +58,15 @@ SENTIMENT = {
     "sentiment": "POSITIVE",
     "justification": "Annoyed at first, the customer thanks the agent once there is a date.",
 }
-# Of the criteria, in their order.
+# For the criteria, in their order.
 FULFILLED = (True, False, True)
 
 
 def seed(queue: Queue) -> None:
-    """Of the newest answered calls of the queue that fit the script: one with a topic and a finished transcription,
-    one in progress, one that failed, one over the limit. All others have neither; what exists is left alone."""
+    """Add transcriptions to the newest answered calls whose length fits the script, unless there are some already.
+
+    One is finished and has a topic, one is in progress, one has failed, one is over the limit.
+    """
     if Transcription.objects.exists():
         return
     fitting = queue.connections.filter(
@@ -118,7 +120,7 @@ def _finished(call: Connection) -> None:
 
 
 def _pending(call: Connection) -> None:
-    # No sweep comes to it: the demonstration shows one that is in progress.
+    # Due in a century, so that no sweep takes it and it stays in progress.
     _transcription(
         call, Transcription.Status.PENDING, finished_at=None, next_attempt_at=call.created_at + timedelta(days=36_500)
     )
@@ -140,7 +142,7 @@ def _transcription(call: Connection, status: str, **values: Any) -> None:
 
 
 def _record(call: Connection) -> None:
-    """A hum instead of voices: the agent's on the left, the customer's on the right."""
+    """Store a recording that hums instead of voices: the agent on the left, the customer on the right."""
     factor = call.billsec / SCRIPT_SECONDS
     spans = [(begin * factor, end * factor, speaker) for begin, end, speaker, _text in SCRIPT]
     content = _wav(call.billsec, spans)
@@ -177,7 +179,7 @@ def _wav(seconds: int, spans: Iterable[tuple[float, float, str]]) -> bytes:
 
 @lru_cache
 def _second_of_hum(pitch: int) -> "array[int]":
-    """A tone with overtones that swells four times, as syllables do."""
+    """Return a tone with overtones that swells four times, as syllables do."""
     samples = []
     for n in range(RATE):
         turn = 2 * math.pi * pitch * n / RATE

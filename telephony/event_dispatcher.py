@@ -1,9 +1,9 @@
-"""Events of the switch, given to threads: those of one call to the same thread, in their order.
+"""Dispatch of the switch's events to threads: the events of one call to the same thread, in their order.
 
-A channel that we asked for names its connection. A caller's does not: its connection is looked up, or gets its id
-before there is a row, so that whatever follows the arrival finds the thread that lets the caller in.
+The id of a channel that we requested contains its connection. A caller's does not: its connection is looked up, or gets
+its id before its row, so that later events go to the same thread as the arrival.
 
-The end of a recording names its connection too. It takes the way of the caller's events, and so stays behind them.
+The name of a recording contains its connection too. Its end goes the way of the caller's events, and stays behind them.
 """
 
 from functools import partial
@@ -18,20 +18,20 @@ from telephony.switch.base import Arrived, Ended, Missed, RecordingFinished, Rin
 
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
-# What the switch tells of channels and recordings.
-News = Ringing | Up | Ended | Arrived | RecordingFinished
+# The events of channels and recordings.
+CallEvent = Ringing | Up | Ended | Arrived | RecordingFinished
 
 
 class Dispatcher:
-    """Gives each event to its thread of the pool."""
+    """Submits each event to its thread of the pool."""
 
     def __init__(self, pool: KeyedPool) -> None:
         self._pool = pool
-        # Callers who are being let in: their channel, and the id that their connection gets.
+        # Callers whose rows are not stored yet: channel -> id of the connection.
         self._arriving: dict[str, int] = {}
 
-    def receive(self, event: News | Missed) -> None:
-        """Give the event to the thread of its call; a caller's goes by way of a thread that finds out which it is."""
+    def receive(self, event: CallEvent | Missed) -> None:
+        """Submit an event to the thread of its call. For a caller's event, another thread first finds the call."""
         if isinstance(event, RecordingFinished):
             if (connection_id := connection_of_recording(event.name)) is None:
                 self._pool.submit(hash(event.name), partial(_handle, event))
@@ -43,7 +43,7 @@ class Dispatcher:
             self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, event))
 
     def _receive_of_recording(self, event: RecordingFinished, connection_id: int) -> None:
-        """Give the event to its connection, by way of the thread that finds the connection of the caller's events."""
+        """Submit the end of a recording, by way of the thread that finds the connection of the caller's events."""
         handle = partial(_handle, event)
         channels = Leg.objects.filter(connection_id=connection_id).values_list("channel_id", flat=True)
         if (caller := next((channel for channel in channels if connection_of(channel) is None), None)) is None:
@@ -67,11 +67,11 @@ class Dispatcher:
             inbound.missed(event, connection_id)
         else:
             inbound.arrived(event, connection_id)
-        # From now on there is a row to be looked up.
+        # From now on the row can be looked up.
         self._arriving.pop(event.channel_id, None)
         handled.labels(type(event).__name__).inc()
 
 
-def _handle(event: News) -> None:
+def _handle(event: CallEvent) -> None:
     switch_events.handle(event)
     handled.labels(type(event).__name__).inc()

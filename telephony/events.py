@@ -1,6 +1,6 @@
-"""What others may hear of agents and calls: the payload and the recording of each event.
+"""The events of agents and calls: their payloads, and recording them in the outbox.
 
-An agent's events are recorded under his lock, a connection's under the connection's, so each keeps its order.
+The agent or the connection is locked when its event is recorded, which keeps the order of its events.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ def agent_logged_out(agent_id: int, login: str) -> None:
 
 
 def agents_free(agents: Iterable[tuple[int, str]]) -> None:
-    """Of each his primary key and login."""
+    """Record AGENT_FREE for agents, each given by key and login."""
     outbox.record_many(
         EventType.AGENT_FREE, [(f"agent:{agent_id}", {"agent_login": login}) for agent_id, login in agents]
     )
@@ -33,7 +33,7 @@ def agent_paused(agent_id: int, login: str, pause_id: int, previous_pause_id: in
 
 
 def agent_ringing(connection: "Connection", agent_login: str) -> None:
-    """His phone is about to ring. Agent.ring() records it: nobody else does."""
+    """Record AGENT_RINGING: the agent's phone is about to ring. Only `presence.ring` calls this."""
     _connection(EventType.AGENT_RINGING, connection, agent_login)
 
 
@@ -98,5 +98,5 @@ def _about_call(action: EventType, connection_uid: str, **facts: Any) -> None:
 
 
 def _login(connection: "Connection") -> str | None:
-    """Costs a statement where the connection was read without its agent (`select_related`)."""
+    """Return the agent's login. This takes a query if the connection was read without `select_related("agent")`."""
     return connection.agent.login if connection.agent_id and connection.agent else None

@@ -1,4 +1,4 @@
-"""Pictures that people upload: read for what they are, and made anew, so that nothing but a picture is kept."""
+"""Uploaded pictures, drawn anew as PNG, so that nothing else of the file is stored."""
 
 import io
 from typing import IO
@@ -9,16 +9,15 @@ from PIL import Image, ImageOps
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 MOST_KILOBYTES = 512
-# Pixels of a side: of what is uploaded, and of what is kept.
+# Pixels of a side: of the upload, and of the stored picture.
 MOST_PIXELS = 4096
 SIDE = 256
 
 
 def as_png(file: "IO[bytes]", size: int) -> bytes:
-    """The picture as a small PNG without anything else that the file held. Raises ValidationError.
+    """Return the picture as a small PNG without the other contents of the file. Raises ValidationError.
 
-    What it is called and claims to be counts for nothing. An SVG, which may hold scripts, is refused like all that is
-    no picture of points.
+    The file's name and declared type are ignored. An SVG, which may contain scripts, is refused.
     """
     if size > MOST_KILOBYTES * 1024:
         raise ValidationError(_("The picture is larger than %(limit)s kB."), params={"limit": MOST_KILOBYTES})
@@ -32,11 +31,11 @@ def as_png(file: "IO[bytes]", size: int) -> bytes:
             picture = ImageOps.exif_transpose(image).convert("RGBA")
     except ValidationError:
         raise
-    except Exception as error:  # decoders raise whatever comes to them
+    except Exception as error:  # decoders raise any exception
         raise ValidationError(_("This is no picture: PNG, JPEG, GIF and WebP are.")) from error
     picture.thumbnail((SIDE, SIDE))
     buffer = io.BytesIO()
-    # A picture of its own, or what the file says of itself would be kept.
+    # A new picture has none of the file's metadata.
     clean = Image.new("RGBA", picture.size)
     clean.paste(picture)
     clean.save(buffer, "PNG", optimize=True)

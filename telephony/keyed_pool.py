@@ -1,4 +1,4 @@
-"""Threads that do what is given to them: what has the same key in its order, and all of it, however long that takes."""
+"""A pool of threads that runs tasks with the same key one after another, and retries while the database is down."""
 
 import logging
 import queue
@@ -13,7 +13,7 @@ from prometheus_client import Counter
 
 logger = logging.getLogger(__name__)
 
-# Until it is tried again what the database was away for, or chose another one for.
+# Before a task is retried after the database was down, or cancelled it for another one.
 AGAIN_AFTER_SECONDS = 0.3
 
 failed = Counter("callcentre_listener_failures", "Events and other work of the listener that could not be done")
@@ -22,7 +22,7 @@ Task = Callable[[], Any]
 
 
 class KeyedPool:
-    """`has_failed` says that something failed or was done twice: what it was to tell others may be untold."""
+    """`has_failed` is set after a task has failed or was retried: its requests to the switch may be lost."""
 
     def __init__(self, size: int) -> None:
         self.has_failed = False
@@ -39,7 +39,7 @@ class KeyedPool:
         self._queues[key % len(self._queues)].put(task)
 
     def shut_down(self, patience_seconds: float) -> None:
-        """Wait for what is under way."""
+        """Let the threads finish the submitted tasks, for so long at most."""
         for tasks in self._queues:
             tasks.put(None)
         deadline = time.monotonic() + patience_seconds
@@ -55,7 +55,7 @@ class KeyedPool:
         connection.close()
 
     def run(self, task: Task) -> bool:
-        """Do it; false where it is worth trying again."""
+        """Run a task. Return false if the database failed, so that a retry may succeed."""
         try:
             task()
         except (OperationalError, InterfaceError) as error:

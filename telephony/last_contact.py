@@ -1,4 +1,4 @@
-"""When the switch was heard: the last time, and before the silence whose losses are not all known yet."""
+"""The last contact with the switch, and the last one before an interruption."""
 
 from datetime import datetime
 
@@ -6,34 +6,34 @@ from telephony import call_clock
 
 
 class LastContact:
-    """Remembers when the switch was heard, over silences.
+    """The last contact with the switch, over interruptions.
 
-    After a silence, calls may be found to be gone. Until a look at the switch has told which, a further silence
-    changes nothing: they were gone after the first one began.
+    After an interruption, a comparison with the switch finds the calls that have ended. Until then a further
+    interruption changes nothing: the calls may have ended since the first one began.
     """
 
     def __init__(self, heard_at: datetime | None = None) -> None:
         self._heard_at = heard_at
         self._is_settled = True
-        # When the switch was heard last before the present stream of its events.
+        # The last contact before the present stream of events.
         self.silent_since: datetime | None = None
 
-    def begin(self) -> None:
-        """Note that a stream of events begins."""
+    def begin_stream(self) -> None:
+        """Begin a stream of events."""
         if self._is_settled:
             self.silent_since = self._heard_at
         self._is_settled = False
 
     def update(self, at: datetime) -> None:
-        """Note that the switch was heard. An answer that is noted late moves nothing back."""
+        """Store a contact. An earlier instant than the stored one changes nothing."""
         if self._heard_at is None or not call_clock.is_before(at, self._heard_at):
             self._heard_at = at
 
     def settle(self) -> None:
-        """Note that it is known which calls were lost in the silence."""
+        """Store that a comparison has found the calls that ended during the interruption."""
         self._is_settled = True
 
     @property
     def to_store(self) -> datetime | None:
-        """The instant that another listener has to know; None while it had better know the one before the silence."""
+        """The instant to store for the next listener; None while the stored one, before the interruption, must stay."""
         return self._heard_at if self._is_settled else None

@@ -1,8 +1,8 @@
-"""The one process that hears the switch: what it tells becomes verbs, what is due is done.
+"""The listener: the process that handles the events of the switch and does what is due.
 
-There is one at a time: it leads as long as it holds an advisory lock on a connection of its own, and others wait for
-it. Events are handled by a few threads, those of one call by the same, in their order. Nothing is remembered here that
-the rows do not say: when a listener is killed, the next one compares rows and channels and goes on.
+One listener leads at a time, as long as it holds an advisory lock on a connection of its own; others stand by. A few
+threads handle the events, those of one call always the same thread, in their order. The rows hold all state: when a
+listener is killed, the next one compares legs with channels and goes on.
 """
 
 import logging
@@ -31,41 +31,41 @@ logger = logging.getLogger(__name__)
 
 THREADS = 4
 TICK_SECONDS = 0.5
-# Between two looks at the switch's channels: when all is well, and when something is in doubt.
+# Between two comparisons with the switch's channels: usually, and after a failure or a difference.
 CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
-# Between two notes of when the switch was heard.
+# Between two updates of the stored last contact.
 CONTACT_SECONDS = 1.0
-# After another listener has taken the switch's events from us.
+# Wait of a listener that no longer leads.
 PAUSE_SECONDS = 5.0
-# What is under way when we are asked to end may take so long.
+# Time for work in progress when the listener stops.
 PATIENCE_SECONDS = 8.0
 
 
 class Listener:
-    """Leads, or waits to lead, until it is asked to end."""
+    """Leads, or stands by, until `is_stopping` is set."""
 
     def __init__(self) -> None:
-        # A plain value: a signal may set it whatever this thread is in the middle of.
+        # A plain attribute: a signal handler may set it at any moment.
         self.is_stopping = False
         self._over = threading.Event()
-        self._wake = threading.Event()
+        self._tick_due = threading.Event()
         self._pool = KeyedPool(THREADS)
         self._dispatcher = Dispatcher(self._pool)
         self._comparison = reconciliation.Comparison()
         self._switch: Switch = current_switch()
         self._is_connected = False
-        self._last_look = float("-inf")
+        self._last_comparison = float("-inf")
         self._contact = LastContact()
-        # When the last contact was stored, and how often we have looked since the stream began.
+        # When the last contact was stored, and the number of comparisons since the stream began.
         self._stored_at = float("-inf")
-        self._looks = 0
+        self._comparisons = 0
         self._submitted: set[int] = set()
 
     def run(self) -> None:
-        subscribe("calls", self._wake.set, self._over)
+        subscribe("calls", self._tick_due.set, self._over)
         while not self.is_stopping:
             with suppress(psycopg.Error), Leadership() as leadership:
-                # A standby keeps its connection: it asks again and again, and leads as soon as the leader's is gone.
+                # A standby keeps its connection, retries, and leads as soon as the leader's connection is gone.
                 while not self.is_stopping and not leadership.acquire():
                     time.sleep(TICK_SECONDS)
                 if not self.is_stopping:
@@ -75,26 +75,26 @@ class Listener:
         self._pool.shut_down(PATIENCE_SECONDS)
 
     def _lead(self, leadership: Leadership) -> None:
-        """Until we are asked to end, or another one leads, or hears the switch in our place."""
+        """Handle events and do what is due, until the listener stops or another one replaces it."""
         logger.info("leading")
         self._contact = LastContact(leadership.last_contact())
         reader = threading.Thread(target=self._read, name="events", daemon=True)
         reader.start()
-        was_heard = False
+        was_connected = False
         try:
             while not self.is_stopping and reader.is_alive():
-                self._wake.wait(TICK_SECONDS)
-                self._wake.clear()
+                self._tick_due.wait(TICK_SECONDS)
+                self._tick_due.clear()
                 if not leadership.is_held():
-                    logger.warning("the database is away, or has restarted")
-                    leadership = self._regained(leadership)
-                    was_heard = False
+                    logger.warning("the database is down, or has restarted")
+                    leadership = self._reacquire(leadership)
+                    was_connected = False
                     self._pool.has_failed = True
-                if was_heard != self._is_connected:
-                    was_heard = self._is_connected
-                    leadership.report(is_connected=was_heard)
-                    if was_heard:
-                        # Kept until somebody hears what becomes of them; some were hung up meanwhile.
+                if was_connected != self._is_connected:
+                    was_connected = self._is_connected
+                    leadership.report(is_connected=was_connected)
+                    if was_connected:
+                        # Calls have waited for the connection. Commands first: some of the calls are to be hung up.
                         self._pool.run(self._submit_commands)
                         self._pool.run(lambda: self._submit_all(placement.queued(), placement.place))
                 self._store_contact(leadership)
@@ -115,8 +115,8 @@ class Listener:
             self._stored_at = clock
             leadership.store_contact(heard_at)
 
-    def _regained(self, leadership: Leadership) -> Leadership:
-        """The stream goes on meanwhile, and what it tells waits for the database. Raises _Lost."""
+    def _reacquire(self, leadership: Leadership) -> Leadership:
+        """Acquire the lock again, over a new connection. Events wait for the database meanwhile. Raises _Lost."""
         leadership.__exit__()
         while not self.is_stopping:
             with suppress(psycopg.Error):
@@ -128,7 +128,7 @@ class Listener:
             time.sleep(TICK_SECONDS)
         return leadership
 
-    # What the switch tells
+    # Events of the switch
 
     def _read(self) -> None:
         try:
@@ -137,21 +137,21 @@ class Listener:
         except Exception:
             logger.exception("the events of the switch cannot be read")
         self._is_connected = False
-        self._wake.set()
+        self._tick_due.set()
 
     def _receive(self, event: Event) -> None:
         match event:
             case Online():
-                logger.info("the switch is heard")
-                self._contact.begin()
-                self._looks = 0
+                logger.info("connected to the switch")
+                self._contact.begin_stream()
+                self._comparisons = 0
                 self._pool.has_failed = self._is_connected = True
-                self._last_look = float("-inf")
-                self._wake.set()
+                self._last_comparison = float("-inf")
+                self._tick_due.set()
             case Offline(reason):
-                logger.warning("the switch is not heard", extra={"reason": reason})
+                logger.warning("disconnected from the switch", extra={"reason": reason})
                 self._is_connected = False
-                self._wake.set()
+                self._tick_due.set()
             case Replaced():
                 logger.warning("another listener is connected to the PBX in place of this one")
             case Alive(at):
@@ -176,7 +176,7 @@ class Listener:
                 self._submit_commands,
                 lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distribution.distribute(now),
-                self._look,
+                self._compare,
             ]
         for task in due:
             if not self._pool.run(task):
@@ -198,36 +198,36 @@ class Listener:
                 self._submitted.add(pk)
                 self._pool.submit(connection_id, partial(commands.carry_out, pk, connection_id))
 
-    def _look(self) -> None:
-        """Compare rows and channels, where there is a reason to, or nobody has for a while."""
+    def _compare(self) -> None:
+        """Compare legs and channels, if there is a reason, or the last comparison is long ago."""
         now, clock = timezone.now(), time.monotonic()
         is_behind = self._pool.has_failed or switch_requests.unsent.is_set()
-        since = clock - self._last_look
+        since = clock - self._last_comparison
         if since < DOUBT_SECONDS:
             return
         if since < CALM_SECONDS and not (
             is_behind or self._comparison.is_inconclusive or reconciliation.is_overdue(now)
         ):
             return
-        self._last_look = clock
+        self._last_comparison = clock
         self._pool.has_failed = False
         switch_requests.unsent.clear()
         try:
-            seen = self._comparison.compare(self._switch, self._contact.silent_since)
+            differences = self._comparison.compare(self._switch, self._contact.silent_since)
         except SwitchError as error:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._pool.has_failed |= is_behind
             return
-        # The switch has answered: a channel that it listed was there later than the last event.
+        # The switch has answered: its listed channels existed later than the last event.
         self._contact.update(call_clock.now())
-        for caller in seen.callers:
+        for caller in differences.callers:
             self._dispatcher.receive(caller)
-        for finding in seen.findings:
-            self._pool.submit(finding.connection_id, finding.act)
+        for repair in differences.repairs:
+            self._pool.submit(repair.connection_id, repair.act)
         self._submit_all(reconciliation.without_legs(now), reconciliation.end_without_legs)
-        # What the first look misses is lost when the second one misses it too.
-        self._looks += 1
-        if self._looks > 1 or not self._comparison.is_inconclusive:
+        # A leg that is missing in two comparisons is lost.
+        self._comparisons += 1
+        if self._comparisons > 1 or not self._comparison.is_inconclusive:
             self._contact.settle()
         if is_behind:
             self._submit_all(reconciliation.established(), reconciliation.restore)

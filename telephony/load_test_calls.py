@@ -1,4 +1,4 @@
-"""Calls by the million for load tests, as years of work would leave them: by COPY, newest yesterday."""
+"""Millions of calls of the last two years, written by COPY for load tests."""
 
 import random
 from bisect import bisect
@@ -12,11 +12,11 @@ from django.utils import timezone
 from telephony.models import Agent, Queue, QueueMember
 from telephony.verbs import ledger_changes
 
-# Calls of a day by its hours, from 7 to 20.
+# The share of each hour of a day, from 7 to 20.
 HOURS = [2, 6, 10, 11, 11, 9, 8, 9, 10, 9, 7, 5, 3]
 FIRST_HOUR = 7
 AGENTS, QUEUES = 40, 4
-# Of a hundred calls, out and in: result, cause (Q.850) and how many.
+# Of a hundred outbound calls: result, cause (Q.850), number of calls.
 OUTBOUND = [("ANSWERED", 16, 62), ("NO ANSWER", 19, 22), ("BUSY", 17, 9), ("FAILED", 1, 4), ("FAILED", 38, 3)]
 ANSWERED_INBOUND = 0.84
 DAYS = 730
@@ -25,7 +25,7 @@ _CONNECTION = (
     " answered_at, ended_at, disposition, cause, hung_up_by, ring_seconds, wait_seconds, is_on_hold, join_count,"
     " request_id"
 )
-# Who came in rang an agent for a while before it was answered, or given up.
+# Each inbound call rang an agent before it was answered or abandoned.
 _OFFERS = """
 INSERT INTO telephony_offer (connection_id, queue_id, agent_id, offered_at, answered_at, ended_at, outcome)
 SELECT id, queue_id, COALESCE(agent_id, (%(agents)s::bigint[])[1 + id %% %(count)s]),
@@ -37,10 +37,10 @@ BLOCK = 5000
 
 
 def generate(count: int) -> None:
-    """So many connections of the last two years, and an offer for each that came in and rang an agent."""
+    """Insert connections of the last two years, and an offer for each inbound one."""
     agents, queues = _agents(), _queues()
     with transaction.atomic(), connection.cursor() as cursor:
-        # Ids in the order of time, as they are when calls happen; nobody else takes one of them meanwhile.
+        # Ids in the order of time, as of real calls. The lock reserves them.
         cursor.execute("LOCK TABLE telephony_connection IN SHARE ROW EXCLUSIVE MODE")
         sequence = "pg_get_serial_sequence('telephony_connection', 'id')"
         cursor.execute(f"SELECT setval({sequence}, nextval({sequence}) + %s) - %s", [count, count])
@@ -63,7 +63,7 @@ def _blocks(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _agents() -> list[tuple[int, str]]:
-    """Those that there are and have a phone, or as many new ones as a call centre has."""
+    """Return the agents with phones. If they are too few, add those of a call centre first."""
     known = Agent.objects.exclude(number="").order_by("id")
     if len(found := list(known.values_list("pk", "number"))) < AGENTS:
         Agent.objects.bulk_create(
@@ -89,7 +89,7 @@ def _queues() -> list[tuple[int, str]]:
 
 
 def _instants(count: int) -> Iterator[datetime]:
-    """In order, by day, more of them at noon than in the evening, in whole seconds."""
+    """Return the starts of the calls in order, in whole seconds, more at noon than in the evening."""
     chance = random.Random("instants")  # noqa: S311  (a load test, no secret)
     steps = list(accumulate(HOURS))
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -143,5 +143,5 @@ def _lines(count: int, first_id: int, agents: list[tuple[int, str]], queues: lis
 
 
 def _line(*values: object) -> str:
-    """Of COPY's text format; nothing here has a character that it would read otherwise."""
+    """Return a row in the text format of COPY. No value has a character that needs an escape."""
     return "\t".join("\\N" if value is None else str(value) for value in values) + "\n"

@@ -24,7 +24,6 @@ WHERE q.is_active OR c.id IS NOT NULL GROUP BY q.id
 _AGENTS = "SELECT kind, count(*) FROM telephony_agentstate WHERE ended_at IS NULL GROUP BY kind"
 
 
-@database_figures.append
 def figures() -> Iterable[Metric]:
     locks = dict(query(HOLDERS))
     counts, ages = {}, {}
@@ -64,3 +63,6 @@ def figures() -> Iterable[Metric]:
         "Age of the call that has waited longest to be placed; 0 for none",
         ages.get("queued", 0.0),
     )
+
+
+database_figures.append(figures)

@@ -1,10 +1,10 @@
-"""Numbers of calls, as they are compared: public ones in their normal form, a phone's name as it stands."""
+"""Numbers of calls in the form in which they are compared."""
 
 from callcentre.core.phone import MAX_RAW_LENGTH, PhoneError, normalise
 
 
 def comparable(raw: str) -> str:
-    """The form in which two spellings of one number are equal; what is no number (`anonymous`) is itself."""
+    """Return the normal form of a number. A text that is no number, as `anonymous` or a SIP name, stays as it is."""
     try:
         return normalise(raw)
     except PhoneError:

@@ -1,4 +1,4 @@
-"""Who waits in a queue, how long still, and who is there to answer: in one statement, however many there are."""
+"""The waiting callers and agents of queues, and the estimated wait, in one statement for any number of queues."""
 
 import math
 from collections.abc import Collection
@@ -11,7 +11,7 @@ from django.db import connection
 from telephony.customers import customers_of
 from telephony.models import Connection, Queue
 
-# How long a call takes where a queue has none yet by which to judge.
+# The assumed length of a call in a queue that has had none.
 USUAL_CALL_SECONDS = 180
 
 _SITUATIONS = """
@@ -42,18 +42,18 @@ WHERE q.id = ANY(%s)
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Of a queue, now. `free` agents can be rung at once; `serving` ones are logged in and not on a pause."""
+    """The present state of a queue. `free` agents can be rung at once; `serving` ones are logged in and not paused."""
 
     waiting: int
     longest_since: datetime | None
     free: int
     serving: int
-    # What one call keeps an agent from the next: the talk of the queue's last calls, and the wrap-up.
+    # The average time of an agent for a call: the talk of the queue's last calls, and the wrap-up.
     handle_seconds: int
 
     @property
     def estimated_seconds(self) -> int | None:
-        """How long somebody who enters now will wait; None where nobody is there to answer."""
+        """The estimated wait of a caller who enters now; None without agents."""
         if not self.serving:
             return None
         before = max(self.waiting + 1 - self.free, 0)
@@ -61,7 +61,7 @@ class Situation:
 
 
 def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
-    """By the ids of queues."""
+    """Return the situations of queues, by their ids."""
     with connection.cursor() as cursor:
         cursor.execute(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
         return {
@@ -79,7 +79,7 @@ class Caller:
 
 
 def callers(queue: Queue) -> list[Caller]:
-    """Those who wait in the queue, in the order in which they came."""
+    """Return the callers who wait in the queue, in the order of their arrival."""
     waiting = Connection.objects.filter(state=Connection.State.WAITING, queue=queue).order_by("waiting_since", "id")
     rows: list[Any] = list(waiting.values_list("src", "src_number", "waiting_since", "customer_id"))
     customers = customers_of({number for _, number, _, _ in rows})

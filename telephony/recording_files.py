@@ -1,4 +1,4 @@
-"""Recordings: fetched from the switch or a folder into our storage, and forgotten when they were kept long enough."""
+"""Files of recordings: fetched from the switch or a folder into our storage, and removed after the retention time."""
 
 import logging
 import tempfile
@@ -28,25 +28,25 @@ from telephony.wav import mend
 logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 64 * 1024
-# More than 37 hours of a telephone's voice: what is longer is no call.
+# More than 37 hours of a telephone's voice: no call is longer.
 MOST_BYTES = 2 * 1024**3
 RENEW_SECONDS = 30.0
 REMOVED_AT_ONCE = 500
-# Until the switch is asked once more to remove what it did not.
+# Before the switch is asked again to remove a copy.
 AGAIN_AFTER = timedelta(minutes=10)
-# Of the threads that also place calls, so many may read recordings at one time.
+# The most threads of a worker, which also place calls, that fetch recordings at one time.
 _slots = threading.BoundedSemaphore(4)
-# What a sweep wakes at most: each of them wakes the next.
-WOKEN_AT_ONCE = 8
+# Tasks that a sweep enqueues at most; each task enqueues the next.
+ENQUEUED_AT_ONCE = 8
 REQUESTED_AT_ONCE = 100
 
 
-class _NotOurs(Exception):
-    """It took so long that another worker has it now."""
+class _LeaseLost(Exception):
+    """The lease has expired, and another worker has the recording."""
 
 
 def fetch(pk: int) -> None:
-    """Make one attempt to get a recording, if it is due and a place is free; if none is, the sweep comes back to it."""
+    """Make one attempt to fetch a recording that is due. Without a free slot, the sweep retries it."""
     if not _slots.acquire(blocking=False):
         return
     try:
@@ -70,7 +70,7 @@ def _attempt(recording: Recording) -> None:
         recordings.put_off(recording, f"no WAV: {error or 'it ends early'}", is_refused=True)
     except OSError as error:
         recordings.put_off(recording, f"cannot be stored: {error.strerror or error}")
-    except _NotOurs:
+    except _LeaseLost:
         logger.warning("recording was taken over", extra={"recording": recording.name})
     else:
         with transaction.atomic():
@@ -80,25 +80,25 @@ def _attempt(recording: Recording) -> None:
             _discard_if_deleted(recording)
         else:
             if not settings.RECORDINGS_FOLDER:
-                with suppress(SwitchUnreachable):  # the sweep comes back to it
+                with suppress(SwitchUnreachable):  # the sweep retries it
                     _remove_from_switch(recording)
             request_transcription(recording.connection_id)
 
 
 def _discard_if_deleted(recording: Recording) -> None:
-    """Remove the file of a recording that a person deleted while it was fetched. Another worker's file stays."""
+    """Remove the file of a recording that was deleted while it was fetched. Another worker's file stays."""
     if not Recording.objects.exclude(state=Recording.State.REMOVED).filter(pk=recording.pk).exists():
         default_storage.delete(recording.path)
 
 
 def request_transcription(connection_id: int) -> None:
-    """Have a call transcribed, if it is over, all its recordings are there, and there is a provider."""
+    """Request the transcription of a call that is over and has all its recordings, if there is a provider."""
     if is_configured() and Recording.objects.untranscribed().filter(connection=connection_id).exists():
         transcriptions.request(connection_id)
 
 
 def _copy(recording: Recording) -> tuple[int, float]:
-    """Size in bytes and length in seconds of what now lies in our storage."""
+    """Copy the recording into our storage. Return its size in bytes and its length in seconds."""
     with tempfile.NamedTemporaryFile() as copy:
         size, renewed_at = 0, time.monotonic()
         for piece in _pieces(recording.name):
@@ -108,11 +108,11 @@ def _copy(recording: Recording) -> tuple[int, float]:
             if time.monotonic() - renewed_at > RENEW_SECONDS:
                 renewed_at = time.monotonic()
                 if not recordings.renew(recording):
-                    raise _NotOurs
+                    raise _LeaseLost
         seconds = mend(copy, size)
         if not recordings.renew(recording):
-            raise _NotOurs
-        # What an earlier attempt left behind would make the storage choose another name.
+            raise _LeaseLost
+        # The storage would choose another name if an earlier attempt has left a file.
         default_storage.delete(recording.path)
         copy.seek(0)
         default_storage.save(recording.path, File(copy))
@@ -127,12 +127,12 @@ def _pieces(name: str) -> Iterator[bytes]:
         with (Path(settings.RECORDINGS_FOLDER) / f"{name}.wav").open("rb") as file:
             while piece := file.read(PIECE_BYTES):
                 yield piece
-    except OSError as error:  # a file that is not there yet, or a folder that is not mounted
+    except OSError as error:  # the file does not exist yet, or the folder is not mounted
         raise SwitchUnreachable(f"RECORDINGS_FOLDER: {error.strerror}") from error
 
 
 def clear_switch(now: datetime) -> None:
-    """Remove copies that the switch need not keep any longer: its disk is not ours to fill."""
+    """Remove the switch's copies that are no longer needed, to keep its disk free."""
     if settings.RECORDINGS_FOLDER:
         return
     leaving = Recording.objects.leaving(now).order_by("leaves_switch_at")
@@ -157,23 +157,23 @@ def _remove_from_switch(recording: Recording) -> None:
 
 
 def sweep(now: datetime) -> None:
-    """Find what a lost message, a dead worker, or a provider that was not there yet has left: newest calls first."""
+    """Continue recordings and transcriptions that a lost task, a dead worker or a missing provider has left."""
     for name in Recording.objects.overdue(now).values_list("name", flat=True)[:REQUESTED_AT_ONCE]:
         recordings.finish(name)
     due = Recording.objects.due(now).order_by("next_attempt_at")
-    for pk in due.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
+    for pk in due.values_list("pk", flat=True)[:ENQUEUED_AT_ONCE]:
         enqueue("telephony.fetch_recording", pk)
     if is_configured():
         untranscribed = Recording.objects.untranscribed().order_by("-id")
         for connection_id in untranscribed.values_list("connection_id", flat=True)[:REQUESTED_AT_ONCE]:
             transcriptions.request(connection_id)
     waiting = Transcription.objects.due(now).order_by("next_attempt_at")
-    for pk in waiting.values_list("pk", flat=True)[:WOKEN_AT_ONCE]:
+    for pk in waiting.values_list("pk", flat=True)[:ENQUEUED_AT_ONCE]:
         enqueue("telephony.transcribe", pk)
 
 
 def prune(now: datetime) -> None:
-    """Remove the files of recordings that were kept for long enough."""
+    """Remove the files of recordings whose retention time is over."""
     outdated = Recording.objects.ready().filter(ready_at__lt=now - settings.RECORDING_RETENTION).order_by("ready_at")
     while kept := list(outdated[:REMOVED_AT_ONCE]):
         for recording in kept:

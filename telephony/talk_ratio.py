@@ -1,4 +1,4 @@
-"""How much of a call its agent talked, listened, and was silent with the customer."""
+"""The shares of a call in which the agent talked, the customer talked, or both were silent."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,9 +8,9 @@ Span = tuple[float, float]
 
 
 def ratio(parts: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, float] | None:
-    """Per cent of the call's length, which sum to 100; None where nobody knows who said what, or how long it was.
+    """Return percentages of the call's length that sum to 100; None if a speaker or the length is unknown.
 
-    What both say at once is half talking and half listening.
+    Time in which both talk counts half for each.
     """
     length = max([seconds, *(part["end"] for part in parts)])
     if length <= 0 or any(part["speaker"] not in (USER, CUSTOMER) for part in parts):
@@ -24,7 +24,7 @@ def ratio(parts: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, float
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """The same time without overlaps."""
+    """Return spans that cover the same time without overlaps."""
     merged: list[Span] = []
     for begin, end in sorted(spans):
         if merged and begin <= merged[-1][1]:

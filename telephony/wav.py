@@ -1,4 +1,4 @@
-"""WAV files as switches write them: often as a stream, with a header from before the first word."""
+"""WAV files as switches write them: often with a header from before the recording."""
 
 import struct
 import wave
@@ -6,9 +6,9 @@ from typing import IO
 
 
 def mend(file: "IO[bytes]", size: int) -> float:
-    """Let the header say what the file holds, so that players believe it; the length in seconds.
+    """Correct the lengths in the header, which players need. Return the length in seconds.
 
-    Raises wave.Error or EOFError for what is no WAV of plain samples.
+    Raises wave.Error or EOFError if the file is no WAV of plain samples.
     """
     file.seek(12)
     begin = 20
@@ -25,7 +25,7 @@ def mend(file: "IO[bytes]", size: int) -> float:
 
 
 def _set_lengths(file: "IO[bytes]", begin: int, length: int, size: int) -> None:
-    """The samples begin there, and the header says they are so long."""
+    """Write the real length of the samples, which begin at `begin`, unless the header's length is possible."""
     if 0 < length <= size - begin:
         return
     file.seek(begin - 4)

@@ -1,4 +1,4 @@
-"""Every page that the admin has, by its own addresses, and rows for them to show."""
+"""The addresses of all pages of the admin, and rows for the pages to show."""
 
 import importlib
 import re
@@ -16,7 +16,9 @@ from django.urls import URLPattern, URLResolver, reverse
 
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
+from campaigns.verbs.campaigns import add_agents
 from knowledgebase.models import Article
+from knowledgebase.verbs.articles import edit_article
 from telephony.models import Agent, Connection, Recording, Transcription
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleImageFactory
@@ -28,7 +30,7 @@ from webhooks.models import Attempt, Resend, Webhook
 
 Rows = dict[type[Model], Any]
 
-# Traits and values with which a row has most to show.
+# Traits and values of rows with much to show.
 RICH: dict[type[Model], dict[str, Any]] = {
     User: {"staff": True},
     ApiUser: {"rights": ["*"]},
@@ -59,15 +61,15 @@ def _factories() -> dict[type[Model], Any]:
 
 
 def row_of_each_model() -> Rows:
-    """Write a row of each model that has an admin, with what its page shows beside it."""
+    """Write a row of each model that has an admin, with the related rows that its page shows."""
     rows: Rows = {Group: Group.objects.create(name="Supervisors")}
     for model in admin.site._registry:
         if model not in rows:
             rows[model] = _factories()[model](**RICH.get(model, {}))
     for days in ("two", "three"):
-        rows[Article].edit(ACTOR, content=f"<p>It takes {days} days.</p>")
+        edit_article(rows[Article], ACTOR, content=f"<p>It takes {days} days.</p>")
     ArticleImageFactory()
-    rows[Campaign].add_agents(ACTOR, [rows[Agent].login])
+    add_agents(rows[Campaign], ACTOR, [rows[Agent].login])
     OfferFactory(connection=rows[Connection])
     AgentStateFactory(agent=rows[Agent])
     ChatMessageFactory(chat=rows[Chat])
@@ -101,7 +103,7 @@ def path_of(model: type[Model]) -> str:
 
 
 def with_values(route: str, values: dict[str, Any]) -> str:
-    """Return the address that a route has with these values of its parameters; "" is the value of all others."""
+    """Return the address of a route with these values of its parameters; "" is the value of all others."""
     path = _PARAMETER.sub(lambda found: str(values.get(found["name"], values[""])), route)
     return f"{reverse('admin:index')}{path}"
 

@@ -1,4 +1,4 @@
-"""The admin as a person uses it: logs in, opens a page, fills in its form, sends it."""
+"""A client of the admin that works like a person: log in, open a page, fill in its form, send it."""
 
 from html.parser import HTMLParser
 from typing import Any
@@ -17,13 +17,13 @@ class BackOffice(Client):
     """A browser without scripts, logged in as one user."""
 
     def page(self, path: str, **query: Any) -> str:
-        """The page at this address, which must be there."""
+        """Return the page at this address. Fail if there is none."""
         response = self.get(path, query)
         assert response.status_code == 200, (path, response.status_code)
         return response.content.decode()
 
     def submit(self, path: str, *, expected: Any = 302, **changes: Any) -> Any:
-        """Open the page, change these inputs of its form, send it. None takes an input out, as if it were unticked.
+        """Open the page, change these inputs of its form, and send it. None removes an input, like an unticked box.
 
         `expected` is a status, or a set of them.
         """
@@ -34,13 +34,13 @@ class BackOffice(Client):
         return response
 
     def act(self, path: str, action: str, *objects: Any, **values: Any) -> Any:
-        """Tick these objects in a list, and have the action done to them; `values` for the page that it asks on."""
+        """Select these objects in a list and apply the action. `values` are the input of its page."""
         data = {"action": action, "_selected_action": [obj.pk for obj in objects], "select_across": "0", **values}
         return self.post(path, data | ({} if values else {"index": "0"}))
 
 
 def superuser() -> BackOffice:
-    # Known to a process that runs for a while, so that counts of queries do not depend on the order of tests.
+    # Fill the caches of a process, so that query counts do not depend on the order of tests.
     ContentType.objects.get_for_models(*apps.get_models())
     client = BackOffice()
     client.force_login(UserFactory(admin=True))
@@ -48,7 +48,7 @@ def superuser() -> BackOffice:
 
 
 def staff(*permissions: str) -> BackOffice:
-    """A client of somebody with these permissions only, as "view_campaign"."""
+    """Return the client of a user with these permissions only, such as "view_campaign"."""
     user = UserFactory(staff=True)
     found = Permission.objects.filter(codename__in=permissions)
     assert found.count() == len(permissions), permissions
@@ -59,7 +59,7 @@ def staff(*permissions: str) -> BackOffice:
 
 
 def after_a_while(client: BackOffice) -> BackOffice:
-    """Make it long ago that the person of this client gave the password."""
+    """Let the last confirmation of the password be long ago."""
     session = client.session
     session[CONFIRMED_AT] = 0
     session.save()
@@ -67,22 +67,22 @@ def after_a_while(client: BackOffice) -> BackOffice:
 
 
 def page_of(row: Any, page: str = "change") -> str:
-    """The address of a page that the admin has of a row."""
+    """Return the address of a page of a row."""
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_{page}", args=[row.pk])
 
 
 def shown(page: str, *rows: Any) -> list[Any]:
-    """Which of these rows a list shows."""
+    """Return the rows that a list shows, of these."""
     return [row for row in rows if page_of(row) in page]
 
 
 def messages_of(response: Any) -> list[str]:
-    """What the page says on top after an action: asked of the page that it leads to."""
+    """Return the messages after an action, from the page that follows it."""
     return [str(message) for message in response.wsgi_request._messages]
 
 
 def errors_of(response: Any) -> dict[str, list[str]]:
-    """Input -> what the page says is wrong with it; "" for the form as a whole and its inlines."""
+    """Return input -> its errors on the page; "" stands for the form and its inlines."""
     context = response.context or {}
     form = context["adminform"].form if "adminform" in context else context.get("form")
     found: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ class _Inputs(HTMLParser):
         self.values: dict[str, Any] = {}
         self._select: tuple[str, bool] | None = None
         self._textarea = ""
-        # Names of the form that is being read: what another one sends by the same name goes with that one.
+        # The names in the present form. Another form may have the same names.
         self._names: set[str] = set()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -148,7 +148,7 @@ class _Inputs(HTMLParser):
 
 
 def inputs_of(page: str) -> dict[str, Any]:
-    """Name -> value of what a page's forms would send as they stand."""
+    """Return name -> value of the unchanged forms of a page."""
     parser = _Inputs()
     parser.feed(page)
     ours = {"csrfmiddlewaretoken", "language", "q", "_save", "_continue", "_addanother"}

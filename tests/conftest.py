@@ -1,4 +1,4 @@
-"""What every test may use: API clients per right, a clean Redis, callbacks of committed transactions."""
+"""Fixtures for all tests: API clients per right, a clean Redis, callbacks of committed transactions."""
 
 import base64
 from collections.abc import Callable, Generator, Iterator
@@ -29,7 +29,7 @@ from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
 
-# How long an example takes, or the making of it, says something about the machine only.
+# The time of an example, or of making one, depends only on the machine.
 hypothesis.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis.load_profile("unhurried")
 
@@ -55,13 +55,13 @@ class ApiClient(Client):
 
 @lru_cache(maxsize=1)
 def _redis() -> redis.Redis:
-    """The service's own client gives up after 100 ms, which a busy machine can need."""
+    """Return a patient Redis client. The service's own gives up after 100 ms, which a busy machine may need."""
     return redis.Redis.from_url(settings.REDIS_URL)
 
 
 @pytest.fixture(autouse=True)
 def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing counted before, and a Redis that is waited for: what is counted must be counted."""
+    """Start each test without counts, and wait for Redis, so that everything is counted."""
     store = _redis()
     if keys := [*store.scan_iter("cc:fail:*"), *store.scan_iter("cc:rate:*")]:
         store.delete(*keys)
@@ -71,13 +71,13 @@ def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _language() -> None:
-    """A request leaves its language behind, for a test that makes none."""
+    """Reset the language: a test without a request would keep that of the request before."""
     translation.deactivate()
 
 
 @pytest.fixture
 def api_client(db: None) -> Callable[..., ApiClient]:
-    """Makes a client with the given rights."""
+    """Return a function that makes a client with the given rights."""
 
     def make(*rights: str, login: str = "", **values: Any) -> ApiClient:
         login = login or f"api{ApiUser.objects.count() + 1}"
@@ -89,7 +89,7 @@ def api_client(db: None) -> Callable[..., ApiClient]:
 
 @pytest.fixture
 def api(api_client: Callable[..., ApiClient]) -> ApiClient:
-    """A client with all rights."""
+    """Return a client with all rights."""
     return api_client("*", login="all")
 
 
@@ -100,7 +100,7 @@ def anonymous() -> ApiClient:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Whatever a test commits, the next one finds again what migrations made."""
+    """Undo what a test commits: the next test finds the rows of the migrations only."""
     with django_db_blocker.unblock():
         pristine = Pristine()
     with pytest.MonkeyPatch.context() as patch:
@@ -110,9 +110,9 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 @contextmanager
 def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[None]:
-    """Keep what `fill` writes for many tests. Each test rolls back its own changes; the end rolls back all.
+    """Keep the rows that `fill` writes for many tests. Each test rolls back its own changes; the end rolls back all.
 
-    The transaction is also rolled back where `fill` fails: left open, it would break every test after it.
+    The transaction is also rolled back if `fill` fails: left open, it would break every test after it.
     """
     with blocker.unblock(), ExitStack() as filling:
         filling.enter_context(transaction.atomic())
@@ -128,7 +128,7 @@ def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[
 
 @pytest.fixture
 def switch_that_answers(settings: Any) -> Iterator[None]:
-    """A switch that somebody hears, as what is asked of a call needs one."""
+    """Let calls be placed: a listener hears the switch."""
     settings.SWITCH_BACKEND = "tests.telephony.doubles.RecordingSwitch"
     with heard_switch():
         yield
@@ -136,12 +136,12 @@ def switch_that_answers(settings: Any) -> Iterator[None]:
 
 @pytest.fixture
 def committed_db(transactional_db: None) -> None:
-    """A database whose transactions are real ones, as threads and other processes need."""
+    """A database with real transactions, for threads and other processes."""
 
 
 @pytest.fixture
 def credential(committed_db: None) -> str:
-    """`login:secret` of an API user with all rights, in the committed database."""
+    """Return `login:secret` of an API user with all rights, in the committed database."""
     _, secret = ApiUser.create(SYSTEM, "committed", rights=["*"])
     return f"committed:{secret}"
 
@@ -150,27 +150,27 @@ def credential(committed_db: None) -> str:
 def servers(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[list[WebServer]]:
-    """Two web servers, each a process of its own."""
+    """Run two web servers, each in a process of its own."""
     with django_db_blocker.unblock(), web_servers(2, tmp_path_factory.mktemp("servers")) as running:
         yield running
 
 
 @pytest.fixture
 def plain_static(settings: Any) -> None:
-    """Static files under their own names: pages are made without collectstatic."""
+    """Serve static files under their own names: pages are made without collectstatic."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
 
 
 @pytest.fixture
 def quick_hashes(settings: Any) -> None:
-    """A quick hash of passwords: every wrong log-in costs a slow one of a quarter of a second."""
+    """Hash passwords quickly: every wrong log-in would cost a slow hash of a quarter of a second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
 def plain_http(settings: Any) -> None:
-    """Cookies as with SECURE_COOKIES=0, which a browser takes without HTTPS."""
+    """Set cookies as with SECURE_COOKIES=0, so that a browser takes them without HTTPS."""
     settings.CSRF_COOKIE_SECURE = settings.SESSION_COOKIE_SECURE = settings.LANGUAGE_COOKIE_SECURE = False
     settings.CSRF_COOKIE_NAME = settings.CSRF_COOKIE_NAME.removeprefix("__Host-")
     settings.SESSION_COOKIE_NAME = settings.SESSION_COOKIE_NAME.removeprefix("__Host-")
@@ -179,9 +179,9 @@ def plain_http(settings: Any) -> None:
 
 @pytest.fixture(scope="session")
 def static_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which the static files are collected, as for production, once for the tests of a process."""
+    """Return the folder with the collected static files, made once per test process."""
     folder = tmp_path_factory.mktemp("static")
-    # Compressed copies take longer than all the rest.
+    # Compressing takes longer than all other steps.
     with override_settings(STATIC_ROOT=folder, WHITENOISE_SKIP_COMPRESS_EXTENSIONS=("css", "js", "map", "svg", "txt")):
         call_command("collectstatic", interactive=False, verbosity=0)
     return folder
@@ -189,16 +189,16 @@ def static_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def collected_static(settings: Any, static_folder: Path) -> None:
-    """Static files by their names in the manifest: a page that names one which is not there cannot be made."""
+    """Name static files by the manifest: a page with the name of a missing file cannot be made."""
     settings.STATIC_ROOT = static_folder
 
 
-# Stores that may be killed, for tests with processes of their own
+# Stores that tests with processes of their own may kill
 
 
 @contextmanager
 def _database_of(stores: Stores) -> Iterator[None]:
-    """Makes it the default one."""
+    """Make this the default database."""
     usual = connections["default"]
     ours = usual.copy()
     ours.settings_dict = {**usual.settings_dict, **database(stores.database_url)}
@@ -214,7 +214,7 @@ def _database_of(stores: Stores) -> Iterator[None]:
 def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
     with ExitStack() as context:
         with pytest.MonkeyPatch.context() as patch:
-            # Those of the test run, which are not to be killed.
+            # The stores of the test run must not be killed.
             for name in ("DATABASE_URL", "REDIS_URL"):
                 patch.delenv(name, raising=False)
             running = context.enter_context(temporary_stores(durable=True))
@@ -225,13 +225,13 @@ def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
 
 @pytest.fixture(scope="session")
 def pristine_stores(spare_stores: Stores, django_db_blocker: DjangoDbBlocker) -> Pristine:
-    """Brings the database of `stores` back to what migrations made of it."""
+    """Bring the database of `stores` back to its state after the migrations."""
     with django_db_blocker.unblock(), _database_of(spare_stores):
         return Pristine()
 
 
 @pytest.fixture(scope="module")
 def stores(spare_stores: Stores, pristine_stores: Pristine, django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
-    """A PostgreSQL and a Valkey of their own; `default` is this database while the tests of the module run."""
+    """A PostgreSQL and a Valkey of their own; `default` is this database during the tests of the module."""
     with django_db_blocker.unblock(), _database_of(spare_stores):
         yield spare_stores

@@ -10,14 +10,14 @@ JSON = "application/json; charset=utf-8"
 
 
 class Each:
-    """An object whose values all look alike: {name: shape}."""
+    """An object whose values all have one shape: {name: shape}."""
 
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
 
-# Shapes: a type; a set of them, for one or the other; a dict for exactly these keys; [shape] for an array of at least
-# one, [] for one of none; a tuple for any of some shapes; Each; bytes for what is no JSON; None for an empty answer.
+# Shapes: a type; a set of alternatives; a dict for exactly these keys; [shape] for an array of at least one, [] for one
+# of none; a tuple for any of some shapes; Each; bytes for an answer that is no JSON; None for an empty answer.
 INTEGER_OR_NULL = frozenset({int, type(None)})
 NUMBER = frozenset({int, float})
 GROUP = {"id": int, "name": str}
@@ -30,13 +30,13 @@ class Operation:
     right: str
     status: int
     answer: Any
-    # Statements, that of authentication included.
+    # Statements, including that of authentication.
     queries: int
     body: Any = None
-    # The same operation of an object that does not exist.
+    # The same operation of an unknown object.
     unknown: str = ""
     is_extension: bool = field(default=False, kw_only=True)
-    # Of the request, and of the answer.
+    # Content types of the request and of the answer.
     content_type: str = field(default="application/json", kw_only=True)
     answer_type: str = field(default=JSON, kw_only=True)
 

@@ -1,4 +1,4 @@
-"""The functions that read what others wrote, with texts that are made to take long."""
+"""Functions that read texts of strangers, with texts that could take long."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,7 +16,7 @@ from callcentre.core.spreadsheets import as_entered, harmless
 from callcentre.monitoring.logging import censor
 from campaigns.importing.columns import simple_name
 from campaigns.importing.formats import guess_format
-from campaigns.importing.reading import Rows
+from campaigns.importing.rows import Rows
 from knowledgebase import html as articles
 from knowledgebase.comparison import compare
 from knowledgebase.exchange import front_matter
@@ -26,16 +26,16 @@ from knowledgebase.search.query import parse as parse_query
 from tickets import html
 from tickets.addresses import is_address
 from tickets.admin.ticket_page_thread import with_links
-from tickets.filling import check_places, fill
-from tickets.mail import composing, tnef
+from tickets.mail import composition, tnef
+from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.charsets import decoded, decoded_as_named
-from tickets.mail.flowed import reflowed
-from tickets.mail.folding import fold
+from tickets.mail.flowed_text import reflowed
 from tickets.mail.headers import without_words
-from tickets.mail.notices import says_no_failure
 from tickets.mail.parsing import Unreadable, parse
+from tickets.mail.quotations import fold
 from tickets.mail.uuencoded import parted
 from tickets.mail_ids import ids_in
+from tickets.placeholders import check_places, fill
 from webhooks.transport import TargetError, check_target
 
 LENGTH = 30_000
@@ -160,13 +160,13 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     "links": (with_links, ()),
     "fill": (lambda text: fill(text, {"x": "y"}), ()),
     "places": (lambda text: check_places(body=(text, ())), (ValidationError,)),
-    "link addresses": (composing._with_addresses, ()),
-    "tag of a subject": (composing.tickets_of_subject, ()),
-    "answers": (lambda text: composing._ANSWER.sub("", text), ()),
+    "link addresses": (composition._with_addresses, ()),
+    "tag of a subject": (composition.tickets_of_subject, ()),
+    "answers": (lambda text: composition._ANSWER.sub("", text), ()),
     "encoded words": (without_words, ()),
     "ids": (ids_in, ()),
     "target": (check_target, (TargetError,)),
-    "one subject": (lambda text: composing.are_of_one_subject(text, f"Re: {text}"), ()),
+    "one subject": (lambda text: composition.are_of_one_subject(text, f"Re: {text}"), ()),
     "bytes of a header": (lambda text: decoded_as_named(_bytes(text), ["iso-2022-jp", "gb2312", "koi8-r"]), ()),
     "Japanese": (lambda text: decoded(b"\x1b$B-!" + _bytes(text), "iso-2022-jp"), ()),
     "escapes of Japanese": (lambda text: decoded(b"\x1b$B-!" + _bytes(text.replace("a", "\x1b$B!!")), "cp50220"), ()),

@@ -1,9 +1,9 @@
 """A process that reads hostile texts, each with a limit of processor time.
 
-`python -m tests.foreign_text patterns` runs every regular expression of the product against texts made from it;
-`python -m tests.foreign_text functions` runs the functions that read what others wrote; `known` runs expressions that
-are known to be too slow. Before each case its name is printed. When a case takes longer than SECONDS the system ends
-the process, so that the last name is the culprit's. Names that follow the kind are left out.
+`python -m tests.foreign_text patterns` runs every regular expression of the product against texts made from it; `python
+-m tests.foreign_text functions` runs the functions that read texts of strangers; `known` runs expressions that are
+known to be too slow. It prints the name of each case before it runs. The system ends the process when a case takes
+longer than SECONDS, so the last name is the slow one. Names given as arguments are left out.
 """
 
 import re
@@ -16,9 +16,9 @@ from typing import Any
 
 import django
 
-# Of the processor: what is linear takes a hundredth of it.
+# Processor seconds. A linear case takes a hundredth of them.
 SECONDS = 1
-# What a text may end with: nothing, or something that lets the pattern fail at the end.
+# Endings of a text: none, or one that may let the pattern fail at the end.
 ENDS = ("", "\x01")
 Case = tuple[str, str, Callable[[], object]]
 
@@ -73,7 +73,7 @@ def main() -> None:
     for name, case, run in KINDS[kind]():
         if name not in left_out:
             print(f"{name} | {case}", flush=True)
-            # Its signal ends the process.
+            # The limit's signal ends the process.
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             run()
             signal.setitimer(signal.ITIMER_PROF, 0)

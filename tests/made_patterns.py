@@ -1,4 +1,4 @@
-"""Patterns that functions of the product make of what they are given: one of each."""
+"""Patterns that functions of the product build from their arguments: one of each."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from knowledgebase.search.highlight import Highlighter
 from knowledgebase.search.query import parse
 from telephony.channels import _pattern
 
-# The files of these functions. Policies of HTML, whose patterns are looked at as they are, make theirs there as well.
+# The files of these functions. HTML policies build patterns there too; these are tried as they are.
 FILES = {
     "callcentre/api/filters.py",
     "callcentre/core/html_cleaning.py",

@@ -1,7 +1,7 @@
-"""Texts made from a regular expression, on which it may take more than a time in proportion to them.
+"""Texts made from a regular expression that may take more than linear time to match.
 
-Each repetition of the expression gets what comes before it, and then as many rounds as fit; each beginning is repeated
-as well, so that the expression begins at many places and fails at the end of each.
+Each repetition of the expression gets its prefix and then as many rounds as fit. Each beginning is repeated as well, so
+that the expression begins at many places and fails at the end of each.
 """
 
 import importlib
@@ -18,12 +18,14 @@ from callcentre.core.html_cleaning import Policy
 from tests.processes import ROOT
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-# With the square of so many characters a case takes minutes.
+# A case with quadratic time takes minutes with so many characters.
 LENGTH = 50_000
 
 
 def patterns() -> dict[str, re.Pattern[Any]]:
-    """Return every pattern of the product by where it was found first: in a module, a container of one, or a call."""
+    """Return every pattern of the product by the place where it was found first: a module, a container in one, or a
+    call.
+    """
     found: dict[tuple[Any, int], tuple[str, re.Pattern[Any]]] = {}
     for name, pattern in [*_compiled(), *_in_calls()]:
         found.setdefault((pattern.pattern, pattern.flags), (name, pattern))
@@ -66,16 +68,16 @@ def _calls() -> Iterator[tuple[Path, Call]]:
 
 def _in_calls() -> Iterator[tuple[str, re.Pattern[Any]]]:
     for path, call in _calls():
-        # Those that are compiled are seen in their modules.
+        # Compiled patterns are found in their modules.
         if isinstance(call.args[0], Constant) and call.func.attr != "compile":  # type: ignore[attr-defined]
-            # What only matches as a whole, or from the start, is tried at no other place.
+            # These match as a whole or from the start, so they are tried at no other place.
             is_whole = call.func.attr in ("match", "fullmatch")  # type: ignore[attr-defined]
             pattern: Any = call.args[0].value
             yield f"{path}:{call.lineno}", re.compile(rf"\A{pattern}" if is_whole else pattern)
 
 
 def made_in_functions() -> set[str]:
-    """Return the files that make a pattern of what they are given: a function's own, which no module shows."""
+    """Return the files that build a pattern from arguments, which no module shows."""
     found = set()
     for path, call in _calls():
         if not isinstance(call.args[0], Constant) and call.col_offset > 0 and _is_in_function(path, call.lineno):
@@ -92,7 +94,7 @@ def _is_in_function(path: Path, line: int) -> bool:
     )
 
 
-# A text that each code of a pattern matches
+# A text that matches each code of a pattern
 
 
 def _sample(code: Any, argument: Any) -> str:  # noqa: C901  (one case for each code)
@@ -126,7 +128,7 @@ def _joined(parsed: Any) -> str:
 
 
 def _characters(items: Any) -> list[str]:
-    """Return some characters of a set: those that are named first, and what repetitions often share."""
+    """Return some characters of a set: the first ones, and characters that repetitions often share."""
     pattern = re.compile(_source(items), re.DOTALL)
     wanted = [chr(value) for code, value in items if code is codes.LITERAL][:3]
     wanted += [chr(value[0]) for code, value in items if code is codes.RANGE][:2]
@@ -161,7 +163,7 @@ _CATEGORIES = {
 
 
 def _pumps(parsed: Any) -> Iterator[str]:
-    """Yield what one round of a repetition may be."""
+    """Yield texts of one round of a repetition."""
     if len(parsed) == 1 and parsed[0][0] is codes.IN:
         yield from _characters(parsed[0][1])[:6]
         return
@@ -174,7 +176,7 @@ def _pumps(parsed: Any) -> Iterator[str]:
 
 
 def _repetitions(parsed: Any, before: str) -> Iterator[tuple[str, str]]:
-    """Yield each repetition as what comes before it, and what a round of it is."""
+    """Yield each repetition as its prefix and one round."""
     for place, (code, argument) in enumerate(parsed):
         inner = {
             codes.SUBPATTERN: lambda given: [given[3]],
@@ -186,7 +188,7 @@ def _repetitions(parsed: Any, before: str) -> Iterator[tuple[str, str]]:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
             if argument[1] > 50:
                 yield from ((before, pump) for pump in _pumps(argument[2]) if pump)
-                # A repetition may take in what follows it, with the repetitions there.
+                # A repetition may also match the text after it, with the repetitions there.
                 ends = [*_structures(parsed, place + 2), len(parsed)]
                 yield from ((before, _joined(parsed[place + 1 : end])) for end in ends)
             inner = [argument[2]]
@@ -196,12 +198,12 @@ def _repetitions(parsed: Any, before: str) -> Iterator[tuple[str, str]]:
 
 
 def _structures(parsed: Any, start: int) -> Iterator[int]:
-    """Yield the places where something other than a plain character stands."""
+    """Yield the places of everything that is no plain character."""
     yield from (place for place in range(start, len(parsed)) if parsed[place][0] is not codes.LITERAL)
 
 
 def attacks(pattern: re.Pattern[Any]) -> Iterator[str]:
-    """Yield texts on which the pattern may take more than a time in proportion to them."""
+    """Yield texts for which the pattern may take more than linear time."""
     parsed = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE if isinstance(pattern.pattern, bytes) else 0)
     whole = _joined(parsed)
     units = {(whole, "")}

@@ -1,7 +1,7 @@
-"""Brings the database back to what migrations made of it, after a test that committed.
+"""The return of the database to its state after the migrations, when a test has committed.
 
-Django truncates every table, and puts back through the ORM what migrations had left: most of a second. Here only what
-a test has touched is touched.
+Django truncates every table and restores the rows of migrations through the ORM, which takes most of a second. Here
+only tables that a test has touched are restored.
 """
 
 import time
@@ -9,7 +9,7 @@ import time
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
-# A table with more rows than these is truncated: that is dearer than to delete a few rows, and cheaper than many.
+# A table with more rows is truncated: that is slower than deleting a few rows, and faster than deleting many.
 FEW = 1000
 
 
@@ -19,7 +19,7 @@ class Pristine:
         with connection.cursor() as cursor:
             cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
             self._tables = [f'"{name}"' for (name,) in cursor.fetchall()]
-            # Table -> its copy, of those with rows.
+            # Table -> its copy, for tables with rows.
             self._kept = {table: f"pristine.{table}" for table in self._row_counts(self._tables)}
             cursor.execute("CREATE SCHEMA pristine")
             for table, copy in self._kept.items():
@@ -45,10 +45,9 @@ class Pristine:
                     cursor.execute(f"INSERT INTO {table} TABLE {copy}")
 
     def _lock(self, seconds: float = 60.0) -> None:
-        """Wait for what a process still writes for a test that is over.
+        """Wait for a process that still writes for an earlier test.
 
-        Holding nothing meanwhile: it may need these tables in another order, and one of the two would be a deadlock's
-        victim.
+        Hold no lock meanwhile: the process may need these tables in another order, which would be a deadlock.
         """
         deadline = time.monotonic() + seconds
         while not self._has_locked(last=time.monotonic() > deadline):
@@ -66,7 +65,7 @@ class Pristine:
 
     @staticmethod
     def _row_counts(tables: list[str]) -> dict[str, int]:
-        """Of those with rows; at most FEW + 1."""
+        """Return the number of rows of tables that have any, counted up to FEW + 1."""
         with connection.cursor() as cursor:
             cursor.execute(
                 " UNION ALL ".join(

@@ -1,4 +1,4 @@
-"""Processes of ours that tests start: what they work with, where they write, and waiting for what they do."""
+"""Processes that tests start: their environment, their output, and waiting for their effects."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Of a process that works with the database of the test, and with this data folder."""
+    """Return the environment of a process with the database of the test and this data folder."""
     database = "postgresql://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**connection.settings_dict)
     ours = {"DATABASE_URL": database, "ALLOWED_HOSTS": "127.0.0.1", "CALLCENTRE_VAR": str(folder)}
     return {**os.environ, **ours, "PYTHONWARNINGS": "ignore", **more}
@@ -27,7 +27,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 @contextmanager
 def running(arguments: list[str], variables: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """`python -m …`, killed when the block is left."""
+    """Run `python -m …`, and kill it when the block ends."""
     with log.open("ab") as output:
         command = [sys.executable, "-m", *arguments]
         process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output)
@@ -39,12 +39,12 @@ def running(arguments: list[str], variables: dict[str, str], log: Path) -> Itera
 
 
 def enqueue_into(stores: Stores) -> Callable[..., None]:
-    """In place of `enqueue`: messages go to the broker of these stores, or nowhere while it is down."""
+    """Replace `enqueue`: messages go to the broker of these stores, or nowhere while it is down."""
 
     def enqueue(task: str, *args: Any) -> None:
         def send() -> None:
             with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
-                # One try, and the sweep finds what was not published.
+                # One try: the sweep finds rows whose message was not published.
                 broker.transport_options = {**(broker.transport_options or {}), "max_retries": 1, "interval_start": 0}
                 app.send_task(task, args=args, connection=broker)
 
@@ -55,7 +55,7 @@ def enqueue_into(stores: Stores) -> Callable[..., None]:
 
 @contextmanager
 def heard_switch() -> Iterator[None]:
-    """A listener that hears the switch, as far as others can tell."""
+    """Hold the locks of a listener that hears the switch, as other processes see it."""
     with Leadership() as leadership:
         # The session of an earlier test may hold the lock for a moment after its end.
         assert wait_until(lambda: leadership._take(CONNECTED))
@@ -63,7 +63,7 @@ def heard_switch() -> Iterator[None]:
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Whether a condition came true in time; the database may be away meanwhile."""
+    """Return whether the condition became true in time; the database may be down meanwhile."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with suppress(OperationalError):

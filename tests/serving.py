@@ -1,4 +1,4 @@
-"""Real web servers against the test database: for what only several processes, or many connections, can show."""
+"""Real web servers with the test database, for tests of several processes or many connections."""
 
 import base64
 import http.client
@@ -23,7 +23,7 @@ from tests.processes import ROOT, environment
 
 T = TypeVar("T")
 
-# How the database tells the connections of these servers from those of the tests.
+# The name by which the database tells connections of these servers from those of tests.
 APPLICATION = "web-server-of-tests"
 
 
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass
 class WebServer:
-    """One granian process; each request is a connection of its own."""
+    """A granian process; each request is a connection of its own."""
 
     port: int
     process: subprocess.Popen[bytes] = field(repr=False)
@@ -59,10 +59,21 @@ class WebServer:
         finally:
             client.close()
 
+    def wait(self) -> None:
+        """Wait until the server answers."""
+        deadline = time.monotonic() + 100
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                if self.request("GET", "/health/live").status == 200:
+                    return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError(f"the web server at port {self.port} does not answer")
+
 
 @contextmanager
 def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServer]]:
-    """Servers of the test database, each a process with 16 threads; `more` are variables of theirs."""
+    """Run servers of the test database, each in a process with 16 threads; `more` are further variables."""
     variables = environment(folder, **{"LOG_LEVEL": "WARNING", **more})
     variables["DATABASE_URL"] += f"?application_name={APPLICATION}"
     servers = []
@@ -75,7 +86,7 @@ def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServ
             process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
             servers.append(WebServer(port, process))
         for server in servers:
-            _wait_for(server)
+            server.wait()
         yield servers
     finally:
         for server in servers:
@@ -85,23 +96,12 @@ def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServ
 
 
 def free_port() -> int:
-    # Not by the seed of the run, or two of its workers would choose the same.
+    # Independent of the random seed: two workers of one run would choose the same port.
     return next(port for port in SystemRandom().sample(range(20_000, 32_000), 100) if is_free(port))
 
 
-def _wait_for(server: WebServer) -> None:
-    deadline = time.monotonic() + 100
-    while time.monotonic() < deadline and server.process.poll() is None:
-        try:
-            if server.request("GET", "/health/live").status == 200:
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError(f"the web server at port {server.port} does not answer")
-
-
 def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
-    """What these calls return, each made in a thread of its own, all let go at one moment."""
+    """Return the results of these calls, made at the same moment in a thread each."""
     calls = list(calls)
     barrier = Barrier(len(calls), timeout=100)
 

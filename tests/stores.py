@@ -1,7 +1,7 @@
-"""pytest plug-in: stores of their own for the tests, started before Django reads its settings.
+"""A pytest plug-in that starts stores for the tests before Django reads its settings.
 
-One pair for all workers of a run; DATABASE_URL and REDIS_URL each replace theirs. Nothing is left
-when the tests are over, also when they are killed.
+All workers of a run share one pair; DATABASE_URL and REDIS_URL each replace one. Nothing is left after the tests, even
+if they are killed.
 """
 
 import os
@@ -30,10 +30,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         early_config.add_cleanup(context.close)
         os.environ |= stores.environment
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-        # Each worker counts in a Redis database of its own, as pytest-django gives it one of PostgreSQL.
+        # Each worker uses a Redis database of its own, as pytest-django gives it one of PostgreSQL.
         url = urlsplit(os.environ["REDIS_URL"])
         os.environ["REDIS_URL"] = url._replace(path=f"/{1 + int(worker.removeprefix('gw')) % 15}").geturl()
-    # Never those of a service that runs in the data folder beside us, nor the folder itself.
+    # The tests never use the stores or the data folder of a service that runs beside them.
     folder = tempfile.TemporaryDirectory(prefix="callcentre-tests-")
     early_config.add_cleanup(folder.cleanup)
     os.environ["CALLCENTRE_VAR"] = folder.name

@@ -1,4 +1,4 @@
-"""Hostile addresses: every list of the admin with every look-up, every id and every parameter. None may be a 500."""
+"""Hostile addresses: every list of the admin with every look-up, id and parameter. No answer may be a 500."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
 
-# As they stand in an address.
+# Encoded as in an address.
 HOSTILE = {
     "an expression": quote("(.*+["),
     "a huge number": "9" * 40,
@@ -44,7 +44,7 @@ HOSTILE = {
     "NUL, one layer below": quote("q=%00&p=%00&campaign__id__exact=%00"),
 }
 VALUES = tuple(HOSTILE.values())
-# What every list reads besides its filters.
+# The parameters of every list besides its filters.
 COMMON = ("q", "o", "p", "all", "e", "_facets", "_popup", "_to_field", "_changelist_filters")
 # The last parts of routes that every model has, and that Django reads.
 USUAL = ("/", "/add/", "/change/", "/delete/", "/history/")
@@ -64,7 +64,7 @@ def rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[
 
 @pytest.fixture
 def client(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> BackOffice:
-    """A superuser whose pages have no menu: it takes a quarter of their time."""
+    """A superuser whose pages have no menu, as it takes a quarter of their time."""
     monkeypatch.setattr(menu, "menu", lambda request: [])
     client = superuser()
     client.raise_request_exception = False
@@ -162,7 +162,7 @@ def test_the_form_of_a_new_row_takes_any_value_of_any_field(model: type[models.M
 
 @pytest.fixture
 def parameters_read(rows: Rows, client: BackOffice, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
-    """Address of each page of our own that reads parameters -> their names."""
+    """Return the address of each page of our own that reads parameters -> their names."""
     names: set[str] = set()
 
     def watched(original: Any) -> Any:
@@ -195,7 +195,7 @@ def test_a_page_takes_any_value_of_its_parameters(parameters_read: dict[str, set
 
 
 def test_an_autocomplete_takes_any_field_of_any_model(client: BackOffice) -> None:
-    """Relations that are read from their other side are among them."""
+    """The fields include reverse relations."""
     address = reverse("admin:autocomplete")
 
     for model in apps.get_models():

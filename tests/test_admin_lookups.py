@@ -1,4 +1,4 @@
-"""The look-ups that an address may ask a list of the admin for: those of its filters, and no others."""
+"""The look-ups that the address of a list may use: those of its filters only."""
 
 import pytest
 from django.contrib import admin
@@ -34,7 +34,7 @@ def unlisted(model: type[models.Model]) -> list[str]:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_a_list_refuses_each_look_up_that_is_no_filter_of_it(model: type[models.Model]) -> None:
+def test_a_list_refuses_look_ups_without_a_filter(model: type[models.Model]) -> None:
     client = superuser()
     request = RequestFactory().get("/")
     request.user = User.objects.get(is_superuser=True)
@@ -69,7 +69,7 @@ def test_staff_who_may_only_look_read_no_secret_by_filtering(right: str, query: 
     assert staff(right).get(f"{list_of(model)}?{query}").status_code == 400
 
 
-def test_a_list_is_not_ordered_by_what_it_does_not_show() -> None:
+def test_a_list_is_ordered_by_shown_columns_only() -> None:
     UserFactory(username="anna", password="b")
     UserFactory(username="zoe", password="a")
     client = superuser()
@@ -79,7 +79,7 @@ def test_a_list_is_not_ordered_by_what_it_does_not_show() -> None:
     assert all(page.index("anna") < page.index("zoe") for page in pages)
 
 
-def test_a_value_that_a_filter_cannot_take_leads_to_the_whole_list_and_the_person_is_told() -> None:
+def test_an_invalid_filter_value_shows_the_whole_list_with_a_warning() -> None:
     Group.objects.create(name="Supervisors")
     client = superuser()
 
@@ -89,7 +89,7 @@ def test_a_value_that_a_filter_cannot_take_leads_to_the_whole_list_and_the_perso
     assert messages_of(answer) == ["The list has no such filter or page. It is shown from its beginning, unfiltered."]
 
 
-def test_a_value_that_a_filter_cannot_take_is_400_where_the_list_is_unfiltered_already() -> None:
+def test_an_invalid_filter_value_of_an_unfiltered_list_is_400() -> None:
     Group.objects.create(name="Supervisors")
 
     assert superuser().get(USERS, {"groups__id__exact": "x", "e": "1"}).status_code == 400

@@ -1,4 +1,4 @@
-"""Every page of the admin, made with static files as production collects them."""
+"""Every page of the admin, with static files as production collects them."""
 
 import re
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ from tests.webhooks.factories import WebhookFactory
 pytestmark = pytest.mark.django_db
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
-# A row of each model that keeps something encrypted.
+# A row of each model with an encrypted field.
 ENCRYPTED: dict[str, Any] = {
     "Webhook": WebhookFactory,
-    # The pages that are made once for all tests hold the marketplace of messages: there is one of each source.
+    # The pages made once for all tests use the marketplace of messages, and a source has only one marketplace.
     "Marketplace": partial(MarketplaceFactory, source="marketplace_dispute"),
     "TicketQueue": TicketQueueFactory,
 }
@@ -38,7 +38,7 @@ LISTS = {list_of(model) for model in MODELS}
 
 
 class Page(HTMLParser):
-    """What a page links to, and the scripts that are written into it."""
+    """The links of a page, and its inline scripts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def answers(static_folder: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Any]]:
-    """Address -> answer, of each page of the admin."""
+    """Return address -> answer of each page of the admin."""
     found: dict[str, Any] = {}
 
     def visit() -> None:
@@ -76,7 +76,7 @@ def answers(static_folder: Path, django_db_setup: None, django_db_blocker: Djang
 
 @pytest.fixture
 def pages(answers: dict[str, Any]) -> dict[str, Page]:
-    """Address -> page, where the answer is one."""
+    """Return address -> page, for answers that are pages."""
     return {
         path: Page(answer.content.decode())
         for path, answer in answers.items()
@@ -93,11 +93,11 @@ def test_the_list_and_the_row_of_every_model_are_shown(answers: dict[str, Any]) 
     of_rows = [status[path] for path in status if path.endswith("/change/")]
 
     assert {status[path] for path in LISTS} == {200}
-    # An import leads to its next step.
+    # The page of an import redirects to its next step.
     assert sorted(of_rows) == [200] * (len(MODELS) - 1) + [302]
 
 
-def test_every_link_to_a_list_asks_for_filters_that_the_list_has(
+def test_every_link_to_a_list_uses_filters_of_the_list(
     answers: dict[str, Any], pages: dict[str, Page], collected_static: None
 ) -> None:
     asked = {}
@@ -112,12 +112,12 @@ def test_every_link_to_a_list_asks_for_filters_that_the_list_has(
     assert {path: status for path in asked.values() if (status := client.get(path).status_code) != 200} == {}
 
 
-def test_no_page_has_a_script_written_into_it(pages: dict[str, Page]) -> None:
+def test_no_page_has_an_inline_script(pages: dict[str, Page]) -> None:
     assert {path: page.inline_scripts for path, page in pages.items() if page.inline_scripts} == {}
 
 
-def test_every_static_file_that_a_template_of_ours_names_is_there() -> None:
-    """Also in the templates of pages that are shown only now and then."""
+def test_every_static_file_in_our_templates_exists() -> None:
+    """Check also the templates of pages that are shown rarely."""
     named = re.compile(r"""{% static ["']([^"']+)["']""")
     paths = list(ROOT.glob("*/templates/**/*.html"))
     names = {name for path in paths for name in named.findall(path.read_text())}
@@ -127,7 +127,7 @@ def test_every_static_file_that_a_template_of_ours_names_is_there() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_the_page_for_a_new_one_opens_where_there_is_one(model, plain_static):
+def test_the_page_of_a_new_row_opens(model, plain_static):
     client = superuser()
     request = RequestFactory().get("/")
     request.user = get_user(client)
@@ -135,19 +135,19 @@ def test_the_page_for_a_new_one_opens_where_there_is_one(model, plain_static):
 
     status = client.get(path).status_code
 
-    # Or leads to where such things are made.
+    # Or redirects to the page that creates such rows.
     assert status in ((200, 302) if admin.site._registry[model].has_add_permission(request) else (403,))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_what_is_not_there_is_no_failure(model, plain_static):
+def test_unknown_rows_are_no_failure(model, plain_static):
     client = superuser()
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
     ids = ("nonsense", "9" * 30, "00000000-0000-0000-0000-000000000000")
 
     answers = [client.get(reverse(f"{name}_{page}", args=[pk])) for page in ("change", "delete") for pk in ids]
 
-    # Led to the overview, which says so; or there is nothing of the kind to be done.
+    # Redirected to the overview with a message, or refused.
     assert {answer.status_code for answer in answers} <= {302, 403, 404}
 
 
@@ -160,7 +160,7 @@ def test_no_cache_keeps_a_page_of_the_admin(model, plain_static):
 
 @pytest.mark.parametrize("access", ["superuser", "view", "change"])
 @pytest.mark.parametrize("model", ENCRYPTED)
-def test_what_is_kept_encrypted_is_on_no_page(model, access, plain_static):
+def test_encrypted_values_are_on_no_page(model, access, plain_static):
     row = ENCRYPTED[model]()
     names = [field.name for field in row._meta.fields if isinstance(field, EncryptedTextField)]
     for name in names:
@@ -176,7 +176,7 @@ def test_what_is_kept_encrypted_is_on_no_page(model, access, plain_static):
     assert "whsec_of-" not in texts
 
 
-def test_every_model_that_keeps_something_encrypted_is_looked_at():
+def test_every_model_with_encrypted_fields_is_checked():
     models = {model for model in MODELS for field in model._meta.fields if isinstance(field, EncryptedTextField)}
 
     assert {model.__name__ for model in models} == set(ENCRYPTED)

@@ -1,7 +1,7 @@
-"""The operation table: one row for every operation of the API, and a test that no route is missing from it.
+"""The operation table: one row for every operation of the API, and a test that no route is missing.
 
-A row (in `tests/<app>/contract.py`) says who may call it, what it answers to the letter, and how many statements it
-costs, the same for one object as for fifty. What only one operation does is tested beside its app.
+A row (in `tests/<app>/contract.py`) has the needed right, the exact answer, and the number of statements, which is the
+same for one object and for fifty. Details of single operations are tested beside their app.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,15 +26,15 @@ from tests.contract import JSON, Operation, has_shape, ours
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("switch_that_answers")]
 
-# In the order in which they fill the world: events before anything else is recorded, as what a transaction has
-# recorded is out of the feed until it ends; agents before what they work on.
+# In the order of filling: events before other rows, because rows of an open transaction are not in the feed; agents
+# before their work.
 APPS = (tests.webhooks, tests.telephony, tests.campaigns, tests.knowledgebase, tests.tickets, tests.reports)
 OPERATIONS = [
     ours("GET", "/ping", "", 204, None, 1),
     *(operation for app in APPS for operation in app.contract.OPERATIONS),
 ]
 
-# Routes that are no operations, and why.
+# Routes that are no operations, with the reason.
 NO_OPERATIONS = {
     "schema": "the OpenAPI document, tested with the documents",
     "docs": "Swagger UI, tested with the documents",
@@ -50,7 +50,7 @@ each_operation_of_an_object = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def world(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """So many of everything that an answer may hold: `of_one`, or `of_one_and_of_fifty`."""
+    """Fill the database with one or fifty objects of each kind: `of_one`, or `of_one_and_of_fifty`."""
 
     def fill() -> None:
         for app in APPS:
@@ -105,7 +105,7 @@ def _path(operation: Operation) -> str:
 
 @each_operation
 @of_one
-def test_an_operation_answers_what_the_interface_says_with_its_own_right_only(
+def test_an_operation_answers_as_the_interface_says_and_needs_only_its_own_right(
     operation: Operation, world: None, api_client: Callable[..., ApiClient]
 ) -> None:
     client = api_client(*([operation.right] if operation.right else []))
@@ -136,7 +136,7 @@ def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(
         response = operation.call(api)
 
     assert response.status_code == operation.status
-    # A savepoint stands in the test for the transaction that it is in service.
+    # In the test a savepoint stands for the transaction of the service.
     statements = [query["sql"] for query in captured if "SAVEPOINT" not in query["sql"]]
     assert len(statements) == operation.queries, "\n".join(statements)
 
@@ -170,9 +170,7 @@ def test_with_every_right_but_its_own_an_operation_is_403_even_for_unknown_ids(
 
 @each_operation_of_an_object
 @of_one
-def test_an_unknown_id_is_404_before_anything_in_the_request_is_400(
-    operation: Operation, world: None, api: ApiClient
-) -> None:
+def test_an_unknown_id_is_404_even_with_a_faulty_request(operation: Operation, world: None, api: ApiClient) -> None:
     path = f"/api{operation.unknown}?include_record_fields=perhaps&search_in_additional_numbers=perhaps"
 
     empty = api.generic(operation.method, path, "{}", "application/json")
@@ -183,7 +181,7 @@ def test_an_unknown_id_is_404_before_anything_in_the_request_is_400(
 
 
 @each_operation
-def test_an_unknown_method_is_405_and_names_those_that_there_are(
+def test_an_unknown_method_is_405_and_names_the_allowed_ones(
     operation: Operation, api: ApiClient, anonymous: ApiClient
 ) -> None:
     assert_is_error(anonymous.generic("PATCH", f"/api{_path(operation)}"), 401)
@@ -209,7 +207,7 @@ def test_one_trailing_slash_is_tolerated_and_never_redirected(
 
 @each_operation
 @of_one
-def test_no_answer_is_html_whatever_a_client_accepts(operation: Operation, world: None, api: ApiClient) -> None:
+def test_answers_are_never_html_for_any_accept_header(operation: Operation, world: None, api: ApiClient) -> None:
     api.defaults["HTTP_ACCEPT"] = "text/html"
 
     for path in (operation.path, operation.unknown or operation.path):

@@ -1,4 +1,4 @@
-"""What the linters cannot see: relations by name, migrations, and that every model has its admin and its factory."""
+"""Rules that linters cannot check: relations by name, migrations, an admin and a factory for every model."""
 
 import ast
 import importlib
@@ -17,9 +17,9 @@ from django.db.models import Field, Model
 from callcentre.core.errors import ErrorCode
 
 ROOT = Path(__file__).resolve().parents[1]
-# From the floor up: an app may point at those before it.
+# From the floor up: an app may refer to the apps before it.
 LAYERS = ["callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports"]
-# Neither may point at the other.
+# Neither app may refer to the other.
 SIBLINGS = {frozenset({"tickets", "knowledgebase"})}
 
 WITHOUT_ADMIN = {
@@ -88,7 +88,7 @@ def test_every_model_has_an_admin_or_a_reason_for_none() -> None:
     assert names(our_models()) - shown - set(WITHOUT_ADMIN) == set()
 
 
-def test_no_exemption_has_outlived_its_reason() -> None:
+def test_every_exemption_is_still_needed() -> None:
     assert {label for label in WITHOUT_ADMIN if label not in names(our_models())} == set()
     assert {label for label in WITHOUT_ADMIN if label in names(admin.site._registry)} == set()
 
@@ -103,7 +103,7 @@ def test_every_model_has_a_factory() -> None:
     assert names(our_models()) - names(model for model in made if model) == set()
 
 
-def test_every_model_has_an_order_that_ends_in_something_unique() -> None:
+def test_every_model_has_an_order_that_ends_in_a_unique_column() -> None:
     unordered = []
     for model in our_models():
         last = model._meta.ordering[-1].lstrip("-") if model._meta.ordering else ""  # type: ignore[union-attr]
@@ -113,8 +113,8 @@ def test_every_model_has_an_order_that_ends_in_something_unique() -> None:
     assert set(unordered) - {"callcentre.User"} == set()
 
 
-def test_every_model_says_what_a_row_stands_for() -> None:
-    # Django writes a docstring of its own where there is none: the name and the fields.
+def test_every_model_has_a_docstring() -> None:
+    # Without a docstring, Django writes one with the name and the fields.
     silent = [model._meta.label for model in our_models() if (model.__doc__ or "").startswith(f"{model.__name__}(")]
 
     assert silent == []
@@ -136,7 +136,7 @@ def test_migrations_are_linear(loader: MigrationLoader) -> None:
             assert of_own_app == ([previous] if previous else []), key
 
 
-def test_migrations_have_names_that_people_gave_them(loader: MigrationLoader) -> None:
+def test_migrations_have_no_generated_names(loader: MigrationLoader) -> None:
     assert [
         key for key in loader.disk_migrations if key[0] in LAYERS and re.search(r"_auto_|_alter_.*_and_", key[1])
     ] == []
@@ -173,8 +173,8 @@ def test_every_code_that_is_raised_exists() -> None:
     assert {name for name in named if not hasattr(ErrorCode, name)} == set()
 
 
-def test_every_message_can_be_filled_in() -> None:
-    """No stray per cent sign: a message is formatted with the parameters that its fault brings."""
+def test_every_message_can_be_formatted() -> None:
+    """Check that a message has no stray per cent sign: it is formatted with the parameters of its fault."""
     for code in ErrorCode:
         placeholders = re.findall(r"%\((\w+)\)s", str(code.text))
         assert str(code.text) % dict.fromkeys(placeholders, "x")

@@ -1,4 +1,4 @@
-"""Actions on the selected rows of a list: those that end or switch off something ask first."""
+"""Actions on the selected rows of a list: actions that end or switch off something ask for confirmation."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tickets.models import Ticket
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 LIST = list_of(AgentFactory._meta.model)
-# These begin, resume or repeat something, and do it at once.
+# These begin, resume or repeat something, without confirmation.
 AT_ONCE = {
     "activate",
     "enable",
@@ -46,7 +46,7 @@ def _writes(queries: CaptureQueriesContext) -> list[str]:
     return [query["sql"] for query in queries if query["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
-def test_an_action_that_ends_or_switches_off_something_names_the_rows_and_changes_nothing_yet() -> None:
+def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet() -> None:
     rows, client = row_of_each_model(), superuser()
     found = [(model, name) for model, name in _actions() if name not in AT_ONCE]
     asked = []
@@ -77,13 +77,13 @@ def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None
     assert [f'name="_selected_action" value="{agent.pk}"' in page for agent in (*active, others)] == [True, True, False]
 
 
-def test_an_action_says_at_once_that_it_would_change_nothing() -> None:
+def test_an_action_without_rows_to_change_needs_no_confirmation() -> None:
     agent = AgentFactory(is_active=False)
 
     assert messages_of(superuser().act(LIST, "deactivate", agent)) == ["0 agents deactivated."]
 
 
-def test_an_action_that_asks_takes_no_more_rows_than_a_person_can_look_through(
+def test_an_action_with_confirmation_has_a_limit_of_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(confirmations, "MAX_SELECTED", 2)

@@ -1,4 +1,4 @@
-"""Rows that another transaction holds: edits beside an import, and what the admin says when it has waited too long."""
+"""Rows that another transaction holds: edits during an import, and the admin's answer after waiting too long."""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -17,6 +17,7 @@ from callcentre.models import ApiUser, User
 from callcentre.web import menu
 from campaigns.models import Campaign
 from knowledgebase.models.catalog import Language
+from knowledgebase.verbs import articles, catalogs
 from tests.admin_pages import addresses, row_of_each_model
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, superuser
 from tests.callcentre.factories import ApiUserFactory
@@ -28,10 +29,10 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 
 ROOT = Path(__file__).resolve().parent.parent
 BUSY = "Another user is changing this. Try again."
-# They delete the rows that they lock, so nothing new may refer to them.
+# They delete the rows that they lock, so no new row may refer to them.
 DELETING = {
-    "campaigns/models/campaign.py": 1,
-    "campaigns/models/record.py": 1,
+    "campaigns/verbs/campaigns.py": 1,
+    "campaigns/verbs/records.py": 1,
     "knowledgebase/models/catalog.py": 1,
     "tickets/deletions/chats.py": 1,
     "tickets/deletions/customers.py": 1,
@@ -43,7 +44,7 @@ DELETING = {
 
 @pytest.fixture
 def impatient(committed_db: None) -> Iterator[None]:
-    """Statements that wait for a lock for a short time only, as the web server's do for three seconds."""
+    """Let statements wait for a lock only for a short time, as the web server's wait for three seconds."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '60ms'")
         yield
@@ -52,7 +53,7 @@ def impatient(committed_db: None) -> Iterator[None]:
 
 @contextmanager
 def another_transaction(*statements: Any) -> Iterator[None]:
-    """A transaction of another connection that has run these statements, and is rolled back in the end."""
+    """Hold a transaction of another connection that has run these statements, and roll it back at the end."""
     parameters = connection.get_connection_params()
     with psycopg.connect(**{key: parameters[key] for key in ("dbname", "user", "password", "host", "port")}) as other:
         for statement in statements:
@@ -62,15 +63,15 @@ def another_transaction(*statements: Any) -> Iterator[None]:
 
 
 def adding_record(campaign: Campaign) -> Any:
-    """A transaction that adds records, as an import does."""
+    """Hold a transaction that adds records, as an import does."""
     return another_transaction(("SELECT FROM campaigns_campaign WHERE id = %s FOR KEY SHARE", [campaign.pk]))
 
 
-# Beside a transaction that adds rows
+# During an import
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_campaign_to_which_records_are_being_added_can_be_stopped_and_edited() -> None:
+def test_a_campaign_can_be_stopped_and_edited_during_an_import() -> None:
     campaign = CampaignFactory(name="Autumn")
     client = superuser()
 
@@ -84,7 +85,7 @@ def test_a_campaign_to_which_records_are_being_added_can_be_stopped_and_edited()
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_campaign_to_which_records_are_being_added_is_not_deleted() -> None:
+def test_a_campaign_is_not_deleted_during_an_import() -> None:
     campaign = CampaignFactory()
     client = superuser()
 
@@ -102,17 +103,17 @@ def edit_api_user() -> tuple[Any, Callable[[], Any]]:
 
 def edit_article() -> tuple[Any, Callable[[], Any]]:
     article = ArticleFactory()
-    return article, lambda: article.edit(ACTOR, title="changed")
+    return article, lambda: articles.edit_article(article, ACTOR, title="changed")
 
 
 def edit_catalog() -> tuple[Any, Callable[[], Any]]:
     catalog = ArticleFactory().category.catalog
-    return catalog, lambda: catalog.edit(ACTOR, language=Language.SIMPLE)
+    return catalog, lambda: catalogs.edit_catalog(catalog, ACTOR, language=Language.SIMPLE)
 
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("make", [edit_api_user, edit_article, edit_catalog])
-def test_a_row_to_which_another_transaction_refers_can_be_edited(make: Callable[[], tuple[Any, Any]]) -> None:
+def test_a_row_can_be_edited_while_another_transaction_refers_to_it(make: Callable[[], tuple[Any, Any]]) -> None:
     row, edit = make()
 
     with another_transaction((f"SELECT FROM {row._meta.db_table} WHERE id = %s FOR KEY SHARE", [row.pk])):
@@ -120,7 +121,7 @@ def test_a_row_to_which_another_transaction_refers_can_be_edited(make: Callable[
 
 
 def test_only_deletions_lock_the_key_of_a_row() -> None:
-    """Other locks that wait say `no_key=True`. Those that skip locked rows wait for nothing."""
+    """Other locks that wait have `no_key=True`. Locks that skip locked rows do not wait."""
     found: dict[str, int] = {}
     for app in ("callcentre", "webhooks", "telephony", "knowledgebase", "reports", "tickets", "campaigns"):
         for path in (ROOT / app).rglob("*.py"):
@@ -133,11 +134,11 @@ def test_only_deletions_lock_the_key_of_a_row() -> None:
     assert found == DELETING
 
 
-# What the admin says
+# Answers of the admin
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_form_that_waited_for_another_user_keeps_what_was_typed() -> None:
+def test_a_form_that_waited_too_long_keeps_its_input() -> None:
     campaign = CampaignFactory(name="Autumn")
     client = superuser()
 
@@ -150,7 +151,7 @@ def test_a_form_that_waited_for_another_user_keeps_what_was_typed() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_action_goes_on_after_a_row_that_another_user_changes() -> None:
+def test_an_action_continues_after_a_locked_row() -> None:
     busy, free = CampaignFactory(), CampaignFactory()
     client = superuser()
 
@@ -162,10 +163,10 @@ def test_an_action_goes_on_after_a_row_that_another_user_changes() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_no_page_of_the_admin_fails_while_other_transactions_hold_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every form is sent as it is shown, while all tables can be read only.
+def test_no_page_of_the_admin_fails_while_all_rows_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send every form as it is shown, while all tables are read only.
 
-    The pages have no menu, to be made sooner. A history has no form of its own, and writes nothing.
+    Pages have no menu here, to be faster. A history has no form and writes nothing.
     """
     monkeypatch.setattr(menu, "menu", lambda request: [])
     rows = row_of_each_model()
@@ -186,7 +187,7 @@ def test_no_page_of_the_admin_fails_while_other_transactions_hold_everything(mon
 
 
 def page_at(client: BackOffice, address: str) -> str:
-    """Return the page at an address, or nothing where there is none with a form."""
+    """Return the page at an address, or "" if it has no form."""
     response = client.get(address)
     kind = response.headers.get("Content-Type", "")
     is_page = response.status_code == 200 and kind.startswith("text/html") and not response.streaming

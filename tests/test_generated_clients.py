@@ -1,4 +1,4 @@
-"""The OpenAPI document read by programs of others: a validator, and a generator of clients whose client is used."""
+"""The OpenAPI document read by programs of others: a validator, and a generator whose client is used."""
 
 import importlib
 import subprocess
@@ -32,7 +32,7 @@ def document() -> Any:
 
 @pytest.fixture(scope="module")
 def generated(document: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a client that openapi-python-client has made of the document; Python can import it."""
+    """Return the folder of a client that openapi-python-client made from the document; Python can import it."""
     folder = tmp_path_factory.mktemp("client")
     (folder / "openapi.json").write_bytes(orjson.dumps(document))
     (folder / "config.yaml").write_text("post_hooks: []")  # they would format the code
@@ -72,7 +72,7 @@ def test_the_generated_client_has_every_operation(document: Any, generated: Path
         assert callable(importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed)
 
 
-def test_the_generated_client_reads_what_an_id_in_the_path_names(
+def test_the_generated_client_reads_an_object_by_its_id(
     generated: Path, servers: list[WebServer], credential: str
 ) -> None:
     connection = ConnectionFactory(queue=QueueFactory())

@@ -1,4 +1,4 @@
-"""The two locks: one with what the service runs with, and one with the developers' tools beside it."""
+"""The two lock files: the packages of the service, and the developers' tools beside them."""
 
 import ast
 import re
@@ -11,9 +11,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-# The folders whose programs run where requirements.lock alone is installed.
+# The folders of programs that run with requirements.lock alone.
 SHIPPED = [*sorted(OURS - {"tests"}), "deploy", "docs"]
-# Modules that no package has: type checkers bring them.
+# Modules without a package: type checkers provide them.
 FOR_TYPES = {"_typeshed"}
 PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ;]+)", re.MULTILINE)
 
@@ -28,7 +28,7 @@ def normal(name: str) -> str:
 
 
 def wanted(requirements: list[str]) -> set[str]:
-    """Return the names of packages that requirements of pyproject.toml begin with."""
+    """Return the names of the packages in requirements of pyproject.toml."""
     return {normal(re.split(r"[^\w.-]", requirement)[0]) for requirement in requirements}
 
 
@@ -45,7 +45,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def test_the_code_of_the_service_imports_packages_of_its_own_lock_only() -> None:
+def test_the_service_imports_only_packages_of_its_own_lock() -> None:
     distributions, locked = packages_distributions(), pins("requirements.lock")
     files = [ROOT / "manage.py", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]
 
@@ -61,14 +61,14 @@ def test_the_code_of_the_service_imports_packages_of_its_own_lock_only() -> None
     assert missing == set()
 
 
-def test_each_lock_has_what_pyproject_wants() -> None:
+def test_each_lock_has_the_packages_of_pyproject() -> None:
     wants = project()
 
     assert wanted(wants["project"]["dependencies"]) <= pins("requirements.lock").keys()
     assert wanted(wants["dependency-groups"]["dev"]) <= pins("requirements-dev.lock").keys()
 
 
-def test_no_tool_of_the_developers_is_installed_with_the_service() -> None:
+def test_the_lock_of_the_service_has_no_developer_tools() -> None:
     assert not wanted(project()["dependency-groups"]["dev"]) & pins("requirements.lock").keys()
 
 

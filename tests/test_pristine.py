@@ -1,4 +1,4 @@
-"""Bringing the database back, while a process of a test that is over still writes."""
+"""Restoring the database while a process of an earlier test still writes."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +11,13 @@ from tests.campaigns.factories import CampaignFactory
 from tests.pristine import Pristine
 
 
-def test_a_writer_who_takes_tables_in_another_order_is_waited_for(stores: Stores, pristine_stores: Pristine) -> None:
+def test_cleaning_up_waits_for_a_writer_with_another_order_of_tables(stores: Stores, pristine_stores: Pristine) -> None:
     CampaignFactory()
     with psycopg.connect(stores.database_url) as other, ThreadPoolExecutor() as pool:
         other.execute("LOCK TABLE telephony_agent IN ROW EXCLUSIVE MODE")
 
         def go_on() -> int:
-            # The other one is asking for all tables by now, in the order of their names.
+            # The other process now asks for all tables, in the order of their names.
             time.sleep(0.3)
             changed = other.execute("UPDATE campaigns_campaign SET name = 'Changed'").rowcount
             other.commit()

@@ -1,4 +1,4 @@
-"""The OpenAPI document: complete, without a warning, and true to what the service answers."""
+"""The OpenAPI document: complete, without warnings, and equal to the answers of the service."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ from tickets.models import StoredFile
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
-# What is under /api and no operation: the documents themselves, and the answer to paths that nobody serves.
+# Routes under /api that are no operations: the documents, and the answer to unknown paths.
 NO_OPERATIONS = {"SchemaView", "DocsView", "UnknownPath"}
 
 EXTRAS = {f"include{name}": "true" for name in ("Summary", "Sentiment", "EvaluatedCriteria", "TalkListenSilenceRatio")}
@@ -48,14 +48,14 @@ def document() -> Any:
 
 
 def operations() -> Iterator[tuple[str, str, Any]]:
-    """(path, method, operation) of the whole document."""
+    """Return (path, method, operation) of the whole document."""
     for path, methods in document()["paths"].items():
         for method, operation in methods.items():
             yield path, method, operation
 
 
 def resolved(node: Any) -> Any:
-    """What a reference refers to."""
+    """Return the object that a reference refers to."""
     while "$ref" in node:
         *_, kind, name = node["$ref"].split("/")
         node = document()["components"][kind][name]
@@ -63,13 +63,13 @@ def resolved(node: Any) -> Any:
 
 
 def json_schema(node: Any) -> Any:
-    """A schema of OpenAPI 3.0 as JSON Schema, which spells "or null" differently."""
+    """Return a schema of OpenAPI 3.0 as JSON Schema, which spells "or null" differently."""
     if isinstance(node, list):
         return [json_schema(item) for item in node]
     if not isinstance(node, dict):
         return node
     schema = {key: json_schema(value) for key, value in node.items() if key not in ("nullable", "example")}
-    if "properties" in node:  # whose names are the service's, `example` among them
+    if "properties" in node:  # names of the service, `example` among them
         schema["properties"] = {name: json_schema(value) for name, value in node["properties"].items()}
     if node.get("nullable") is True:
         schema["type"] = [node["type"], "null"]
@@ -77,7 +77,7 @@ def json_schema(node: Any) -> Any:
 
 
 def faults(value: Any, schema: Any) -> list[str]:
-    """Where a value does not fit its schema."""
+    """Return the faults of a value in its schema."""
     whole = json_schema(schema) | {"components": components()}
     return [
         f"{error.json_path}: {error.message}" for error in jsonschema.Draft202012Validator(whole).iter_errors(value)
@@ -90,7 +90,7 @@ def components() -> Any:
 
 
 def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
-    """(what, media type object) of the request and of each answer that has a body."""
+    """Yield (description, media type object) of the request and of each answer with a body."""
     if "requestBody" in operation:
         yield "request", media_of(operation["requestBody"])[1]
     for status, response in operation["responses"].items():
@@ -99,7 +99,7 @@ def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
 
 
 def media_of(node: Any) -> tuple[str, Any]:
-    """The one content type of a body, and what is said of it."""
+    """Return the one content type of a body, and its media type object."""
     ((content_type, media),) = node["content"].items()
     return content_type, media
 
@@ -139,7 +139,7 @@ def demonstrate() -> None:
 
 
 def keep_small_ids_free() -> None:
-    """Move every sequence past the ids that the examples name: other tests may have left a sequence just before one."""
+    """Move every sequence past the ids in the examples: other tests may have left one just before such an id."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT setval(format('%I.%I', schemaname, sequencename)::regclass,"
@@ -148,7 +148,7 @@ def keep_small_ids_free() -> None:
 
 
 def id_for(path: str) -> str:
-    """The `id` of an object that there is; of a webhook a new one, as some operations remove theirs."""
+    """Return the `id` of an existing object; a new webhook each time, because some operations remove it."""
     if path.startswith("/api/webhooks/{id}"):
         return str(WebhookFactory().pk)
     if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
@@ -160,7 +160,7 @@ def id_for(path: str) -> str:
 
 
 def names() -> dict[str, str]:
-    """What the other parameters of paths are called: of an article that readers see, an attachment, an agent …"""
+    """Return other parameters of paths: a published article, an attachment, an agent …"""
     article = Article.objects.published().first()
     return {
         "articleId": str(article.pk),
@@ -184,7 +184,7 @@ def test_the_document_is_made_without_a_warning() -> None:
 
 
 def routed(patterns: list[Any]) -> Iterator[tuple[type, str]]:
-    """(view, action) of every route; of a route without actions, the view alone."""
+    """Return (view, action) of every route; of a route without actions, the view alone."""
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             yield from routed(pattern.url_patterns)
@@ -194,7 +194,7 @@ def routed(patterns: list[Any]) -> Iterator[tuple[type, str]]:
                 yield callback.cls, action
 
 
-def test_every_operation_of_a_route_is_documented_and_no_other() -> None:
+def test_the_document_has_exactly_the_operations_of_the_routes() -> None:
     api = next(pattern for pattern in get_resolver().url_patterns if str(pattern.pattern) == "^api/")
     wanted = {(view, action) for view, action in routed([api]) if view.__name__ not in NO_OPERATIONS}
 
@@ -209,7 +209,7 @@ def test_every_operation_of_a_route_is_documented_and_no_other() -> None:
     assert sorted(map(str, documented)) == sorted(map(str, wanted))
 
 
-def test_the_parameters_of_an_operation_are_unique_and_those_of_its_path_are_all_there() -> None:
+def test_parameters_are_unique_and_include_those_of_the_path() -> None:
     wrong = []
     for path, _, operation in operations():
         named = [(parameter["in"], parameter["name"]) for parameter in map(resolved, operation["parameters"])]

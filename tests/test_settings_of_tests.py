@@ -1,4 +1,4 @@
-"""Tests set no setting that production cannot have: what they show must be so there."""
+"""Tests set only settings that production can have, so that they show its behaviour."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 SETTINGS = TESTS.parent / "callcentre" / "settings.py"
 READERS = {"env", "env_bool", "env_choice", "env_int", "env_list", "env_url", "env_zone"}
-# What settings.py makes of variables or fixes, and why a test may set it all the same.
+# Settings that settings.py computes or fixes, with the reason why a test may set them.
 REASONS = {
     "CELERY_BROKER_URL": "is REDIS_URL",
     "CSRF_COOKIE_NAME": "has a prefix where SECURE_COOKIES is on",
@@ -26,7 +26,7 @@ REASONS = {
 
 
 def read_from_environment() -> set[str]:
-    """Return the settings that are made of a variable of the environment."""
+    """Return the settings that are read from the environment."""
     found = set()
     for statement in ast.parse(SETTINGS.read_text()).body:
         if not isinstance(statement, ast.Assign):
@@ -49,7 +49,7 @@ def set_by_tests() -> Iterator[tuple[str, str]]:
                         yield part.attr, file.name
 
 
-def test_tests_set_nothing_that_production_cannot_have() -> None:
+def test_tests_set_only_settings_of_production() -> None:
     known = read_from_environment() | set(REASONS)
 
     assert {(name, file) for name, file in set_by_tests() if name not in known} == set()

@@ -1,4 +1,4 @@
-"""What the service says in Polish: nothing is left out, nothing is out of date, and no placeholder was lost."""
+"""The Polish texts of the service: complete, current, and with all placeholders."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ from tests.processes import ROOT
 
 FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-# Name of a function, as Django has it or as we import it -> the places of context, singular and plural in its call.
+# Function, by Django's name or by ours -> the positions of context, singular and plural among its arguments.
 FUNCTIONS: dict[str, tuple[int | None, int, int | None]] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop"), (None, 0, None)),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (None, 0, 1)),
@@ -47,7 +47,7 @@ def strings_in_python(source: str) -> Iterator[Key]:
 
 
 def strings_in_template(source: str) -> Iterator[Key]:
-    """As Django's own compiler of templates understands them."""
+    """Return the strings of a template, as Django's own compiler finds them."""
     template: Any = engines["django"].from_string(source)
     nodes = template.template.nodelist
     translated, blocks = nodes.get_nodes_by_type(TranslateNode), nodes.get_nodes_by_type(BlockTranslateNode)
@@ -68,7 +68,7 @@ def _text(expression: Any) -> str | None:
 
 @cache
 def used() -> dict[Key, str]:
-    """Every string that the code marks for translation -> a file it is in."""
+    """Return every translatable string of the code, with a file that has it."""
     found: dict[Key, str] = {}
     for app in APPS:
         for path in sorted((ROOT / app).rglob("*")):
@@ -85,14 +85,14 @@ def catalogue() -> Catalog:
 
 
 def forms_of(message: Any) -> list[str]:
-    """What stands in the catalogue for a message: one text, or one for each plural form."""
+    """Return the translations of a message: one text, or one per plural form."""
     return list(message.string) if isinstance(message.string, tuple | list) else [message.string or ""]
 
 
 # The catalogue
 
 
-def test_every_string_of_the_code_has_its_polish() -> None:
+def test_every_translatable_string_has_polish() -> None:
     lacking = []
     for (context, singular, plural), file in used().items():
         message = catalogue().get(singular, context)
@@ -104,7 +104,7 @@ def test_every_string_of_the_code_has_its_polish() -> None:
     assert lacking == [], "run `make messages` and translate what it names"
 
 
-def test_no_translation_is_a_guess() -> None:
+def test_no_translation_is_fuzzy() -> None:
     assert [message.id for message in catalogue() if message.id and message.fuzzy] == []
     assert list(catalogue().obsolete) == []
 
@@ -120,8 +120,8 @@ def test_translations_keep_every_placeholder() -> None:
     assert changed == []
 
 
-def test_translations_end_as_their_originals() -> None:
-    """A full stop that was lost, or a line break around the text, shows beside what is not translated."""
+def test_translations_have_the_final_punctuation_of_their_originals() -> None:
+    """A lost full stop or an added line break is visible beside untranslated text."""
     endings = (".", "?", ":", "\n")
     different = [
         message.id
@@ -135,13 +135,13 @@ def test_translations_end_as_their_originals() -> None:
     assert different == []
 
 
-def test_the_compiled_catalogue_is_what_the_readable_one_says() -> None:
+def test_the_compiled_catalogue_equals_the_readable_one() -> None:
     with FILE.with_suffix(".mo").open("rb") as file:
         assert _texts(read_mo(file)) == _texts(catalogue()), "run `make messages`"
 
 
 def _texts(messages: Catalog) -> dict[Any, list[str]]:
-    """Context and singular -> what they are in Polish."""
+    """Return context and singular -> their Polish."""
     texts = {}
     for message in messages:
         singular = message.id[0] if isinstance(message.id, tuple | list) else message.id
@@ -152,8 +152,8 @@ def _texts(messages: Catalog) -> dict[Any, list[str]]:
     return texts
 
 
-def test_scripts_have_no_strings_of_their_own() -> None:
-    """There is no catalogue for scripts: what they show, the page gives them in its attributes."""
+def test_scripts_contain_no_translatable_strings() -> None:
+    """Scripts have no catalogue: pages give them their texts in attributes."""
     scripts = [path for app in APPS for path in (ROOT / app).rglob("*.js")]
 
     assert [path.name for path in scripts if "gettext(" in path.read_text(encoding="utf-8")] == []
@@ -184,13 +184,13 @@ def test_polish_counts_in_three_forms(count: int, sentence: str) -> None:
         assert ngettext("%(count)s record changed.", "%(count)s records changed.", count) % {"count": count} == sentence
 
 
-def test_one_english_word_is_two_polish_ones_where_it_means_two_things() -> None:
+def test_an_english_word_with_two_meanings_has_two_polish_words() -> None:
     with override("pl"):
         assert (gettext("name"), pgettext("of a person", "name")) == ("nazwa", "imię")
         assert (gettext("active"), pgettext("campaign", "active")) == ("aktywny", "aktywna")
 
 
-# Context and phrase: those before the trade's words.
+# Context and phrase: retired phrases, replaced by the trade's words.
 RETIRED = {
     (None, "gets in with"),
     (None, "Listen again"),
@@ -265,14 +265,14 @@ def test_the_trades_words_are_shown_in_english_and_in_polish(context: str | None
         assert (pgettext(context, english) if context else gettext(english)) == polish
 
 
-def test_statuses_bear_the_names_that_polish_agents_know() -> None:
+def test_statuses_have_the_usual_polish_names() -> None:
     with override("pl"):
         assert str(SystemStatus.NO_CALL.label) == "Nie dzwonić"
         assert str(SystemStatus.CALL_NO_SOONER_THAN.label) == "Oddzwonić nie wcześniej niż"
 
 
 def test_strings_of_the_theme_and_of_django_are_polish_too() -> None:
-    """The theme brings no Polish of its own, Django does: ours adds to it and hides none of it."""
+    """The theme has no Polish of its own, Django has: ours adds to Django's and hides none of it."""
     with override("pl"):
         assert gettext("Select all rows") == "Zaznacz wszystkie wiersze"
         assert gettext("Save and continue editing") == "Zapisz i kontynuuj edycję"
@@ -294,14 +294,14 @@ ENGLISH = 'Field "name" cannot be empty.'
         ("", ENGLISH),
     ],
 )
-def test_an_api_error_speaks_the_language_that_is_asked_for(language: str, message: str, api: ApiClient) -> None:
+def test_api_errors_use_the_requested_language(language: str, message: str, api: ApiClient) -> None:
     response = api.post("/api/outbound_groups", {}, headers={"accept-language": language})
 
     assert response.status_code == 400
     assert response.json()["errors"][0]["message"] == message
 
 
-def test_a_faulty_item_of_a_batch_speaks_polish(api: ApiClient) -> None:
+def test_errors_of_batch_items_are_translated(api: ApiClient) -> None:
     record = RecordFactory()
     path = f"/api/batch/outbounds/{record.campaign.code}/records"
     body = {"records": [{"phone_number": record.phone_number, "agent_login": "nobody"}]}

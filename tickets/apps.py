@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 class TicketsConfig(AppConfig):
     name = "tickets"
     verbose_name = _("Tickets")
-    # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
+    # Right of the API -> equivalent permissions of the admin (docs/decisions/0021).
     api_permissions = {
         "tickets:read": ("view_ticket", "view_ticketqueue", "view_chat", "view_storedfile"),
         "tickets:write": ("add_ticket", "change_ticket", "add_chat", "change_chat", "add_storedfile"),

@@ -1,4 +1,4 @@
-"""Tickets by the million for load tests, as years of work would leave them: made inside the database."""
+"""Millions of tickets for load tests, generated inside the database."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tickets.models import CustomField, TicketCategory, TicketQueue
 
 AGENTS, QUEUES, CATEGORIES, COMPANIES = 40, 6, 12, 500
 DAYS = 730
-# Tickets of a transaction: what it keeps in mind to check foreign keys at its end stays small.
+# Tickets of one transaction, so that its list of foreign keys to check stays small.
 BATCH = 100_000
 SENTENCE = (
     "The parcel has not come yet, although the courier says that it was handed over on Tuesday at noon; please look"
@@ -22,7 +22,7 @@ SELECT now(), now(), 'Load', 'Test ' || n, 'load' || n || '@client.example',
 FROM generate_series(1, %(count)s) AS n
 RETURNING id
 """
-# Oldest first, so that ids grow with time; what is random comes from a seed. A status of its own for the recent ones.
+# Oldest first, so that ids grow with time. Random values come from a seed. Recent tickets are open.
 _TICKETS = """
 INSERT INTO tickets_ticket (subject, source, queue_id, category_id, status_id, agent_id, customer_id, sender,
   sender_name, tags, custom_fields, connected_ids, created_at, updated_at, closed_at, closed_by_id,
@@ -53,7 +53,7 @@ JOIN LATERAL (
 ORDER BY n
 RETURNING id
 """
-# A question, an answer and a comment, in the order in which they came: those of a ticket do not lie together.
+# A question, an answer and a comment, in the order of time, so that rows of one ticket do not lie together.
 _MESSAGES = """
 INSERT INTO tickets_message (ticket_id, type, agent_id, author_name, author_address, body, quoted, body_type, comment,
   system_comment, is_automatic, attachments, ratings, created_at)
@@ -69,7 +69,7 @@ ORDER BY 14, 1
 
 
 def generate(count: int) -> None:
-    """So many tickets of the last two years, each with three messages; of a fifth as many customers."""
+    """Create tickets of the last two years, each with three messages, and a fifth as many customers."""
     fields = [
         CustomField.objects.get_or_create(owner=CustomField.Owner.TICKET, name=name, defaults=defaults)[0].pk
         for name, defaults in (
@@ -97,7 +97,7 @@ def generate(count: int) -> None:
     for first in range(1, count + 1, BATCH):
         batch = {"first": first, "last": min(first + BATCH - 1, count)}
         with transaction.atomic(), connection.cursor() as cursor:
-            # Nobody else takes one of these ids meanwhile.
+            # No other session takes an id between the first and the last one.
             cursor.execute("LOCK TABLE tickets_ticket IN SHARE ROW EXCLUSIVE MODE")
             cursor.execute("SELECT setseed(%s)", [first / count])
             cursor.execute(f"WITH new AS ({_TICKETS}) SELECT min(id), max(id) FROM new", parameters | batch)  # noqa: S608
@@ -109,7 +109,7 @@ def generate(count: int) -> None:
 
 
 def _agents() -> list[int]:
-    """Those that there are, or as many new ones as a call centre has."""
+    """Return the ids of all agents; create some first if there are few."""
     if Agent.objects.count() < AGENTS:
         new = [Agent(login=f"load{n:03}", name="Load", surname=f"Test {n}") for n in range(1, AGENTS + 1)]
         Agent.objects.bulk_create(new, ignore_conflicts=True)

@@ -1,4 +1,4 @@
-"""The tickets part of the demonstration: customers, 60 tickets of a month, chats; the same every time, once."""
+"""The demonstration of tickets: customers, 60 tickets of a month, chats. Each run creates the same rows, once."""
 
 import random
 from datetime import datetime, time, timedelta
@@ -39,7 +39,7 @@ from tickets.verbs.due_times import set_columns
 from tickets.verbs.status_changes import Kind, status_comment, status_of_kind
 
 TICKETS, DAYS = 60, 30
-# How often each way is taken, of a dozen.
+# The sources of a dozen tickets.
 SOURCES = [
     *("email", "email", "www", "phone", "email", "marketplace_message"),
     *("chat", "email", "sms", "marketplace_dispute", "email", "www"),
@@ -49,7 +49,7 @@ PRIORITIES = ["low", "normal", "high"]
 
 
 def seed() -> None:
-    """What exists is left alone; a database that knows tickets gets none."""
+    """Create the rows that are missing, and tickets only in a database without tickets."""
     agents = list(Agent.objects.filter(login__in=[f"agent{n}" for n in range(1, 6)]).order_by("login"))
     fields = _fields()
     queues = _queues()
@@ -69,7 +69,7 @@ def seed() -> None:
 
 
 def _fields() -> dict[str, str]:
-    """Name of a ticket's field -> its key."""
+    """Create the custom fields of tickets. Return name -> key."""
     values: dict[str, dict[str, Any]] = {
         "order_number": {"type": CustomField.Type.TEXT, "order": 10},
         "priority": {"type": CustomField.Type.CHOICE, "options": PRIORITIES, "order": 20},
@@ -82,7 +82,7 @@ def _fields() -> dict[str, str]:
 
 
 def _queues() -> list[TicketQueue]:
-    """Customer service and complaints; on weekdays something happens within four hours and ends within three days."""
+    """Create the two queues. On weekdays they respond within four hours and resolve within three days."""
     queues = []
     for name, address in (("Customer service", "service"), ("Complaints", "complaints")):
         queue, is_new = TicketQueue.objects.get_or_create(
@@ -115,7 +115,7 @@ def _customers() -> list[Customer]:
             identifier=identifier,
             email=f"customer{number}@client.example",
             phone_numbers=[f"+48 22 555 {2000 + number}"],
-            # Of three customers two belong to a company.
+            # Two of three customers belong to a company.
             company_id=None if number % 3 == 0 else companies[number % 2].pk,
         )
         found.append(customer)
@@ -123,14 +123,14 @@ def _customers() -> list[Customer]:
 
 
 def _name_callers() -> None:
-    """The calls of the month were made before there were customers."""
+    """Set the customers of the calls, which were made before there were customers."""
     for row in CustomerNumber.objects.order_by("id"):
         calls = Connection.objects.filter(Q(src_number=row.number) | Q(dst_number=row.number), customer_id=None)
         calls.update(customer_id=row.customer_id)
 
 
 class _Month:
-    """Tickets and what happened to them, as if it had."""
+    """A month of tickets with their replies, comments, status changes and ratings."""
 
     def __init__(
         self, agents: list[Agent], customers: list[Customer], queues: list[TicketQueue], fields: dict[str, str]
@@ -176,7 +176,7 @@ class _Month:
             sender=customer.phone_numbers[0] if source in ("phone", "sms") else customer.email,
             sender_name=str(customer),
             tags=[matter.tag] if number % 2 else [matter.tag, "demo"],
-            # A few have none, or one of them.
+            # Some tickets have one value, or none.
             custom_fields={} if number % 11 == 0 else dict(list(fields.items())[: 1 if number % 7 == 0 else 2]),
             created_at=at,
             updated_at=at,
@@ -195,23 +195,22 @@ class _Month:
         return ticket
 
     def _begin(self, number: int) -> datetime:
-        """Two a day, in working hours, the last ones yesterday."""
+        """Return the time of opening: two tickets a day, in working hours, the last ones yesterday."""
         day = timezone.localdate() - timedelta(days=DAYS - number * DAYS // TICKETS)
         begin = timezone.make_aware(datetime.combine(day, time(8)))
         return begin + timedelta(seconds=(number % 2) * 14_400 + self.chance.randrange(14_400))
 
     def _work(self, ticket: Ticket, number: int, matter: Matter, agent: Agent, *, is_old: bool) -> None:
-        """The agent answers, the customer perhaps again, and old ones come to an end."""
+        """Let the agent answer and the customer write again. Postpone or close old tickets."""
         at = ticket.created_at + timedelta(minutes=self.chance.randrange(10, 230))
         if number % 3 == 0:
             self._say(ticket, at - timedelta(minutes=5), "COMMENT", agent=agent, comment=matter.comment)
         if ticket.source in REPLY_SOURCES:
             self._reply(ticket, at, agent, matter, number)
         else:
-            note = f"Told {ticket.customer} on the phone: {matter.answer}"
-            self._say(
-                ticket, at, "COMMENT", agent=agent, comment=note, system_comment=self._move(ticket, "in_progress")
-            )
+            comment = f"Told {ticket.customer} on the phone: {matter.answer}"
+            moved = self._move(ticket, Kind.IN_PROGRESS)
+            self._say(ticket, at, "COMMENT", agent=agent, comment=comment, system_comment=moved)
         if not is_old:
             return
         if number % 5 == 0:
@@ -219,7 +218,8 @@ class _Month:
             ticket.waits, ticket.awaiting_since = [*ticket.waits, at] if ticket.waits else [], at
             self._say(ticket, at, "MAIL", body=matter.thanks, system_comment=self._move(ticket, Kind.NEW))
         if number % 8 == 7:
-            self._note(ticket, at + timedelta(hours=1), self._move(ticket, Kind.POSTPONED, "Waiting for the warehouse"))
+            moved = self._move(ticket, Kind.POSTPONED, "Waiting for the warehouse")
+            self._say(ticket, at + timedelta(hours=1), "COMMENT", system_comment=moved)
         elif number % 9:
             at += timedelta(hours=self.chance.randrange(1, 20))
             self._close(ticket, at, agent, "Refused" if number % 10 == 3 else "Solved" if number % 2 else "")
@@ -256,17 +256,14 @@ class _Month:
 
     def _close(self, ticket: Ticket, at: datetime, agent: Agent, substatus: str) -> None:
         ticket.closed_at, ticket.closed_by = at, agent
-        self._note(ticket, at, self._move(ticket, Kind.CLOSED, substatus))
+        self._say(ticket, at, "COMMENT", system_comment=self._move(ticket, Kind.CLOSED, substatus))
 
     def _move(self, ticket: Ticket, kind: str, substatus: str = "") -> str:
-        """What the conversation says of it; "" where it has that status already."""
+        """Set the status. Return the comment about it, or "" if the ticket has that status already."""
         before = full_name(ticket.status, ticket.substatus)
         ticket.status, ticket.substatus = self.statuses[kind], self.substatuses.get(substatus)
         after = full_name(ticket.status, ticket.substatus)
         return "" if after == before else status_comment(before, after)
-
-    def _note(self, ticket: Ticket, at: datetime, note: str) -> None:
-        self._say(ticket, at, "COMMENT", system_comment=note)
 
     def _say(self, ticket: Ticket, at: datetime, kind: str, **values: Any) -> Message:
         ticket.updated_at = max(ticket.updated_at, at)
@@ -277,10 +274,10 @@ class _Month:
         return Message.objects.create(ticket=ticket, type=kind, **values)
 
     def _merge(self, source: Ticket, target: Ticket) -> None:
-        """The customer wrote again, and a new ticket was made of it."""
+        """Merge a ticket into another one, as if the customer had written a second time."""
         at = max(source.updated_at, target.updated_at) + timedelta(minutes=5)
         Message.objects.filter(ticket=source).update(ticket=target)
         source.merged_into, source.closed_at, source.closed_by = target, source.closed_at or at, source.agent
-        self._note(source, at, self._move(source, Kind.MERGED))
+        self._say(source, at, "COMMENT", system_comment=self._move(source, Kind.MERGED))
         source.save()
         Ticket.objects.filter(pk=target.pk).update(updated_at=at)

@@ -34,7 +34,7 @@ def seed(agents: list[Agent]) -> None:
             created_at=at,
         )
         chats.append(chat)
-        if position >= DAYS * A_DAY - 2:  # nobody has come to these two yet
+        if position >= DAYS * A_DAY - 2:  # no agent has taken these two yet
             messages.append(ChatMessage(chat=chat, body=lines[0], created_at=at))
             continue
         chat.agent, chat.assigned_at = agent, at + timedelta(seconds=chance.randrange(5, 60))

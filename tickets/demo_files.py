@@ -4,8 +4,8 @@ import io
 
 from PIL import Image, ImageDraw
 
+from tickets.file_storage import store
 from tickets.models import Message, StoredFile
-from tickets.storing import store
 
 _WORDS = {"parcel.png": "The box, as it came", "order.pdf": "Order", "label.pdf": "Return label"}
 

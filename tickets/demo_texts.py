@@ -1,4 +1,4 @@
-"""What is said in the tickets and chats of the demonstration, and by whom."""
+"""The texts and names in the tickets and chats of the demonstration."""
 
 from typing import NamedTuple
 

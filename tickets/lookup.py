@@ -1,4 +1,4 @@
-"""Whose number is it? What telephony and campaigns ask of the customers."""
+"""The look-ups of customers that telephony and campaigns use (telephony.customers)."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,7 +13,7 @@ CUSTOMER_OF = "SELECT customer_id FROM tickets_customernumber WHERE number = {} 
 
 
 def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
-    """Number in its normal form -> the oldest customer who has it. One query; who was merged has no numbers."""
+    """Return the oldest customer of each number, in its normal form. Merged customers have no numbers."""
     found = CustomerNumber.objects.filter(number__in=numbers).order_by("number", "customer_id").distinct("number")
     return {
         number: KnownCustomer(pk, f"{name} {surname}".strip())
@@ -24,7 +24,7 @@ def customers_of(numbers: Collection[str]) -> Mapping[str, KnownCustomer]:
 
 
 def customer_of_caller(caller: str, number: str) -> KnownCustomer | None:
-    """Return the customer of a call that comes in; a new one where the settings say so."""
+    """Return the customer of an inbound call, or create one if the settings say so."""
     customer = unknown_customers.customer_of_caller(SYSTEM, caller, number)
     return KnownCustomer(customer.pk, str(customer)) if customer else None
 

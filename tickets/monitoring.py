@@ -44,7 +44,6 @@ def check_mail() -> None:
 probes["mail"] = check_mail
 
 
-@database_figures.append
 def figures() -> Iterable[Metric]:
     messages = {"mail": (0, 0.0, 0), "marketplace": (0, 0.0, 0)}
     messages |= {way: (waiting, age, failed) for way, waiting, age, failed in query(_MESSAGES)}
@@ -64,3 +63,6 @@ def figures() -> Iterable[Metric]:
     ((quarantined, undecided),) = query(_RECEIVED)
     yield gauge("callcentre_mails_quarantined", "Received mails that a person has to look at", quarantined)
     yield gauge("callcentre_mails_undecided", "Received mails that are still to become messages", undecided)
+
+
+database_figures.append(figures)

@@ -1,4 +1,4 @@
-"""Files that nobody wants any more leave the storage: the row first, so that none promises what is gone."""
+"""The removal of files that are no longer needed. The row goes first, so that no row names a missing file."""
 
 from datetime import date, timedelta
 
@@ -6,19 +6,19 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from tickets.mail.acknowledging import SPAN
+from tickets.file_storage import FOLDER
+from tickets.mail.acknowledgements import SPAN
 from tickets.models import AcknowledgedAddress, ReceivedMail, StoredFile
-from tickets.storing import FOLDER
 
 BATCH = 500
-# Days whose folders are looked through for files without a row: what a crash left between the two.
+# The ages in days of the folders in which files without a row are searched. A crash can leave such files.
 ORPHANS_AFTER_DAYS = range(2, 8)
 
 
 def prune() -> int:
-    """Remove uploads that no message has used in time, and what crashes have left; how many files.
+    """Remove uploads that no message has used in time, and files without a row; return the number of files.
 
-    Along with them go the addresses that were acknowledged longer ago than matters.
+    Also delete addresses whose last acknowledgement no longer matters.
     """
     AcknowledgedAddress.objects.filter(acknowledged_at__lt=timezone.now() - SPAN).delete()
     return _unused() + sum(_orphans(timezone.now().date() - timedelta(days=days)) for days in ORPHANS_AFTER_DAYS)
@@ -27,7 +27,7 @@ def prune() -> int:
 def _unused() -> int:
     before, count = timezone.now() - settings.TEMPORARY_FILE_RETENTION, 0
     while files := list(StoredFile.objects.unused_since(before).order_by("created_at")[:BATCH]):
-        # One that a message has taken meanwhile stays.
+        # A file that a message has taken meanwhile stays.
         for file in files:
             if StoredFile.objects.filter(pk=file.pk, message=None).delete()[0]:
                 default_storage.delete(file.path)
@@ -42,7 +42,7 @@ def _orphans(day: date) -> int:
     names, count = default_storage.listdir(folder)[1], 0
     for start in range(0, len(names), BATCH):
         batch = names[start : start + BATCH]
-        # By what the names are made of, which is indexed: a file's token, and a mail's checksum.
+        # Names of files begin with a token or with the checksum of a mail. Both are indexed.
         files = StoredFile.objects.filter(token__in=batch).values_list("path", flat=True)
         mails = ReceivedMail.objects.filter(sha256__in=[name[:64] for name in batch]).values_list("path", flat=True)
         orphans = {f"{folder}/{name}" for name in batch} - {*files, *mails}

@@ -1,4 +1,4 @@
-"""Links by which customers rate replies: whoever has one may, and nobody can make one."""
+"""Signed links with which customers rate replies. A link is the only permission that is needed."""
 
 from django.conf import settings
 from django.core import signing
@@ -16,7 +16,7 @@ def token_of(message: Message) -> str:
 
 
 def rating_url(message: Message) -> str:
-    """The whole address, as it stands in a mail; "" where the service does not know its own."""
+    """Return the full address for a mail, or "" if PUBLIC_URL is not set."""
     if not settings.PUBLIC_URL:
         return ""
     return f"{settings.PUBLIC_URL}{reverse('rating', args=[token_of(message)])}"

@@ -1,4 +1,4 @@
-"""The page on which a customer rates a reply: public, one form, in his language; reached by the link in the mail."""
+"""The public page on which a customer rates a reply. A link in the mail leads to it."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tickets.models.rating import VALUES, may_be_rated
 from tickets.rating_links import message_of
 from tickets.verbs.ratings import TooLate, rate
 
-# The page shows nothing but itself, and nobody is told that it was looked at.
+# The page loads nothing from elsewhere, is not stored, and sends no referrer.
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -28,11 +28,11 @@ _HEADERS = {
 }
 
 
-# Whoever has the link may rate, from wherever: there is no session that a foreign page could misuse.
+# Without a session there is nothing that a foreign page could misuse.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def rate_reply(request: HttpRequest, token: str) -> HttpResponse:
-    """GET changes nothing: programs that look through mails follow every link in them."""
+    """Show the form (GET) or store the rating (POST). GET changes nothing, because mail scanners follow links."""
     message = message_of(token)
     with translation.override(_language(request, message)):
         if message is None:
@@ -79,7 +79,7 @@ def _page(status: int, **values: Any) -> HttpResponse:
 
 
 def _language(request: HttpRequest, message: Message | None) -> str:
-    """The browser's, if we know it; else that in which the mail was."""
+    """Return the browser's language if we have it, else the language of the queue."""
     for wanted, _weight in parse_accept_lang_header(request.headers.get("Accept-Language", "").lower()):
         try:
             return get_supported_language_variant(wanted)

@@ -2,51 +2,51 @@ from celery import shared_task
 
 from callcentre.core.enqueue import enqueue
 from tickets import pruning
-from tickets.mail import dispatching, imap, receiving, testing
+from tickets.mail import dispatcher, intake, mailbox_check, mailbox_poll
 from tickets.models import MailboxTest, TicketQueue
 
 
 @shared_task(name="tickets.dispatch")
 def dispatch(pk: int) -> None:
-    """Send one message on its way out."""
-    dispatching.dispatch(pk)
+    """Send one message."""
+    dispatcher.dispatch(pk)
 
 
 @shared_task(name="tickets.sweep_dispatches")
 def sweep_dispatches() -> None:
-    """Wake what is due again, and what no message was sent for."""
-    for pk in dispatching.due_now():
+    """Enqueue dispatches that are due again, or whose task was lost."""
+    for pk in dispatcher.due_now():
         enqueue("tickets.dispatch", pk)
 
 
 @shared_task(name="tickets.poll_mailboxes")
 def poll_mailboxes() -> None:
-    """Have each mailbox read; resume tests of mailboxes, and mails, that a lost message or worker left."""
+    """Poll each mailbox. Enqueue mailbox tests and mails again whose task or worker was lost."""
     for pk in TicketQueue.objects.polled().values_list("pk", flat=True):
         enqueue("tickets.poll_mailbox", pk)
     for pk in MailboxTest.objects.waiting().values_list("pk", flat=True):
         enqueue("tickets.test_mailbox", pk)
-    for pk in receiving.left_over():
+    for pk in intake.left_over():
         enqueue("tickets.process_mail", pk)
 
 
 @shared_task(name="tickets.poll_mailbox")
 def poll_mailbox(pk: int) -> None:
-    imap.poll(pk)
+    mailbox_poll.poll(pk)
 
 
 @shared_task(name="tickets.test_mailbox")
 def test_mailbox(pk: int) -> None:
-    """Test the mailbox of one queue, for the person who asked for it."""
-    testing.run_test(pk)
+    """Test the mailbox of one queue."""
+    mailbox_check.run_test(pk)
 
 
 @shared_task(name="tickets.process_mail")
 def process_mail(pk: int) -> None:
-    receiving.process(pk)
+    intake.process(pk)
 
 
 @shared_task(name="tickets.prune_files")
 def prune_files() -> None:
-    """Forget files that no message has used within a day, and what crashes left in the storage."""
+    """Remove uploads that no message has used, and files without a row."""
     pruning.prune()

@@ -20,6 +20,7 @@ from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
 from webhooks.slots import Receiver, Slots
 from webhooks.transport import Outcome, Sender, TargetError, encode, parse_target, sign
+from webhooks.verbs.webhooks import disable_if_given_up
 
 BATCH = 100
 # A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
@@ -315,7 +316,7 @@ def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed],
         health = [has_succeeded, last.is_success, failures, _pause(last, failures), webhook.pk]
         cursor.execute(_SET_HEALTH, health)
         if not last.is_success:
-            webhook.give_up_if(SYSTEM, is_gone=last.outcome.status == GONE)
+            disable_if_given_up(webhook, SYSTEM, is_gone=last.outcome.status == GONE)
 
 
 def _pause(last: Result, failures: int) -> float:

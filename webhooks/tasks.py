@@ -6,6 +6,7 @@ from django.utils import timezone
 from callcentre.core.enqueue import enqueue
 from webhooks import delivery_worker, retention, supervisor_mail
 from webhooks.models import Resend, Webhook
+from webhooks.verbs.resends import resend_piece
 
 _DUE = """
 SELECT w.id FROM webhooks_webhook w
@@ -62,7 +63,7 @@ def purge(webhook_id: int) -> None:
 def resend(resend_id: int) -> None:
     """Make due again what failed, piece by piece; a worker that takes over goes on where another was killed."""
     for job in Resend.objects.filter(pk=resend_id):
-        while job.step():
+        while resend_piece(job):
             pass
 
 

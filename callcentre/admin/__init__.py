@@ -6,6 +6,7 @@ from callcentre.admin.base import (
     ReadOnlyAdmin,
     actor_of,
     cut,
+    link,
     user_of,
     without_buttons,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "confirm_first",
     "cut",
     "display",
+    "link",
     "page_action",
     "user_of",
     "without_buttons",

@@ -105,7 +105,7 @@ class PasswordForm(OwnPasswordForm):
 
 @admin.register(ApiUser)
 class ApiUserAdmin(HistoryMixin, Admin):
-    """Which programs may call us, with which rights, and do they still?"""
+    """Programs that may call the API, with their rights, limits and last use."""
 
     form = ApiUserForm
     list_display = ("login", "description", "is_active", "rights_summary", "networks_summary", "expiry", "last_used_at")
@@ -227,7 +227,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
     def _secret_page(self, request: HttpRequest, user: ApiUser, secret: str) -> HttpResponse:
         intro = _now(
             "Copy the secret now and put it where the program keeps it. It is shown this once and can never be"
-            " read again; whoever loses it makes a new one."
+            " read again; if it is lost, make a new one."
         )
         title = _now("The secret of %(login)s") % {"login": user.login}
         return self.secret_page(request, user, secret, title=title, intro=intro, login=user.login)
@@ -289,7 +289,7 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
 
 @admin.register(ApiUserChange)
 class ApiUserChangeAdmin(ChangeMixin, ReadOnlyAdmin):
-    """Who changed what an API user may do?"""
+    """Changes of API users."""
 
     list_display = ("at", "api_user", "what", "who", "details")
     list_display_links = ("at",)

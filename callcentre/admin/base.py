@@ -19,7 +19,7 @@ from django.db.models import ProtectedError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
 from django.utils.text import capfirst
@@ -60,6 +60,11 @@ def actor_of(request: HttpRequest) -> Actor:
 def cut(text: Any) -> str:
     """Return a cell of a list that shows a long text cut to the column, and whole under the mouse."""
     return format_html('<span class="cc-cut" title="{}">{}</span>', text, text)
+
+
+def link(url: str, text: Any) -> str:
+    """Return a link for a cell of a list or a field of a page."""
+    return format_html('<a class="cc-link" href="{}">{}</a>', url, text)
 
 
 def without_buttons(formfield: Any) -> Any:
@@ -280,6 +285,12 @@ class Admin(ModelAdmin):
         if not getattr(self, f"has_{may}_permission")(request, row):
             raise PermissionDenied
         return row
+
+    def url_to(self, route: str, view: Callable[..., Any], page: str) -> URLPattern:
+        """Return the pattern of a page for `get_urls`; `url_of(page)` finds it."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_{page}"
+        pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=name)
+        return pattern
 
     def url_of(self, page: str, *args: Any) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}", args=args)

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
@@ -114,12 +114,11 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
         js = ("callcentre/progress.js",)
 
     def get_urls(self) -> list[URLPattern]:
-        def page(name: str, view: Any) -> URLPattern:
-            wrapped = self.admin_site.admin_view(view)
-            pattern: URLPattern = path(f"<int:pk>/{name}/", wrapped, name=f"callcentre_deletion_{name}")
-            return pattern
-
-        return [page("progress", self.progress_view), page("again", self.again_view), *super().get_urls()]
+        return [
+            self.url_to("<int:pk>/progress/", self.progress_view, "progress"),
+            self.url_to("<int:pk>/again/", self.again_view, "again"),
+            *super().get_urls(),
+        ]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people who may delete see their deletions."""

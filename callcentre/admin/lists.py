@@ -1,12 +1,13 @@
 """The lists of the admin: the look-ups that an address may use, and lists that are too long to count."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db import models
 from django.http import HttpRequest
+from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList as ThemeChangeList
 
 from callcentre.admin.theme import ModelAdmin
@@ -60,6 +61,20 @@ def rows_up_to(given: Mapping[str, Any], per_page: int) -> int:
     """Return the number of rows up to the end of the requested page, and one more to see if there is a next one."""
     page = integer_of(given.get("p")) or 1
     return (page if page < 1000 else 1) * per_page + 1
+
+
+class ConditionFilter(DropdownFilter):
+    """A filter whose choices are named conditions."""
+
+    # Value in the address -> label, condition.
+    conditions: ClassVar[Mapping[str, tuple[Any, models.Q]]]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [(value, label) for value, (label, _condition) in self.conditions.items()]
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        _label, condition = self.conditions.get(self.value() or "", ("", models.Q()))
+        return queryset.filter(condition)
 
 
 class UncountedMixin(ModelAdmin):

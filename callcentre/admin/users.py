@@ -53,7 +53,7 @@ class NewPasswordForm(OwnPasswordForm, AdminPasswordChangeForm):
 
 @admin.register(User)
 class UserAdmin(GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
-    """Who works in the back office, and with which permissions?"""
+    """The people who work in the back office, with their permissions."""
 
     form = UserChangeForm
     sends_shown_values = False  # the hash of the password is a field of this form
@@ -142,7 +142,7 @@ class GroupAdmin(GivableFieldsMixin, Admin, DjangoGroupAdmin):  # type: ignore[m
 
 @admin.register(Lockout)
 class LockoutAdmin(ReadOnlyAdmin):
-    """Which log-ins are refused after too many wrong ones, and for how long?"""
+    """Log-ins that are refused after too many wrong passwords."""
 
     list_display = ("source", "login", "realm", "until")
     list_display_links = ("source",)

@@ -14,6 +14,7 @@ _INPUTS: Mapping[Kind, Callable[..., Any]] = {
     Kind.TEXT: lambda field, **more: wire.TextField(max_length=field.max_length, **more),
     Kind.CHOICE: lambda field, **more: wire.ChoiceField(choices=field.choices, **more),
     Kind.ID: lambda field, **more: wire.IdField(**more),
+    Kind.TEXT_ID: lambda field, **more: wire.IdField(**more),
     Kind.INTEGER: lambda field, **more: wire.IntegerField(max_value=INT32, **more),
     Kind.BOOLEAN: lambda field, **more: wire.BooleanField(**more),
     Kind.MINUTE: lambda field, **more: wire.InstantField(**more),
@@ -44,13 +45,13 @@ class TableInput(Input):
         return fields
 
 
-def describe_input(reader: type[TableInput]) -> None:
-    """Document an input with the sentences and examples of its table."""
-    notes: dict[str, openapi.Schema] = {}
+def describe_input(reader: type[TableInput], /, **more: str | openapi.Schema) -> None:
+    """Document an input with the sentences and examples of its table, and the fields that it adds to the table."""
+    notes: dict[str, str | openapi.Schema] = {}
     for name, field in reader.accepted().items():
         example = {"example": field.example} if field.example != "" else {}
         notes[name] = {"description": f"{field.sentence} {field.input_note}".strip(), **example}
-    openapi.describe(reader, **notes)
+    openapi.describe(reader, **notes | more)
 
 
 def row_writer(fields: Iterable[Field]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -66,7 +67,7 @@ def row_writer(fields: Iterable[Field]) -> Callable[[Mapping[str, Any]], dict[st
     return write_row
 
 
-def properties(fields: Iterable[Field]) -> dict[str, openapi.Schema]:
+def properties(fields: Iterable[Field]) -> dict[str, Any]:
     """Return the properties of an answer for the API's documents."""
     return {field.wire: property_of(field) for field in fields if field.sql}
 
@@ -81,13 +82,16 @@ def property_of(field: Field) -> openapi.Schema:
             return {"oneOf": types, "description": sentence, "example": example}
         case Kind.ID | Kind.INTEGER:
             nullable = {} if field.unset is NEVER else {"nullable": True}
-            return openapi.integer(sentence, example, **nullable)
+            minimum = {} if field.minimum is None else {"minimum": field.minimum}
+            return openapi.integer(sentence, example, **nullable, **minimum)
         case Kind.BOOLEAN:
             return openapi.boolean(sentence, example=example)
         case Kind.TEXTS:
             return openapi.array({"type": "string"}, sentence, example=example)
+        case Kind.INTEGERS:
+            return openapi.array({"type": "integer"}, sentence, example=example)
         case Kind.TEXT_MAP:
             return openapi.mapping(sentence, {"type": "string"}, example)
         case _:
             enum = {"enum": list(field.choices)} if field.choices else {}
-            return openapi.text(sentence, example, **enum)
+            return openapi.text(sentence, str(example), **enum)

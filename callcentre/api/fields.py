@@ -30,20 +30,26 @@ class TextField(serializers.CharField):
         return parse_text(data, self.max_length, trim=self.trim_whitespace)
 
 
-class IntegerField(serializers.IntegerField):
-    def to_internal_value(self, data: Any) -> int | None:  # type: ignore[override]  # "" is none
-        if data == "":
-            return None
+class _EmptyIsNone(serializers.Field[Any, Any, Any, Any]):
+    """A field that reads "" as None."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return None if data == "" else self.parse(data)
+
+    def parse(self, data: Any) -> Any:
+        raise NotImplementedError
+
+
+class IntegerField(_EmptyIsNone, serializers.IntegerField):
+    def parse(self, data: Any) -> int:
         low = -INT32 - 1 if self.min_value is None else self.min_value
         return parse_integer(data, low, INT32 if self.max_value is None else self.max_value)
 
 
-class IdField(serializers.IntegerField):
+class IdField(_EmptyIsNone, serializers.IntegerField):
     """A primary key: a number, or a string of digits; "" is None. Impossible ids become 0, which no row has."""
 
-    def to_internal_value(self, data: Any) -> int | None:  # type: ignore[override]  # "" is none
-        if data == "":
-            return None
+    def parse(self, data: Any) -> int:
         try:
             return parse_integer(data, 0)
         except Reject as reject:
@@ -52,10 +58,8 @@ class IdField(serializers.IntegerField):
             raise
 
 
-class NumberField(serializers.FloatField):
-    def to_internal_value(self, data: Any) -> float | None:  # type: ignore[override]  # "" is none
-        if data == "":
-            return None
+class NumberField(_EmptyIsNone, serializers.FloatField):
+    def parse(self, data: Any) -> float:
         if isinstance(data, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,30}(\.[0-9]{0,30})?\s*", data):
             data = float(data)
         if not isinstance(data, int | float) or isinstance(data, bool):
@@ -71,26 +75,22 @@ class BooleanField(serializers.BooleanField):
         return parse_boolean(data)
 
 
-class DateField(serializers.DateField):
-    def to_internal_value(self, value: Any) -> date | None:  # type: ignore[override]
-        return None if value == "" else parse_date(value)
+class DateField(_EmptyIsNone, serializers.DateField):
+    def parse(self, data: Any) -> date:
+        return parse_date(data)
 
 
-class InstantField(serializers.CharField):
+class InstantField(_EmptyIsNone, serializers.CharField):
     """`YYYY-MM-DD hh:mm`, read as an instant; "" is None."""
 
-    def to_internal_value(self, data: Any) -> datetime | None:  # type: ignore[override]
-        if data == "":
-            return None
+    def parse(self, data: Any) -> datetime:
         return parse_instant(data, code=ErrorCode.NOT_MINUTE)
 
 
-class ChoiceField(serializers.ChoiceField):
+class ChoiceField(_EmptyIsNone, serializers.ChoiceField):
     """One of the choices; "" is None."""
 
-    def to_internal_value(self, data: Any) -> str | None:  # type: ignore[override]  # "" is none
-        if data == "":
-            return None
+    def parse(self, data: Any) -> str:
         if not isinstance(data, str) or data not in self.choices:
             raise Reject(ErrorCode.NOT_CHOICE, choices=", ".join(map(str, self.choices)))
         return data

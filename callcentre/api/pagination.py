@@ -45,13 +45,13 @@ class LimitOffset(BasePagination):
     def paginate_queryset(
         self, queryset: Any, request: Request, view: Any = None, columns: Sequence[str] = ()
     ) -> list[Any]:
-        """Return the objects of the page, or rows of the given columns."""
+        """Return the objects of the page, or with `columns` its rows as dictionaries."""
         keys = self.keys_of_page(queryset, request)
         if keys is None:
             return []
         page = queryset.model.objects.filter(pk__in=keys)
         page = page.order_by(*queryset.query.order_by or queryset.model._meta.ordering)
-        return list(page.values_list(*columns) if columns else page)
+        return list(page.values(*columns) if columns else page)
 
     def keys_of_page(self, queryset: Any, request: Request) -> Any:
         """Return a queryset of the page's primary keys, in order; None past the end.

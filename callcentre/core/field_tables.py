@@ -17,10 +17,13 @@ class Kind(Enum):
     TEXT = "text"
     CHOICE = "varchar"
     ID = "bigint"
+    # An id that answers spell as text.
+    TEXT_ID = "int8"
     INTEGER = "integer"
     BOOLEAN = "boolean"
     MINUTE = "timestamptz"
     TEXTS = "text[]"
+    INTEGERS = "bigint[]"
     TEXT_MAP = "jsonb"
 
 
@@ -34,7 +37,7 @@ class Field:
 
     # In the code: attribute, column, key of an input's values, entry of the history.
     name: str
-    # In answers and exports.
+    # In answers and exports, if it differs.
     wire: str = ""
     kind: Kind
     # Description in the API's documents, and an example.
@@ -52,9 +55,13 @@ class Field:
     input_name: str = ""
     input_note: str = ""
     is_required: bool = False
+    minimum: int | None = None
     max_length: int | None = None
     max_items: int | None = None
     choices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wire", self.wire or self.name)
 
 
 def select_list(fields: Iterable[Field]) -> str:

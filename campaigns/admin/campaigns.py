@@ -29,6 +29,14 @@ from campaigns.admin.inlines import FieldInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
 from campaigns.models import Campaign
+from campaigns.verbs.campaigns import (
+    add_agents,
+    clone_campaign,
+    create_campaign,
+    edit_campaign,
+    remove_agents,
+    remove_campaign,
+)
 from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
@@ -41,7 +49,7 @@ class CampaignForm(ModelForm):
         fields = ("code", *SETTINGS, *PARAMETERS, "agents")
 
     def _post_clean(self) -> None:
-        """Each field by itself; what concerns several is the verb's, which names the field that is wrong."""
+        """Check each field alone. The verb checks rules of several fields and names the wrong field."""
         self.instance = construct_instance(self, self.instance, self._meta.fields)
         try:
             self.instance.clean_fields(exclude=self._get_validation_exclusions())  # type: ignore[attr-defined]
@@ -92,7 +100,7 @@ def has_records(campaign: Campaign) -> bool:
 
 @admin.register(Campaign)
 class CampaignAdmin(Admin):
-    """Which campaigns run, and how far are they?"""
+    """The list answers which campaigns run, and how far each is."""
 
     form = CampaignForm
     list_display = (
@@ -134,12 +142,12 @@ class CampaignAdmin(Admin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
-        campaigns = super().get_queryset(request).annotate(agent_count=Count("agents"))
-        # Django drops the model's own order of a query that counts; the autocomplete pages through it.
-        return campaigns.order_by("order", "code")  # type: ignore[no-any-return]
+        campaigns: QuerySet[Campaign] = super().get_queryset(request).annotate(agent_count=Count("agents"))
+        # Django drops the model's order of a query that counts, but the autocomplete needs an order for its pages.
+        return campaigns.order_by("order", "code")
 
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
-        """The id is chosen once: afterwards it is shown."""
+        """Show the id of an existing campaign read-only: it never changes."""
         if obj is None:
             return self.fieldsets
         name, options = self.fieldsets[0]
@@ -153,7 +161,7 @@ class CampaignAdmin(Admin):
         return campaign.code
 
     def get_inlines(self, request: HttpRequest, obj: Campaign | None = None) -> list[Any]:
-        """A new campaign gets its statuses from the dictionary; a CRM campaign has no fields."""
+        """Show no statuses of a new campaign, which come from the dictionary, and no fields of a CRM campaign."""
         if obj is None:
             return [FieldInline]
         return [StatusInline] if obj.is_crm else [StatusInline, FieldInline]
@@ -180,8 +188,7 @@ class CampaignAdmin(Admin):
 
     @display(description=_("agents"), ordering="agent_count")
     def agents_count(self, campaign: Campaign) -> int:
-        count: int = campaign.agent_count  # type: ignore[attr-defined]
-        return count
+        return int(vars(campaign)["agent_count"])
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
@@ -196,7 +203,7 @@ class CampaignAdmin(Admin):
         count = 0
         for campaign in campaigns.exclude(is_active=is_active):
             try:
-                campaign.edit(actor_of(request), is_active=is_active)
+                edit_campaign(campaign, actor_of(request), is_active=is_active)
                 count += 1
             except REFUSALS as error:
                 self.say_refused(request, error)
@@ -212,26 +219,26 @@ class CampaignAdmin(Admin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
             values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS)}
-            obj.__dict__.update(Campaign.create(actor_of(request), **values).__dict__)
+            obj.__dict__.update(create_campaign(actor_of(request), **values).__dict__)
             return
         values = {name: form.cleaned_data[name] for name in form.changed_data if name != "agents"}
         if values:
-            obj.edit(actor_of(request), **values)
+            edit_campaign(obj, actor_of(request), **values)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The agents by the campaign's verbs; only the difference, so that two who add agents at once both do."""
+        """Add and remove agents by the verbs: only the difference, so that two simultaneous edits both count."""
         campaign: Campaign = form.instance
         if "agents" in form.changed_data:
             shown = request.POST.getlist(form.add_initial_prefix("agents"))
             before = set(Agent.objects.filter(pk__in=[pk for pk in map(integer_of, shown) if pk]))
             wanted = set(form.cleaned_data["agents"])
-            campaign.add_agents(actor_of(request), [agent.login for agent in wanted - before])
-            campaign.remove_agents(actor_of(request), [agent.login for agent in before - wanted])
+            add_agents(campaign, actor_of(request), [agent.login for agent in wanted - before])
+            remove_agents(campaign, actor_of(request), [agent.login for agent in before - wanted])
         for formset in formsets:
             self.save_formset(request, form, formset, change=change)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
-        """Only what is empty goes by one click; of the others the page says what would be lost, and what to do."""
+        """Delete an empty campaign; for others show what would be lost, and offer to deactivate."""
         campaign = self.get_object(request, object_id)
         if campaign is not None and self.has_delete_permission(request, campaign) and has_records(campaign):
             return self._undeletable(request, campaign)
@@ -240,7 +247,7 @@ class CampaignAdmin(Admin):
     def _undeletable(self, request: HttpRequest, campaign: Campaign) -> HttpResponse:
         may_change = self.has_change_permission(request, campaign)
         if request.method == "POST" and "deactivate" in request.POST and may_change:
-            campaign.edit(actor_of(request), is_active=False)
+            edit_campaign(campaign, actor_of(request), is_active=False)
             self.message_user(request, _now("%(campaign)s is inactive.") % {"campaign": campaign}, messages.SUCCESS)
             return redirect(self.url_of("change", campaign.pk))
         counted = snapshot()
@@ -258,7 +265,7 @@ class CampaignAdmin(Admin):
         return TemplateResponse(request, "admin/campaigns/undeletable.html", context)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What goes with a campaign without records; whoever may delete it may delete these."""
+        """Return what is deleted with a campaign. The permission to delete the campaign covers it."""
         campaign = objs[0]
         parts = [
             (_now("statuses"), campaign.statuses.count()),
@@ -268,9 +275,9 @@ class CampaignAdmin(Admin):
         return [str(campaign)], {name: count for name, count in parts if count}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Campaign) -> None:
-        obj.remove(actor_of(request))
+        remove_campaign(obj, actor_of(request))
 
-    # What else can be done with a campaign
+    # Other actions
 
     def has_clone_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_add_permission(request)
@@ -279,10 +286,10 @@ class CampaignAdmin(Admin):
         return request.user.has_perm("campaigns.view_record")
 
     def _campaign(self, request: HttpRequest, object_id: str) -> Campaign:
-        campaign = self.get_object(request, object_id)
+        campaign: Campaign | None = self.get_object(request, object_id)
         if campaign is None:
             raise Http404
-        return campaign  # type: ignore[no-any-return]
+        return campaign
 
     @page_action(description=_("Records"), url_path="records", icon="contact_phone", permissions=["view_records"])
     def show_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -303,10 +310,9 @@ class CampaignAdmin(Admin):
         form = CloneForm(request.POST or None, initial={"name": _now("Copy of %(name)s") % {"name": campaign.name}})
         if request.method == "POST" and form.is_valid():
             try:
-                copy = campaign.clone(actor_of(request), **form.cleaned_data)
+                copy = clone_campaign(campaign, actor_of(request), **form.cleaned_data)
             except REFUSALS as error:
-                for name, sentence in self.refusals_of(error):
-                    form.add_error(name if name in form.fields else None, sentence)
+                self.add_refusals(form, error)
             else:
                 self.log_addition(request, copy, [{"added": {}}])
                 self.message_user(request, _now("%(copy)s has been made.") % {"copy": copy}, messages.SUCCESS)

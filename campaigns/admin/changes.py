@@ -16,7 +16,7 @@ from campaigns.models import RecordChange
 
 @admin.register(RecordChange)
 class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
-    """What has happened to records lately, and who did it?"""
+    """The list answers what changed in records lately, and who changed it."""
 
     list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
     list_display_links = ("at",)
@@ -24,7 +24,7 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordChange]:
-        # No join: the table has an entry or more a record, and the record may be gone.
+        # No join: the table is larger than that of records, and a record may be deleted.
         return super().get_queryset(request).prefetch_related("record__campaign")
 
     @display(description=_("record"))

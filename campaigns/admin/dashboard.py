@@ -1,4 +1,4 @@
-"""The campaigns' part of the front page: what runs, how far it is, what was imported today."""
+"""The campaigns on the front page: active ones, their progress, and the imports of today."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -14,14 +14,14 @@ from django.utils.translation import gettext as _
 from campaigns.admin.progress import Progress, snapshot
 from campaigns.models import Campaign, RecordImport
 
-# A page is for looking at: the rest is in the list of campaigns.
+# The list of campaigns shows the others.
 SHOWN_CAMPAIGNS = 50
 SHOWN_IMPORTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An active campaign; `warning` says why it is not dialled, or about to stop, although it is active."""
+class ActiveCampaign:
+    """An active campaign. `warning` is the reason why it is not dialled, or soon will not be."""
 
     campaign: Campaign
     progress: Progress
@@ -38,8 +38,8 @@ def campaigns_panel(request: HttpRequest) -> dict[str, Any] | None:
     lines = []
     for campaign in active.order_by("order", "code"):
         progress = counted.of(campaign.pk)
-        agents: int = campaign.agent_count  # type: ignore[attr-defined]
-        lines.append(Line(campaign, progress, agents, _warning(campaign, progress, agents, today)))
+        agents: int = vars(campaign)["agent_count"]
+        lines.append(ActiveCampaign(campaign, progress, agents, _warning(campaign, progress, agents, today)))
     running = [line for line in lines if _is_within_dates(line.campaign, today)]
     return {
         "template": "admin/campaigns/dashboard.html",

@@ -1,4 +1,4 @@
-"""What people say about a file of records: which campaign, and how its columns are to be read."""
+"""The forms of an import: the file and its campaign, then its format and columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def too_large() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the file as the page shows it: its name, examples, and the choice of what it is."""
+    """A column of the file on the page: its name, examples, and the choice of its target."""
 
     position: int
     name: str
@@ -62,10 +62,12 @@ class Column:
     field: Any
 
 
-class ReadingForm(forms.Form):
-    """How the file is to be read; one choice for each of its columns besides."""
+class ColumnsForm(forms.Form):
+    """The format of the file, and one choice for each of its columns."""
 
-    region = forms.ChoiceField(label=_("Country of numbers without a country code"), widget=UnfoldAdminSelect2Widget())
+    region = forms.ChoiceField(
+        label=_("Country of numbers without a country code"), choices=regions, widget=UnfoldAdminSelect2Widget()
+    )
     duplicates = forms.ChoiceField(
         label=_("Numbers that the campaign already has"),
         choices=[
@@ -90,7 +92,6 @@ class ReadingForm(forms.Form):
         super().__init__(data, initial=initial)
         self.given = given
         self.width = len(header)
-        self.fields["region"].choices = regions()  # type: ignore[attr-defined]
         targets = [("", _("– not imported –")), *choices(campaign)]
         for position in range(self.width):
             self.fields[f"column-{position}"] = forms.ChoiceField(
@@ -110,7 +111,7 @@ class ReadingForm(forms.Form):
         ]
 
     def values(self) -> dict[str, Any]:
-        """What RecordImport.describe() takes."""
+        """Return the values for describe_import()."""
         values = {name: self.cleaned_data[name] for name in self.base_fields}
         chosen = {str(position): self.cleaned_data[f"column-{position}"] for position in range(self.width)}
         return {**values, "columns": {position: target for position, target in chosen.items() if target}}

@@ -1,4 +1,4 @@
-"""Importing records in the back office: upload, say what the columns are, watch."""
+"""Imports of records in the admin: upload a file, choose its columns, watch the import."""
 
 from pathlib import PurePath
 from typing import Any
@@ -17,20 +17,21 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownF
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
 from callcentre.admin.base import REFUSALS
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
-from campaigns.admin.import_forms import ReadingForm, UploadForm
+from campaigns.admin.import_forms import ColumnsForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
 from campaigns.importing.formats import Format, guess_format
+from campaigns.importing.import_run import columns_of, format_of
 from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
-from campaigns.importing.running import columns_of, format_of
 from campaigns.models import RecordImport
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.imports import describe_import, queue_import, upload_import
 
 State = RecordImport.State
 
 
 @admin.register(RecordImport)
 class RecordImportAdmin(ReadOnlyAdmin):
-    """Which files were imported, and what became of them?"""
+    """The list answers which files were imported, and with what result."""
 
     list_display = (
         "file_name",
@@ -46,7 +47,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     list_select_related = ("campaign",)
     search_fields = ("file_name", "campaign__code", "campaign__name")
     search_help_text = _("File or campaign")
-    sentences = {ErrorCode.CONFLICT: _("Somebody else has started this import already.")}
+    sentences = {ErrorCode.CONFLICT: _("Another user has started this import already.")}
 
     class Media:
         css = {"all": ["callcentre/progress.css", "campaigns/import.css"]}
@@ -90,7 +91,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     # 1. The file
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the form, or keep its file, which callcentre.web.bodies has let in and put on disk."""
+        """Show the form, or store its file, which callcentre.web.bodies has admitted and written to disk."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         if request.method != "POST":
@@ -98,20 +99,20 @@ class RecordImportAdmin(ReadOnlyAdmin):
         form = UploadForm(request.POST, request.FILES)
         if form.is_valid():
             try:
-                given = self._keep(request, **form.cleaned_data)
+                given = self._store(request, **form.cleaned_data)
             except Invalid as error:
                 form.add_error("file", error.messages)
             else:
                 return redirect(self.url_of("columns", given.pk))
         return self._page(request, "upload", form=form)
 
-    def _keep(self, request: HttpRequest, campaign: Any, file: Any) -> RecordImport:
+    def _store(self, request: HttpRequest, campaign: Any, file: Any) -> RecordImport:
         form = guess_format(file.file)
         columns = _guessed(file.file, form, _facts(campaign.code))
         file.seek(0)
-        return RecordImport.upload(
-            actor_of(request),
+        return upload_import(
             campaign,
+            actor_of(request),
             file,
             encoding=form.encoding,
             delimiter=form.delimiter,
@@ -119,7 +120,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
             columns=columns,
         )
 
-    # 2. How it is to be read
+    # 2. Its format and columns
 
     def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         if not self.has_add_permission(request):
@@ -137,9 +138,9 @@ class RecordImportAdmin(ReadOnlyAdmin):
 
     def _columns(self, request: HttpRequest, given: RecordImport, facts: CampaignFacts, file: Any) -> HttpResponse:
         header, examples, faults = _head(file, given)
-        form = ReadingForm(given, facts, header, request.POST if request.method == "POST" else None)
+        form = ColumnsForm(given, facts, header, request.POST if request.method == "POST" else None)
         if request.method == "POST" and form.is_valid():
-            return self._read_choices(request, form, facts, file)
+            return self._save_choices(request, form, facts, file)
         faults = faults or [fault.message for fault in check_choices(columns_of(given), given.region, facts)]
         return self._page(
             request,
@@ -151,16 +152,16 @@ class RecordImportAdmin(ReadOnlyAdmin):
             **({} if faults else self._preview(given, facts, file)),
         )
 
-    def _read_choices(self, request: HttpRequest, form: ReadingForm, facts: CampaignFacts, file: Any) -> HttpResponse:
-        """Keep what was chosen; begin, if that is wished and nothing is wrong with it."""
+    def _save_choices(self, request: HttpRequest, form: ColumnsForm, facts: CampaignFacts, file: Any) -> HttpResponse:
+        """Store the choices; queue the import if the person asked for it and no choice is wrong."""
         given, values = form.given, form.values()
         if is_reread := form.format != format_of(given):
-            # Other columns than those that the page showed: what was chosen for them means nothing.
+            # The new format has other columns than the page showed, so their choices are void.
             values["columns"] = _guessed(file, form.format, facts)
         try:
-            given.describe(actor_of(request), **values)
+            describe_import(given, actor_of(request), **values)
             if "start" in request.POST and not is_reread and not check_choices(columns_of(given), given.region, facts):
-                given.queue(actor_of(request))
+                queue_import(given, actor_of(request))
                 return redirect(self.url_of("change", given.pk))
         except REFUSALS as error:
             self.say_refused(request, error)
@@ -187,7 +188,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
             ],
         }
 
-    # 3. What becomes of it
+    # 3. The import
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         given = self._given(request, object_id)
@@ -233,18 +234,14 @@ class RecordImportAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         if request.method == "POST":
             try:
-                given.queue(actor_of(request))
+                queue_import(given, actor_of(request))
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))
 
     def _given(self, request: HttpRequest, pk: Any) -> RecordImport:
-        given = self.get_object(request, str(pk))
-        if given is None:
-            raise Http404
-        if not self.has_view_permission(request, given):
-            raise PermissionDenied
-        return given  # type: ignore[no-any-return]
+        given: RecordImport = self.row_or_404(request, str(pk), "view")
+        return given
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
         return super().get_queryset(request).select_related("campaign")
@@ -281,7 +278,7 @@ def _facts(code: str) -> CampaignFacts:
 
 
 def _head(file: Any, given: RecordImport) -> tuple[list[str], list[list[str]], list[str]]:
-    """The names of the columns, examples of each, and why there are none if the file cannot be read like that."""
+    """Return the names of the columns, examples of each, and the faults if the file cannot be read like that."""
     try:
         return *head(file, format_of(given)), []
     except Invalid as error:

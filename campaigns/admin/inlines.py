@@ -1,4 +1,4 @@
-"""What belongs to a campaign and is edited on its page: its statuses and its fields."""
+"""The statuses and the fields of a campaign, edited on its page."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class StatusForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            # Records carry a copy of it, which the dialler reads.
+            # Records have a copy of it, which the dialler reads.
             self.fields["system_status"].disabled = True
 
 
@@ -34,7 +34,7 @@ class StatusFormSet(PaginationInlineFormSet):
 
 
 def _is_in_use(status: RecordStatus) -> bool:
-    """Django's own way to find what stands against a deletion would read every record that has the status."""
+    """Tell whether records have the status. Django's own check of a deletion would read all of them."""
     campaign_id, system_status = status.campaign_id, status.system_status
     return Record.objects.filter(campaign_id=campaign_id, system_status=system_status, status_id=status.pk).exists()
 
@@ -48,7 +48,7 @@ class StatusInline(Inline):
 
     def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
         formset = super().get_formset(request, obj, **kwargs)
-        # Django's look for what stands against a deletion; ours is in the formset.
+        # Replaces Django's check of a deletion; ours is in the formset.
         formset.form.hand_clean_DELETE = lambda form: None
         return formset
 

@@ -1,4 +1,4 @@
-"""How far campaigns are, counted over all records at most twice a minute by each process."""
+"""The progress of campaigns. Each process counts all records at most twice a minute."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +15,7 @@ KEPT_SECONDS = 30
 
 @dataclass(slots=True)
 class Progress:
-    """Records of one campaign. `done`: nothing more is to be done with them; `to_call` are the others."""
+    """The counts of one campaign's records: `done` are not called any more, `to_call` are the others."""
 
     total: int = 0
     done: int = 0
@@ -27,13 +27,13 @@ class Progress:
 
     @property
     def percent(self) -> float:
-        """Rounded down: 100 means that nothing is left."""
+        """The share of done records, rounded down: 100 means that no record is left."""
         return 1000 * self.done // self.total / 10 if self.total else 0.0
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """What was counted, and when: pages say so."""
+    """The counts of all campaigns and the time of counting, which pages show."""
 
     at: datetime
     by_campaign: dict[int, Progress] = field(default_factory=dict)
@@ -42,12 +42,12 @@ class Snapshot:
         return self.by_campaign.get(campaign_id) or Progress()
 
 
-# Answered from the index record_system_status alone: about 0.1 s a million records.
+# Needs only the index record_system_status: about 0.1 s for a million records.
 _COUNT = "SELECT campaign_id, system_status, count(*) FROM campaigns_record GROUP BY campaign_id, system_status"
 
 
 def snapshot() -> Snapshot:
-    """The counts, at most KEPT_SECONDS old."""
+    """Return the counts, at most KEPT_SECONDS old."""
     kept: Snapshot | None = cache.get(KEY)
     if kept is None:
         kept = _count()

@@ -1,4 +1,4 @@
-"""What is done to many records at once: in a constant number of queries for each campaign they belong to."""
+"""Actions on many records, in a constant number of queries for each campaign."""
 
 from collections import Counter, defaultdict
 from typing import Any
@@ -16,16 +16,16 @@ from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED
 from campaigns.admin.record_form import autocomplete, status_choice
 from campaigns.models import DictionaryStatus, Record, RecordStatus
-from campaigns.models.editing import Edit
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.record_edits import Edit, edit_records
 from telephony.models import Agent
 
-# Refused records that a message names; the count is of all.
+# The most refused records that a message names.
 NAMED = 5
 
 
 class StatusActionForm(forms.Form):
-    """The status, by the campaign's own list where all records are of one campaign, else by the dictionary."""
+    """The choice of a status: of the campaign if all records are of one campaign, else of the dictionary."""
 
     agent = forms.ModelChoiceField(
         label=_("Agent"), queryset=Agent.objects.all(), required=False, help_text=_("Empty: each record keeps its own.")
@@ -66,7 +66,7 @@ class StatusActionForm(forms.Form):
 
 class AgentActionForm(forms.Form):
     agent = forms.ModelChoiceField(
-        label=_("Agent"), queryset=Agent.objects.all(), required=False, help_text=_("Empty: nobody.")
+        label=_("Agent"), queryset=Agent.objects.all(), required=False, help_text=_("Empty: no agent.")
     )
 
     def __init__(self, campaign_ids: set[int], *args: Any, **kwargs: Any) -> None:
@@ -79,7 +79,7 @@ class AgentActionForm(forms.Form):
 
 
 class RecordActions(Admin):
-    """Actions of the list of records."""
+    """The actions of the list of records."""
 
     actions = ("set_status", "assign")
 
@@ -108,7 +108,7 @@ class RecordActions(Admin):
         return self.action_page(request, title=title, submit=title, form=form, selected=selected, intro=intro)
 
     def _report(self, request: HttpRequest, edits: list[tuple[int, Edit]], names: dict[int, str]) -> None:
-        """How many were changed, and of the others why not: a sentence a reason, with some of the numbers."""
+        """Report the count of changed records and, for the others, each reason with some of the numbers."""
         refused = [(pk, edit) for pk, edit in edits if edit.faults]
         done = len(edits) - len(refused)
         if done:
@@ -126,7 +126,7 @@ class RecordActions(Admin):
 
 
 def edit_selected(request: HttpRequest, records: list[Record], values: dict[str, Any]) -> list[tuple[int, Edit]]:
-    """Set these values of each record by the verb: its id, and the edit with its faults."""
+    """Edit the records by the verb. Return (id, edit with its faults) of each record."""
     by_campaign: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         by_campaign[record.campaign.code].append(record)
@@ -136,6 +136,6 @@ def edit_selected(request: HttpRequest, records: list[Record], values: dict[str,
         if facts is None:
             continue
         batch = [Edit(record.phone_number, dict(values), record_id=record.pk) for record in of_campaign]
-        Record.objects.edit_many(actor_of(request), facts, batch)
+        edit_records(facts, actor_of(request), batch)
         edits += [(record.pk, edit) for record, edit in zip(of_campaign, batch, strict=True)]
     return edits

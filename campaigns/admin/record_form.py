@@ -1,4 +1,4 @@
-"""The form of a record: its columns, and one input for each field of its campaign."""
+"""The form of a record: its columns and one input for each field of its campaign."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from campaigns.models.rules import CampaignFacts
 COLUMNS = tuple(field.form for field in RECORD_FIELDS if field.form)
 PREFIX = "field_"
 
-# The rules speak of the wire's names; people see labels.
+# Sentences with the labels of the form; the rules' own sentences have names of the wire.
 SENTENCES = {
     ErrorCode.AGENT_REQUIRED: _("A record with this status needs an agent."),
     ErrorCode.NEXT_CALL_REQUIRED: _("A record with this status needs a time for the next call."),
@@ -32,7 +32,7 @@ SENTENCES = {
 
 
 class RecordForm(ModelForm):
-    """Judged by the rules of records, in the verb: so nothing is looked at here that they look at."""
+    """The form of a record. It checks nothing that the rules of records check in the verb."""
 
     facts: CampaignFacts
     further_numbers = forms.CharField(
@@ -58,15 +58,15 @@ class RecordForm(ModelForm):
             self.fields["order"].validators += [MinValueValidator(-(2**31)), MaxValueValidator(2**31 - 1)]
 
     def _post_clean(self) -> None:
-        """The record itself is changed by the verb, or not at all."""
+        """Leave the record as it is: the verb changes it."""
 
     def save(self, commit: bool = True) -> Record:
-        """Nothing to save either: what the admin wants of it is the record."""
+        """Return the record for the admin without saving it."""
         record: Record = self.instance
         return record
 
     def values(self) -> dict[str, Any]:
-        """What was changed, by the model's names; of a new record all that was filled in."""
+        """Return the changed values by the model's names; of a new record all that were filled in."""
         given = {name: _with_plain_ends(value) for name, value in self.cleaned_data.items()}
         names = set(self.changed_data)
         values: dict[str, Any] = {name: given[name] for name in (*PLAIN, "phone_number") if name in names}
@@ -85,7 +85,7 @@ class RecordForm(ModelForm):
 
 
 def _with_plain_ends(value: Any) -> Any:
-    """Browsers end lines with CR and LF."""
+    """Return the value with line ends of LF: browsers send CR and LF."""
     return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
@@ -96,13 +96,13 @@ class NumberMixin(forms.Form):
 
 
 def form_class(facts: CampaignFacts, is_new: bool) -> type[RecordForm]:
-    """The form for records of this campaign."""
+    """Return the form for records of this campaign."""
     inputs: dict[str, Any] = {"facts": facts}
     if is_new:
         inputs["phone_number"] = NumberMixin.base_fields["phone_number"]
     for name, key in facts.fields.items():
         inputs[PREFIX + key] = forms.CharField(label=name, required=False, widget=UnfoldAdminTextInputWidget())
-    # A page that is only looked at takes the labels from here.
+    # The read-only page takes its labels from here.
     labels = {name: field.label for name, field in inputs.items() if isinstance(field, forms.Field)}
     labels["further_numbers"] = RecordForm.base_fields["further_numbers"].label
     inputs["Meta"] = type("Meta", (RecordForm.Meta,), {"labels": labels})
@@ -114,7 +114,7 @@ def field_names(facts: CampaignFacts) -> list[str]:
 
 
 def form_field_of(fault: Fault, facts: CampaignFacts) -> str:
-    """The input at which a fault of the rules is shown."""
+    """Return the input that shows a fault of the rules."""
     first, _dot, rest = fault.field.partition(".")
     if first == "fields" and rest in facts.fields:
         return PREFIX + facts.fields[rest]
@@ -124,12 +124,12 @@ def form_field_of(fault: Fault, facts: CampaignFacts) -> str:
 
 
 def fill(record: Record, facts: CampaignFacts) -> None:
-    """Lay the record's fields and further numbers where form and read-only page look for them."""
+    """Set attributes for the record's fields and additional numbers, which form and read-only page show."""
     values: Mapping[str, str] = record.fields
     for key in facts.fields.values():
         setattr(record, PREFIX + key, values.get(key, ""))
     numbers = record.additional_numbers.values_list("phone_number", flat=True)
-    record.further_numbers = "\n".join(numbers)  # type: ignore[attr-defined]
+    vars(record)["further_numbers"] = "\n".join(numbers)
 
 
 def initial_of(record: Record, facts: CampaignFacts) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def initial_of(record: Record, facts: CampaignFacts) -> dict[str, Any]:
 
 
 class CampaignChoice(forms.Form):
-    """Which campaign a new record is for: its page depends on it."""
+    """The choice of the campaign of a new record, which decides the fields of its page."""
 
     campaign = forms.ModelChoiceField(label=_("Campaign"), queryset=Campaign.objects.all())
 
@@ -148,7 +148,7 @@ class CampaignChoice(forms.Form):
 
 
 def autocomplete(model: Any, name: str, field: Any) -> forms.Widget:
-    """A choice among many, searched as it is typed, as the admin has it for the model's own forms."""
+    """Return a select that searches as the person types, like those of the admin's own forms."""
     widget: forms.Widget = AutocompleteSelect(model._meta.get_field(name), admin.site, attrs={"class": "cc-select"})
     widget.choices = field.choices  # type: ignore[attr-defined]
     return widget

@@ -1,4 +1,4 @@
-"""Finding few records among millions, by indexes alone."""
+"""Searches of records that use only indexes, so that they are fast among millions."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from django.db import connection
 from callcentre.core.phone import PhoneError, normalise
 from campaigns.models import Campaign
 
-# More than this, and people search by something else.
+# The most results; people refine a search with more.
 MAX_FOUND = 500
 
-# Each index of a number begins with the campaign: with all campaigns named, it is asked once for each of them.
+# Each index of a number begins with the campaign, so the query names all campaigns.
 _FIND = """
 SELECT id FROM campaigns_record WHERE campaign_id = ANY(%(campaigns)s) AND is_primary AND number = %(number)s
 UNION
@@ -23,8 +23,8 @@ WHERE campaign_id = ANY(%(campaigns)s) AND identifier <> '' AND identifier = %(i
 LIMIT %(limit)s
 """
 
-# The newest of each campaign, then the newest of these: the index is of campaign and status, and knows no order
-# over all campaigns.
+# The newest of each campaign, then the newest of these: the index of campaign and status has no order over all
+# campaigns.
 _NEWEST = """
 SELECT newest.id FROM campaigns_campaign c CROSS JOIN LATERAL (
   SELECT r.id FROM campaigns_record r WHERE r.campaign_id = c.id AND r.system_status = %s ORDER BY r.id DESC LIMIT %s
@@ -33,8 +33,10 @@ SELECT newest.id FROM campaigns_campaign c CROSS JOIN LATERAL (
 
 
 def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
-    """Records with this number in any spelling, as a further number too, or with this identifier; in all campaigns
-    unless one is named."""
+    """Return the records with this number (in any spelling, also as an additional one) or this identifier.
+
+    The search takes all campaigns unless one is named.
+    """
     text = text.strip()
     try:
         number = normalise(text)
@@ -48,7 +50,7 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
 
 
 def newest_with_status(system_status: str, count: int) -> list[int]:
-    """The newest so many records of all campaigns that have this system status."""
+    """Return the newest records with this system status in all campaigns."""
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST, [system_status, count, count])
         return [row[0] for row in cursor.fetchall()]

@@ -22,11 +22,12 @@ from campaigns.admin import record_form, record_search
 from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
-from campaigns.models.adding import NewRecord
-from campaigns.models.crm import customers_of_records
-from campaigns.models.editing import Edit
+from campaigns.models.record_customers import customers_of_records
 from campaigns.models.record_fields import BY_NAME
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.new_records import NewRecord, add_records
+from campaigns.verbs.record_edits import Edit, edit_records
+from campaigns.verbs.records import remove_record
 
 STATUS_COLOURS = {
     SystemStatus.TO_CALL: "info",
@@ -59,14 +60,14 @@ class SystemStatusFilter(DropdownFilter):
             return queryset
         queryset = queryset.filter(system_status=status)
         if any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
-            return queryset  # few enough, or in the order of an index
+            return queryset  # few rows, or rows in the order of an index
         rows = rows_up_to(request.GET, self.model_admin.list_per_page)
         return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001)))
 
 
 @admin.register(Record)
 class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
-    """Where is this number, what is its state, and what happened to it?"""
+    """The list answers where a number is and in what state; the page has the history."""
 
     form = RecordForm
     list_display = (
@@ -113,7 +114,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         if record is not None:
             facts = CampaignFacts.read(record.campaign.code)
             assert facts is not None
-            record.facts = facts  # type: ignore[attr-defined]
+            vars(record)["campaign_facts"] = facts
             record_form.fill(record, facts)
         return record
 
@@ -121,7 +122,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return super().get_queryset(request).select_related("campaign", "status", "agent")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A record in a live call belongs to the call."""
+        """Refuse a record that a live call has leased."""
         if isinstance(obj, Record) and obj.is_leased:
             return False
         return bool(super().has_change_permission(request, obj))
@@ -132,20 +133,18 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return bool(super().has_delete_permission(request, obj))
 
     def _facts(self, request: HttpRequest, obj: Record | None) -> CampaignFacts:
-        if obj is not None:
-            return obj.facts  # type: ignore[attr-defined, no-any-return]
-        return request.new_record_facts  # type: ignore[attr-defined, no-any-return]
+        facts: CampaignFacts = vars(request if obj is None else obj)["campaign_facts"]
+        return facts
 
     def get_form(self, request: HttpRequest, obj: Record | None = None, change: bool = False, **kwargs: Any) -> Any:
         facts = self._facts(request, obj)
-        request.record_campaign_id = facts.id  # type: ignore[attr-defined]
+        vars(request)["campaign_facts"] = facts
         kwargs["form"] = record_form.form_class(facts, is_new=obj is None)
         return super().get_form(request, obj, change=change, **kwargs)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "status":
-            campaign_id = request.record_campaign_id  # type: ignore[attr-defined]
-            kwargs["queryset"] = RecordStatus.objects.filter(campaign_id=campaign_id)
+            kwargs["queryset"] = RecordStatus.objects.filter(campaign_id=vars(request)["campaign_facts"].id)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Record | None = None) -> Any:
@@ -180,7 +179,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
 
     @display(description=_("customer"))
     def customer(self, record: Record) -> str:
-        """Of a CRM campaign: whose number it is, and where else he is reached."""
+        """Return a link to the customer of a record of a CRM campaign, with the customer's other numbers."""
         found = customers_of_records([record.pk]).get(record.pk)
         if found is None:
             return "–"
@@ -189,12 +188,12 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return format_html("{} · {}", link, ", ".join(found.other_numbers)) if found.other_numbers else link
 
     def history_of(self, obj: Record) -> list[Entry]:
-        names = {key: name for name, key in obj.facts.fields.items()}  # type: ignore[attr-defined]
+        names = {key: name for name, key in vars(obj)["campaign_facts"].fields.items()}
         return [entry_of(change, changes_of(change, names)) for change in obj.history.all()[:SHOWN]]
 
     def page_context(self, request: HttpRequest, obj: Record | None) -> dict[str, Any]:
         if obj is None:
-            return {"is_in_call": False, "subtitle": request.new_record_campaign}  # type: ignore[attr-defined]
+            return {"is_in_call": False, "subtitle": vars(request)["new_record_campaign"]}
         return super().page_context(request, obj) | {"is_in_call": obj.is_leased}
 
     # Adding: first the campaign, then the page of its records
@@ -206,11 +205,11 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
             if not self.has_add_permission(request):
                 return super().add_view(request, form_url, extra_context)
             return self._ask_for_campaign(request)
-        request.new_record_campaign, request.new_record_facts = campaign, facts  # type: ignore[attr-defined]
+        vars(request).update(new_record_campaign=campaign, campaign_facts=facts)
         return super().add_view(request, form_url, extra_context)
 
     def _campaign_of_new(self, request: HttpRequest) -> Campaign | None:
-        """That which the address names, else that by which the list was filtered."""
+        """Return the campaign in the address, else the one that the list was filtered by."""
         chosen = request.GET.get("campaign", "")
         if not chosen:
             filters = parse_qs(request.GET.get("_changelist_filters", ""))
@@ -240,24 +239,24 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
             if not values:
                 return
             edit = Edit(obj.phone_number, values, record_id=obj.pk)
-            Record.objects.edit_many(actor_of(request), facts, [edit])
+            edit_records(facts, actor_of(request), [edit])
             faults = edit.faults
         else:
             record = NewRecord(values)
-            Record.objects.add_many(actor_of(request), facts, [record])
+            add_records(facts, actor_of(request), [record])
             obj.pk, obj.campaign_id, obj.phone_number = record.id, facts.id, values.get("phone_number", "")
             faults = record.faults
         if faults:
             raise Invalid(Fault(fault.code, record_form.form_field_of(fault, facts), fault.params) for fault in faults)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Nothing: the verb has written it all."""
+        """Do nothing: the verb has already written everything."""
 
     def delete_model(self, request: HttpRequest, obj: Record) -> None:
-        obj.remove(actor_of(request))
+        remove_record(obj, actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What goes with a record; whoever may delete it may delete these."""
+        """Return what is deleted with a record. The permission to delete the record covers it."""
         record = objs[0]
         parts = [
             (_now("additional numbers"), record.additional_numbers.count()),
@@ -267,7 +266,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
 
 
 def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:
-    """What an entry of the history says changed, by the labels of the page."""
+    """Return (label, old, new) of each change in an entry of the history."""
     changes: list[tuple[Any, Any, Any]] = []
     if change.to_status != change.from_status or change.to_system_status != change.from_system_status:
         changes.append(

@@ -7,11 +7,12 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, actor_of, display
 from campaigns.models import CampaignGroup, DictionaryStatus
+from campaigns.verbs.campaigns import create_group
 
 
 @admin.register(DictionaryStatus)
 class DictionaryStatusAdmin(Admin):
-    """Which statuses does a new campaign start with?"""
+    """The statuses that a new campaign gets."""
 
     list_display = ("name", "system_status", "order")
     list_display_links = ("name",)
@@ -19,13 +20,13 @@ class DictionaryStatusAdmin(Admin):
     search_fields = ("name",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: DictionaryStatus | None = None) -> tuple[str, ...]:
-        """The statuses that campaigns made of it have its system status: it would no longer say what they do."""
+        """Fix the system status of an existing entry: statuses of campaigns have a copy of it."""
         return ("system_status",) if obj else ()
 
 
 @admin.register(CampaignGroup)
 class CampaignGroupAdmin(Admin):
-    """Which campaigns belong together?"""
+    """The groups of campaigns."""
 
     # The number tells groups that share a name apart.
     list_display = ("name", "id", "campaigns_count")
@@ -33,15 +34,15 @@ class CampaignGroupAdmin(Admin):
     search_fields = ("name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CampaignGroup]:
-        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))  # type: ignore[no-any-return]
+        groups: QuerySet[CampaignGroup] = super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
+        return groups
 
     @display(description=_("campaigns"), ordering="campaign_count")
     def campaigns_count(self, group: CampaignGroup) -> int:
-        count: int = group.campaign_count  # type: ignore[attr-defined]
-        return count
+        return int(vars(group)["campaign_count"])
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:
             super().save_model(request, obj, form, change)
         else:
-            obj.__dict__.update(CampaignGroup.create(actor_of(request), form.cleaned_data["name"]).__dict__)
+            obj.__dict__.update(create_group(actor_of(request), form.cleaned_data["name"]).__dict__)

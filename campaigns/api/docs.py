@@ -1,4 +1,4 @@
-"""What the documents of the API say of campaigns; records stand in records_docs."""
+"""The documents of the API about campaigns; `records_docs` has those about records."""
 
 from callcentre.api.openapi import (
     Operation,

@@ -21,10 +21,10 @@ from campaigns.api.serializers import (
     record_fields_data,
 )
 from campaigns.models import AdditionalNumber, Record, record_rows
-from campaigns.models.adding import NewRecord
-from campaigns.models.crm import customers_of_records
-from campaigns.models.editing import Edit
+from campaigns.models.record_customers import customers_of_records
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.new_records import NewRecord, add_records
+from campaigns.verbs.record_edits import Edit, edit_records
 
 MAX_BATCH = 10_000
 
@@ -64,7 +64,7 @@ class RecordViewSet(ApiViewSet):
     def create(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
         record = NewRecord(*self.read(RecordInput))
-        Record.objects.add_many(self.actor, facts, [record])
+        add_records(facts, self.actor, [record])
         if record.id is None:
             raise Invalid(record.faults)
         return Response({"record_id": str(record.id)}, status=201)
@@ -90,10 +90,10 @@ class RecordViewSet(ApiViewSet):
         (is_searching,) = _flags(request, faults, "search_in_additional_numbers")
         try:
             values, wrong = self.read(RecordPutInput, is_partial=True)
-        except Invalid as error:  # said once it is known that there is such a record
+        except Invalid as error:  # an unknown record is 404, so its faults come first
             values, wrong = {}, list(error.faults)
         edit = Edit(phone_number, values, is_searching, [*faults, *wrong])
-        Record.objects.edit_many(self.actor, facts, [edit])
+        edit_records(facts, self.actor, [edit])
         of_number = {fault.code for fault in edit.faults if fault.field == "phone_number"}
         if ErrorCode.RECORD_BUSY in of_number:
             raise Conflict(ErrorCode.RECORD_BUSY)
@@ -105,7 +105,7 @@ class RecordViewSet(ApiViewSet):
 
 
 class RecordBatchViewSet(ApiViewSet):
-    """Many records at once: each item stands alone, the answer has one entry a number."""
+    """Many records at once: items are independent, and the answer has one entry for each number."""
 
     area = "campaigns"
 
@@ -113,7 +113,7 @@ class RecordBatchViewSet(ApiViewSet):
         facts = facts_or_404(code)
         items = _items(request.data, [])
         records = [NewRecord(*RecordInput.read(item)) for item in items]
-        Record.objects.add_many(self.actor, facts, records)
+        add_records(facts, self.actor, records)
         answer: dict[str, dict[str, Any]] = {}
         for item, record in zip(items, records, strict=True):
             if record.id is not None:
@@ -122,7 +122,7 @@ class RecordBatchViewSet(ApiViewSet):
                 entry = {"status": "ALREADY_EXISTS", "record_id": str(record.existing_id)}
             else:
                 entry = {"status": "FAILED", "message": _message(record.faults, RecordInput.wire_names())}
-            # Of items spelled alike, the one that was added is the answer, otherwise the first.
+            # Of several items with the same spelling, the answer is of the added one, else of the first.
             if record.id is not None or item["phone_number"] not in answer:
                 answer[item["phone_number"]] = entry
         return Response(answer, status=201)
@@ -136,7 +136,7 @@ class RecordBatchViewSet(ApiViewSet):
         for item in items:
             values, wrong = RecordEditInput.read(item, is_partial=True)
             edits.append(Edit(item["phone_number"], values, _searches(item, is_searching, wrong), wrong))
-        Record.objects.edit_many(self.actor, facts, edits)
+        edit_records(facts, self.actor, edits)
         names = RecordEditInput.wire_names()
         answer: dict[str, dict[str, Any]] = {}
         for edit in edits:
@@ -162,7 +162,7 @@ def facts_or_404(code: str) -> CampaignFacts:
 
 
 def _flags(request: Request, faults: list[Fault], *names: str) -> list[bool]:
-    """Boolean parameters of the query, false where absent or wrong; what is wrong is added to the faults."""
+    """Return boolean parameters of the query, false if absent or wrong; append the faults of wrong ones."""
     values = []
     for name in names:
         try:
@@ -186,9 +186,9 @@ def _record_response(row: dict[str, Any] | None, faults: list[Fault]) -> Respons
 
 
 def _items(body: Any, faults: list[Fault]) -> list[dict[str, Any]]:
-    """The items of a batch, each with a phone number as text; a body that is no such array is refused whole.
+    """Return the items of a batch, each with a phone number as text.
 
-    Raises Invalid with the faults given and those of the body.
+    Raises Invalid, with the given faults and its own, if the body is no array of such items.
     """
     if not isinstance(body, Mapping):
         raise Invalid([*faults, Fault(ErrorCode.BODY_NOT_OBJECT)])

@@ -1,4 +1,4 @@
-"""What the documents of the API say of records."""
+"""The documents of the API about records."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from campaigns.models.record_fields import BY_NAME, RECORD_FIELDS
 
 
 class RecordBatchItem(RecordEditInput):
-    """An item of the batch edit, as it is documented; the view takes these two apart itself."""
+    """An item of the batch edit in the documents. The view reads these two fields itself."""
 
     phone_number = TextField(max_length=100)
     search_in_additional_numbers = BooleanField(required=False)
@@ -183,18 +183,18 @@ document(
         request_example={
             "records": [
                 {"phone_number": "+48 22 555 0117", "agent_login": "agent1", "next_call_date": "2026-03-04 10:30"},
-                {"phone_number": "22 555 0118", "agent_login": "nobody"},
+                {"phone_number": "22 555 0118", "agent_login": "agent99"},
             ]
         },
         status=207,
         answer=by_number(
-            "What became of the items.",
+            "The result of each item.",
             shape(
                 "EditedRecord",
-                "What became of one item.",
+                "The result of one item.",
                 optional=("message",),
-                http_status=integer("204: edited; 400: not.", 204, enum=[204, 400]),
-                message=text("Why not.", "Agent not found."),
+                http_status=integer("204: edited; 400: refused.", 204, enum=[204, 400]),
+                message=text("The reason of a refusal.", "Agent not found."),
             ),
             {
                 "+48 22 555 0117": {"http_status": 204},
@@ -211,14 +211,14 @@ document(
         body=batch("RecordBatch", RecordInput),
         request_example={"records": [{"phone_number": "+48 22 555 0318"}, {"phone_number": "22 555 01 18"}]},
         answer=by_number(
-            "What became of the items.",
+            "The result of each item.",
             shape(
                 "AddedRecord",
-                "What became of one item.",
+                "The result of one item.",
                 optional=("record_id", "message"),
                 status=text("What was done.", "ADDED", enum=["ADDED", "ALREADY_EXISTS", "FAILED"]),
-                record_id=text("Id of the record, the added one or that which has the number.", "1042"),
-                message=text("Why it failed.", "A phone number has no letters."),
+                record_id=text("Id of the added record, or of the one that has the number.", "1042"),
+                message=text("The reason of the failure.", "A phone number has no letters."),
             ),
             {
                 "+48 22 555 0318": {"status": "ADDED", "record_id": "1042"},

@@ -41,7 +41,7 @@ class WithParameters(Input):
         values, faults = super().read(data, is_partial=is_partial)
         parameters = values.pop("parameters", None)
         if isinstance(parameters, dict):
-            given, wrong = Parameters.read(parameters, is_partial=True)  # "" is a value: of a clone too it wins
+            given, wrong = Parameters.read(parameters, is_partial=True)  # "" is a value, also of a clone
             values |= given
             faults += [fault.under("parameters") for fault in wrong]
         return values, faults
@@ -87,7 +87,7 @@ class CampaignGroupInput(Input):
 
 
 def campaign_data(campaign: Campaign) -> dict[str, Any]:
-    """A campaign with the names of its fields; wants `fields` prefetched."""
+    """Return a campaign with the names of its fields; `fields` must be prefetched."""
     return {
         "id": campaign.code,
         "outbound_id": campaign.code,
@@ -109,14 +109,14 @@ def campaign_data(campaign: Campaign) -> dict[str, Any]:
 
 
 class RecordEditInput(TableInput):
-    """What an item of the batch may change."""
+    """The fields that an item of the batch may change."""
 
     table = RECORD_FIELDS
     accepts = BATCH_EDIT
 
 
 class RecordPutInput(TableInput):
-    """What our PUT of one record may change."""
+    """The fields that our PUT of one record may change."""
 
     table = RECORD_FIELDS
     accepts = EDIT
@@ -133,5 +133,5 @@ record_data = row_writer(RECORD_FIELDS)
 
 
 def record_fields_data(names: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
-    """All fields of the campaign, "" where the record has no value. `names`: name -> key, in order."""
+    """Return the values of all fields of the campaign, "" for none. `names`: name -> key, in order."""
     return {name: values.get(key, "") for name, key in names.items()}

@@ -15,11 +15,19 @@ from campaigns.api.serializers import (
     campaign_data,
 )
 from campaigns.models import Campaign, CampaignGroup, SystemStatus
+from campaigns.verbs.campaigns import (
+    add_agents,
+    clone_campaign,
+    create_campaign,
+    create_group,
+    edit_campaign,
+    remove_agents,
+)
 from telephony.api.serializers import agent_data
 
 
 class CampaignViewSet(ApiViewSet):
-    """Outbound campaigns: create, clone, read, edit, and who works in them."""
+    """Outbound campaigns and their agents."""
 
     area = "campaigns"
 
@@ -29,7 +37,7 @@ class CampaignViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(CampaignInput)
-        campaign = Campaign.create(self.actor, faults, **values)
+        campaign = create_campaign(self.actor, faults, **values)
         return Response({"id": campaign.code, "outbound_id": campaign.code}, status=201)
 
     def retrieve(self, request: Request, code: str) -> Response:
@@ -38,13 +46,13 @@ class CampaignViewSet(ApiViewSet):
     def update(self, request: Request, code: str) -> Response:
         campaign = campaign_or_404(code)
         values, faults = self.read(CampaignEditInput, is_partial=True)
-        campaign.edit(self.actor, faults, **values)
+        edit_campaign(campaign, self.actor, faults, **values)
         return Response(status=204)
 
     def clone(self, request: Request, code: str) -> Response:
         source = campaign_or_404(code)
         values, faults = self.read(CloneInput)
-        return Response({"id": source.clone(self.actor, faults, **values).code}, status=201)
+        return Response({"id": clone_campaign(source, self.actor, faults, **values).code}, status=201)
 
     def agents(self, request: Request, code: str) -> Response:
         return Response([agent_data(agent) for agent in campaign_or_404(code).agents.all()])
@@ -52,13 +60,13 @@ class CampaignViewSet(ApiViewSet):
     def add_agents(self, request: Request, code: str) -> Response:
         campaign = campaign_or_404(code)
         values, faults = self.read(LoginsInput)
-        campaign.add_agents(self.actor, values.get("logins", ()), faults)
+        add_agents(campaign, self.actor, values.get("logins", ()), faults)
         return Response(status=204)
 
     def remove_agents(self, request: Request, code: str) -> Response:
         campaign = campaign_or_404(code)
         values, faults = self.read(LoginsInput)
-        campaign.remove_agents(self.actor, values.get("logins", ()), faults)
+        remove_agents(campaign, self.actor, values.get("logins", ()), faults)
         return Response(status=204)
 
     def statuses(self, request: Request, code: str) -> Response:
@@ -97,9 +105,7 @@ class CampaignGroupViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(CampaignGroupInput)
-        return Response(
-            _group_data(CampaignGroup.create(self.actor, faults=faults, **{"name": "", **values})), status=201
-        )
+        return Response(_group_data(create_group(self.actor, faults=faults, **{"name": "", **values})), status=201)
 
 
 def _group_data(group: CampaignGroup) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How a file is written: encoding, delimiter, header; guessed from the file, and overruled by people."""
+"""The format of a file: encoding, delimiter, header. It is guessed from the file; people may overrule the guess."""
 
 import codecs
 import csv
@@ -12,7 +12,7 @@ from typing import BinaryIO
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 
-# What people may choose -> the codec that reads it. UTF-8 and UTF-16 are read with and without a byte order mark.
+# Codec -> its label. UTF-8 and UTF-16 are read with and without a byte order mark.
 ENCODINGS: Mapping[str, str] = {
     "utf-8": "UTF-8",
     "utf-16": "UTF-16",
@@ -23,12 +23,12 @@ ENCODINGS: Mapping[str, str] = {
     "iso8859-2": "ISO 8859-2",
 }
 DELIMITERS: Mapping[str, str] = {",": ",", ";": ";", "\t": "tab", "|": "|"}
-# Columns of a file: more than a campaign has fields.
+# The most columns of a file; no campaign has as many fields.
 MOST_COLUMNS = 200
 _SAMPLE_BYTES = 64 * 1024
 _SAMPLE_ROWS = 50
 _BLOCK = 1024 * 1024
-# The line with which a spreadsheet says how it has separated the cells.
+# The line by which a spreadsheet names its delimiter.
 DIRECTIVE = re.compile(r'"?sep=(.)"?\r?\n?\Z', re.IGNORECASE)
 
 
@@ -40,7 +40,7 @@ class Format:
 
 
 def encoding_named(name: str) -> str:
-    """Our name of an encoding that people may spell in their way. Raises Invalid."""
+    """Return our name of an encoding in any spelling. Raises Invalid."""
     try:
         codec = codecs.lookup(name.strip()).name
     except (LookupError, ValueError):
@@ -52,7 +52,7 @@ def encoding_named(name: str) -> str:
 
 
 def delimiter_named(name: str) -> str:
-    """A delimiter given as itself or as a word. Raises Invalid."""
+    """Return the delimiter named by its character or by a word. Raises Invalid."""
     delimiter = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|"}.get(name.lower(), name)
     if delimiter not in DELIMITERS:
         raise Invalid([Fault(ErrorCode.NOT_CHOICE, "delimiter", {"choices": "comma, semicolon, tab, pipe"})])
@@ -60,7 +60,7 @@ def delimiter_named(name: str) -> str:
 
 
 def guess_format(file: BinaryIO, *, encoding: str = "", delimiter: str = "", has_header: bool | None = None) -> Format:
-    """What the file looks like, as far as it is not given. Raises Invalid for a file without rows."""
+    """Guess the parts of the format that are not given. Raises Invalid for a file without rows."""
     encoding = encoding or _guess_encoding(file)
     file.seek(0)
     head = file.read(_SAMPLE_BYTES)
@@ -77,10 +77,10 @@ def guess_format(file: BinaryIO, *, encoding: str = "", delimiter: str = "", has
 
 
 def open_text(file: BinaryIO, encoding: str) -> io.TextIOWrapper:
-    """The text of the file. Bytes that mean nothing become half surrogates, so that only their row is bad."""
+    """Open the text of the file. Undecodable bytes become half surrogates, so that only their row is faulty."""
     file.seek(0)
     if encoding == "utf-16" and not file.read(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16-le"  # spreadsheets of little-endian machines, which leave the mark out
+        encoding = "utf-16-le"  # spreadsheets of little-endian machines omit the mark
     file.seek(0)
     codec = "utf-8-sig" if encoding == "utf-8" else encoding
     errors = "surrogatepass" if encoding.startswith("utf-16") else "surrogateescape"
@@ -88,12 +88,12 @@ def open_text(file: BinaryIO, encoding: str) -> io.TextIOWrapper:
 
 
 def _guess_encoding(file: BinaryIO) -> str:
-    """By byte order mark, by the zeros of UTF-16, by being UTF-8 to the last byte; else Windows-1250."""
+    """Guess by the byte order mark, the zeros of UTF-16, and whether all bytes are UTF-8; else Windows-1250."""
     file.seek(0)
     head = file.read(_SAMPLE_BYTES)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    # Digits and delimiters have a zero byte in UTF-16: above in the big-endian, below in the little-endian one.
+    # Digits and delimiters have a zero byte in UTF-16: the first in big-endian, the second in little-endian.
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if max(even, odd) > len(head) // 8 and min(even, odd) < max(even, odd) // 8 + 1:
         return "utf-16-be" if even > odd else "utf-16-le"
@@ -110,7 +110,7 @@ def _guess_encoding(file: BinaryIO) -> str:
 
 
 def _sample_lines(head: bytes, encoding: str) -> list[str]:
-    """The whole lines of the file's head; without the last one where the head ends inside it."""
+    """Return the complete lines of the file's head, without a last line that is cut off."""
     whole = head[: len(head) // 2 * 2] if encoding.startswith("utf-16") else head
     lines = [line.removeprefix("\ufeff") for line in open_text(io.BytesIO(whole), encoding)]
     is_cut = len(head) == _SAMPLE_BYTES and len(lines) > 1
@@ -118,14 +118,14 @@ def _sample_lines(head: bytes, encoding: str) -> list[str]:
 
 
 def _guess_delimiter(lines: Sequence[str]) -> str:
-    """The one that parts most rows into the same number of cells, and into the most cells."""
+    """Return the delimiter that splits the most rows into the same number of cells, and into the most cells."""
 
     def score(delimiter: str) -> tuple[float, int]:
         widths = Counter(len(row) for row in _rows(lines, delimiter))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
         return (count / widths.total(), width) if width > 1 else (0.0, 1)
 
-    # max() keeps the first of equals: a single column has no delimiter, and the comma stands for that.
+    # max() returns the first of equals: a file of one column gets the comma.
     return max(DELIMITERS, key=score)
 
 
@@ -138,7 +138,7 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
             if len(rows) == _SAMPLE_ROWS:
                 break
     except csv.Error:
-        pass  # a cell without end: what was read before it is sample enough
+        pass  # a cell without an end: the rows before it are enough
     return rows
 
 
@@ -148,7 +148,7 @@ def _first_row(lines: Sequence[str], delimiter: str) -> list[str]:
 
 
 def _looks_like_header(cells: Sequence[str]) -> bool:
-    """Names of columns hold no phone number."""
+    """Tell whether no cell is a phone number."""
     return not any(map(_is_number, cells[:MOST_COLUMNS]))
 
 
@@ -163,7 +163,8 @@ _UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def showable(text: str) -> str:
-    """Return the text with a replacement character for each byte that meant nothing, and for NUL: a page cannot hold
-    half surrogates, and spreadsheets leave NUL out.
+    """Return the text with a replacement character for each undecodable byte and each NUL.
+
+    A page cannot hold half surrogates, and spreadsheets drop NUL.
     """
     return _UNSHOWABLE.sub("\ufffd", text)

@@ -1,33 +1,28 @@
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import connection, models, transaction
+from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.actor import Actor
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault
 from callcentre.models import TimestampedModel
-from campaigns import events
-from campaigns.models.status import DictionaryStatus, RecordStatus
 from telephony.models import Agent
 
 CODE = re.compile(r"[0-9A-Za-z]{5}\Z")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_max_calls", "predictive_min_calls")
-# Fields that a rule compares.
+# Fields that one rule compares with each other.
 _DATES = frozenset(("start_date", "end_date"))
 _RATIOS = frozenset(("parameters.predictive_max_calls", "parameters.predictive_min_calls"))
-# Any number will do that no other advisory lock of ours uses.
-_CODE_LOCK = 7_301
 
 
 class CampaignGroup(TimestampedModel):
-    """Campaigns that belong together. Groups may share a name: programs create them without looking first."""
+    """A group of campaigns. Groups may share a name, because programs create them without a look-up."""
 
     name = models.CharField(_("name"), max_length=100)
 
@@ -39,25 +34,18 @@ class CampaignGroup(TimestampedModel):
     def __str__(self) -> str:
         return self.name
 
-    @classmethod
-    def create(cls, actor: Actor, name: str, faults: Sequence[Fault] = ()) -> "CampaignGroup":
-        """Create a group. Raises Invalid with these faults."""
-        if faults:
-            raise Invalid(faults)
-        return cls.objects.create(name=name)
-
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def diallable_on(self, day: date) -> "CampaignQuerySet":
-        """Active, and within its dates: outside them a campaign is never dialled."""
+        """Return the active campaigns whose dates include the day; no other campaign is dialled."""
         return self.filter(Q(end_date=None) | Q(end_date__gte=day), is_active=True, start_date__lte=day)
 
 
 class Campaign(TimestampedModel):
-    """An outbound campaign: who is to be called (records), by whom (agents), how (dialler and its parameters).
+    """An outbound campaign: records to call, agents who call, a dialler and its parameters.
 
-    The wire calls it an outbound and knows it by `code`, five letters or digits that never change. A CRM campaign
-    feeds on customers and has no fields of its own; a CSV campaign has fields, which its records fill.
+    The wire calls it an outbound and names it by `code`: five letters or digits that never change. A CRM campaign
+    gets its records from customers and has no fields; the records of a CSV campaign have values in its fields.
     """
 
     class Dialer(models.TextChoices):
@@ -103,7 +91,7 @@ class Campaign(TimestampedModel):
     )
     agents = models.ManyToManyField(Agent, related_name="campaigns", blank=True, verbose_name=_("agents"))
 
-    # Parameters; NULL or "" where the campaign leaves one to the dialler.
+    # Parameters. NULL or "": the dialler decides.
     caller_id = models.CharField(
         _("caller id"), max_length=40, blank=True, help_text=_("Number presented by the campaign.")
     )
@@ -164,84 +152,12 @@ class Campaign(TimestampedModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that are set, by the names the wire gives them."""
+        """The parameters that are set, by their names on the wire."""
         values = {name: getattr(self, name) for name in PARAMETERS}
         return {name: value for name, value in values.items() if value not in (None, "")}
 
-    @classmethod
-    def create(cls, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> "Campaign":
-        """A new campaign with one status per dictionary entry. Raises Invalid with these faults and the rules' own."""
-        with transaction.atomic():
-            campaign = cls._build(values, faults)
-            campaign.save(force_insert=True)
-            RecordStatus.objects.bulk_create(
-                RecordStatus(
-                    campaign=campaign,
-                    name=entry.name,
-                    system_status=entry.system_status,
-                    dictionary_status=entry,
-                    order=entry.order,
-                )
-                for entry in DictionaryStatus.objects.all()
-            )
-            events.campaign_created(campaign.code, campaign.name)
-        return campaign
-
-    def clone(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> "Campaign":
-        """A campaign with this one's settings, group, fields, statuses and agents, without its records and dates."""
-        copied = ("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS)
-        with transaction.atomic():
-            campaign = self._build({**{name: getattr(self, name) for name in copied}, **values}, faults)
-            campaign.save(force_insert=True)
-            CampaignField.objects.bulk_create(
-                CampaignField(campaign=campaign, name=field.name, order=field.order) for field in self.fields.all()
-            )
-            RecordStatus.objects.bulk_create(
-                RecordStatus(
-                    campaign=campaign,
-                    name=status.name,
-                    system_status=status.system_status,
-                    dictionary_status_id=status.dictionary_status_id,
-                    order=status.order,
-                )
-                for status in self.statuses.all()
-            )
-            campaign._link(self.agents.values_list("pk", flat=True))
-            events.campaign_created(campaign.code, campaign.name)
-        return campaign
-
-    def edit(self, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
-        """Change settings or parameters; `code` is not among them. Raises Invalid."""
-        with transaction.atomic():
-            locked = Campaign.objects.select_for_update(no_key=True).get(pk=self.pk)
-            empty = [name for name, value in values.items() if value is None and not self._meta.get_field(name).null]
-            for name in values.keys() - set(empty):
-                setattr(locked, name, values[name])
-            if faults := [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]:
-                raise Invalid(faults)
-            locked.save(update_fields=[*values, "updated_at"])
-        self.refresh_from_db()
-
-    def add_agents(self, actor: Actor, logins: Iterable[str], faults: Sequence[Fault] = ()) -> None:
-        """Let these agents work in the campaign; those who do already stay. Unknown ones: Invalid, none is added."""
-        self._link(self._agent_ids(logins, faults))
-
-    def remove_agents(self, actor: Actor, logins: Iterable[str], faults: Sequence[Fault] = ()) -> None:
-        """Take these agents out of the campaign. Unknown ones: Invalid, none is taken out."""
-        ids = self._agent_ids(logins, faults)
-        Campaign.agents.through.objects.filter(campaign_id=self.pk, agent_id__in=ids).delete()
-
-    def remove(self, actor: Actor) -> None:
-        """Delete a campaign without records, its statuses and fields with it. Raises Conflict where it has records."""
-        with transaction.atomic():
-            # Adding a record locks its campaign against this: the record is seen here, or comes too late.
-            Campaign.objects.select_for_update().get(pk=self.pk)
-            if self.records.exists():
-                raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
-            self.delete()
-
     def faults(self, unread: Iterable[Fault] = ()) -> list[Fault]:
-        """The rules that no single field can check; what could not be read breaks none."""
+        """Return the faults of rules about several fields. Fields in `unread` have no value and break no rule."""
         faults, wrong = [], {fault.field for fault in unread}
         if self.code and not CODE.match(self.code):
             faults.append(Fault(ErrorCode.CAMPAIGN_ID_MALFORMED, "code"))
@@ -254,48 +170,9 @@ class Campaign(TimestampedModel):
             faults.append(Fault(ErrorCode.GROUP_NOT_FOUND, "group_id"))
         return faults
 
-    @classmethod
-    def _build(cls, values: dict[str, Any], faults: Sequence[Fault]) -> "Campaign":
-        campaign = cls(**values)
-        faults = [*faults, *campaign.faults(faults)]
-        if campaign.code and cls.objects.filter(code=campaign.code).exists():
-            faults.append(Fault(ErrorCode.CAMPAIGN_ID_TAKEN, "code"))
-        if faults:
-            raise Invalid(faults)
-        campaign.code = campaign.code or cls._free_code()
-        return campaign
-
-    @staticmethod
-    def _free_code() -> str:
-        """The lowest free number. Locked until commit, so that two who ask at once get two."""
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
-        taken = set(Campaign.objects.filter(code__regex="^[0-9]{5}$").order_by().values_list("code", flat=True))
-        for number in range(1, 100_000):
-            if (code := f"{number:05}") not in taken:
-                return code
-        raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])
-
-    @staticmethod
-    def _agent_ids(logins: Iterable[str], faults: Sequence[Fault]) -> list[int]:
-        wanted = list(dict.fromkeys(logins))
-        ids = Agent.objects.ids_by_login(wanted)
-        unknown = [login for login in wanted if login not in ids]
-        if unknown:
-            faults = [*faults, Fault(ErrorCode.AGENTS_NOT_FOUND, "logins", {"logins": ", ".join(unknown)})]
-        if faults:
-            raise Invalid(faults)
-        return list(ids.values())
-
-    def _link(self, agent_ids: Iterable[int]) -> None:
-        through = Campaign.agents.through
-        through.objects.bulk_create(
-            [through(campaign_id=self.pk, agent_id=agent_id) for agent_id in agent_ids], ignore_conflicts=True
-        )
-
 
 class CampaignField(models.Model):
-    """A field that records of a CSV campaign fill. They keep values under its primary key: a rename costs nothing."""
+    """A field of a CSV campaign. Records store their values under its primary key, so a rename changes no record."""
 
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="fields", verbose_name=_("campaign"))
     name = models.CharField(_("name"), max_length=100)

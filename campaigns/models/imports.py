@@ -1,11 +1,7 @@
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
-import structlog
 from django.conf import settings
-from django.core.files import File
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -13,17 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.models import actor_columns
 from campaigns.models.campaign import Campaign
 
-# A worker renews its lease every second or two; one that is silent for this long is dead.
+# A worker renews its lease every second; a worker that is silent for this long is dead.
 LEASE = timedelta(seconds=30)
-# How long a queued import may wait for a worker before its message is sent once more.
-RESEND_AFTER = timedelta(seconds=60)
-# An import that has ended its workers this often is not started again.
-MAX_ATTEMPTS = 5
 FILES_KEPT = timedelta(days=30)
 
 
@@ -33,23 +22,23 @@ def default_region() -> str:
 
 class RecordImportQuerySet(models.QuerySet["RecordImport"]):
     def due(self) -> "RecordImportQuerySet":
-        """Queued or running, and nobody has been heard of for too long."""
+        """Return imports that are queued or running and have lost their message or their worker."""
         return self.filter(
             state__in=[RecordImport.State.QUEUED, RecordImport.State.RUNNING], leased_until__lt=timezone.now()
         )
 
     def with_outdated_files(self) -> "RecordImportQuerySet":
-        """Their files are to go: old enough, and nobody is at work on them."""
+        """Return old imports that still have files and are neither queued nor running."""
         return self.filter(~Q(file="") | ~Q(error_file=""), created_at__lt=timezone.now() - FILES_KEPT).exclude(
             state__in=[RecordImport.State.QUEUED, RecordImport.State.RUNNING]
         )
 
 
 class RecordImport(models.Model):
-    """A file of records and what becomes of it: uploaded, described, queued, running, finished or failed.
+    """A file of records and its import: uploaded, described, queued, running, finished or failed.
 
-    Its records appear in one transaction, together with the state `finished`, or not at all: an import that a crash
-    cut short is started again by the sweep once its lease has run out. One made by the command has no `file`.
+    One transaction adds all records and sets the state `finished`. After a crash the lease expires and the sweep
+    starts the import again. An import by the command has no `file`.
     """
 
     class State(models.TextChoices):
@@ -77,20 +66,20 @@ class RecordImport(models.Model):
     records_events = models.BooleanField(_("an event for each record"), default=False)
 
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.UPLOADED)
-    # How far it is: reading the file is the first half, merging the second.
+    # The first half is reading the file, the second merging.
     progress_percent = models.PositiveSmallIntegerField(_("progress"), default=0)
     read_count = models.PositiveIntegerField(_("rows read"), default=0)
     added_count = models.PositiveIntegerField(_("records added"), default=0)
-    # Left out because the campaign, or an earlier row, has the number.
+    # Rows whose number the campaign or an earlier row has.
     duplicate_count = models.PositiveIntegerField(_("duplicates"), default=0)
     faulty_count = models.PositiveIntegerField(_("faulty rows"), default=0)
     error_file = models.FileField(_("rows not imported"), upload_to="imports/%Y/%m/", max_length=300, blank=True)
     message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
-    # While running: until when its worker counts as alive. While queued: when the sweep sends its message again.
+    # While running: the end of the worker's lease. While queued: the time when the sweep sends the message again.
     leased_until = models.DateTimeField(null=True, editable=False)
-    # Grows with every start, and so tells a worker whether the import is still its own.
+    # Counts the starts. A worker whose attempt is not the latest has lost the import.
     attempts = models.PositiveIntegerField(default=0, editable=False)
-    # Of the request that queued it: also in the log lines of an import that had to be started again.
+    # The id of the request that queued the import, for its log lines, also after a new start.
     request_id = models.CharField(max_length=20, blank=True, editable=False)
     actor_kind = models.CharField(max_length=10, editable=False)
     actor_id = models.BigIntegerField(null=True, editable=False)
@@ -111,7 +100,7 @@ class RecordImport(models.Model):
 
     @property
     def actor(self) -> Actor:
-        """Who the history of the records says added them."""
+        """The actor that the history of the added records names."""
         return Actor("import", self.pk, self.file_name)
 
     @property
@@ -120,86 +109,7 @@ class RecordImport(models.Model):
 
     @property
     def seconds(self) -> int | None:
-        """The seconds that it took, or has been taking."""
+        """The duration until the end, or until now."""
         if self.started_at is None:
             return None
         return max(round(((self.finished_at or timezone.now()) - self.started_at).total_seconds()), 0)
-
-    @classmethod
-    def upload(cls, actor: Actor, campaign: Campaign, file: "File[bytes]", **values: Any) -> "RecordImport":
-        """Keep a file that is to be imported; `values` as guessed from it."""
-        name = (file.name or "records.csv").replace("\\", "/").rpartition("/")[2][-200:]
-        return cls.objects.create(
-            campaign=campaign, file=file, file_name=name, file_size=file.size, **actor_columns(actor), **values
-        )
-
-    def describe(self, actor: Actor, **values: Any) -> None:
-        """Say how the file is to be read: columns, region, … Raises Conflict once it is queued."""
-        with transaction.atomic():
-            self._lock(self.State.UPLOADED, self.State.FAILED)
-            for name, value in values.items():
-                setattr(self, name, value)
-            self.save(update_fields=values)
-
-    def queue(self, actor: Actor) -> None:
-        """Let a worker import the file, as described by now; a failed import begins anew. Raises Conflict."""
-        with transaction.atomic():
-            self._lock(self.State.UPLOADED, self.State.FAILED)
-            self.state = self.State.QUEUED
-            self.message = ""
-            self.attempts = self.progress_percent = self.read_count = 0
-            self.started_at = self.finished_at = None
-            self.leased_until = timezone.now() + RESEND_AFTER
-            self.request_id = structlog.contextvars.get_contextvars().get("request_id", "")
-            for name, value in actor_columns(actor).items():
-                setattr(self, name, value)
-            self.save()
-            enqueue("campaigns.import_records", self.pk)
-
-    def resume(self) -> None:
-        """Start again what lost its message or its worker; one that cannot be, or ends every worker, has failed."""
-        with transaction.atomic():
-            ours = (
-                RecordImport.objects.due()
-                .select_for_update(skip_locked=True, no_key=True, of=("self",))
-                .filter(pk=self.pk)
-            )
-            if not ours.exists():
-                return
-            if not self.file:
-                self.fail(_("The command ended before the import did; start it again."))
-            elif self.attempts >= MAX_ATTEMPTS:
-                self.fail(_("The import was started %s times and ended early each time.") % self.attempts)
-            else:
-                ours.update(leased_until=timezone.now() + RESEND_AFTER, state=self.State.QUEUED)
-                enqueue("campaigns.import_records", self.pk)
-
-    def fail(self, message: Any) -> None:
-        """Nothing was imported, and this is why."""
-        RecordImport.objects.filter(pk=self.pk).exclude(state=self.State.FINISHED).update(
-            state=self.State.FAILED, message=str(message), finished_at=timezone.now(), leased_until=None
-        )
-
-    def finish(self, attempt: int, values: Mapping[str, Any]) -> None:
-        """In the transaction that adds the records. Raises Conflict when another worker has taken over."""
-        ours = RecordImport.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
-        if not ours.update(
-            state=self.State.FINISHED,
-            message="",
-            progress_percent=100,
-            finished_at=timezone.now(),
-            leased_until=None,
-            **values,
-        ):
-            raise Conflict(ErrorCode.CONFLICT)
-
-    def remove_files(self) -> None:
-        """Forget what was uploaded and what was refused; the counts stay."""
-        for file in (self.file, self.error_file):
-            if file:
-                file.delete(save=False)
-        self.save(update_fields=["file", "error_file"])
-
-    def _lock(self, *states: str) -> None:
-        if RecordImport.objects.select_for_update(no_key=True).get(pk=self.pk).state not in states:
-            raise Conflict(ErrorCode.CONFLICT)

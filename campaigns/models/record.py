@@ -1,28 +1,20 @@
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.models import Change, actor_columns
-from campaigns import events
-from campaigns.models.adding import NewRecord, add_many
+from callcentre.models import Change
 from campaigns.models.campaign import Campaign
-from campaigns.models.editing import Edit, edit_many
-from campaigns.models.rules import CampaignFacts
 from campaigns.models.status import RecordStatus, SystemStatus
 from telephony.models import Agent
 
 
 class RecordQuerySet(models.QuerySet["Record"]):
     def with_number(self, number: str) -> "RecordQuerySet":
-        """Records called at this number (in its normal form), oldest first."""
+        """Return the records with this number (in its normal form), oldest first."""
         return self.filter(number=number).order_by("id")
 
     def primary(self) -> "RecordQuerySet":
@@ -31,23 +23,13 @@ class RecordQuerySet(models.QuerySet["Record"]):
     def in_live_call(self, now: datetime) -> "RecordQuerySet":
         return self.filter(leased_until__gt=now)
 
-    @staticmethod
-    def add_many(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:
-        """See campaigns.models.adding: each record has its `id` or its `faults` afterwards."""
-        add_many(actor, campaign, records)
-
-    @staticmethod
-    def edit_many(actor: Actor, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
-        """See campaigns.models.editing: each edit was made, or has its `faults` afterwards."""
-        edit_many(actor, campaign, edits)
-
 
 class Record(models.Model):
     """A phone number to be called in one campaign.
 
-    `phone_number` is what was sent, `number` its normal form, by which it is found and compared. The first record of
-    a number is the primary one; the API adds no second, an import may. Only the verbs change `system_status`;
-    MY_RECORD always has an agent and a next call time. A record leased by a call cannot be edited.
+    `phone_number` is the number as it was sent, `number` its normal form for searches and comparisons. The first
+    record of a number is the primary one; the API adds no second, an import may. Only the verbs change
+    `system_status`; MY_RECORD always has an agent and a next call time. A record leased by a call cannot be edited.
     """
 
     campaign = models.ForeignKey(
@@ -89,7 +71,7 @@ class Record(models.Model):
     last_note = models.TextField(_("last note"), blank=True)
     # Primary key of the CampaignField, as a string -> text. Fields without a value are absent.
     fields = models.JSONField(_("fields"), default=dict, blank=True)
-    # The call that works on the record, and until when it may: an instant, so that a lost call frees it.
+    # The call that works on the record, and the end of its lease: a lost call frees the record.
     leased_by = models.CharField(max_length=50, blank=True, editable=False)
     leased_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
@@ -120,7 +102,7 @@ class Record(models.Model):
             ),
         ]
         indexes = [
-            # Number in a campaign, records beside the primary one: few or none.
+            # The few records beside the primary one of their number.
             models.Index(fields=["campaign", "number"], condition=Q(is_primary=False), name="record_duplicates"),
             models.Index(fields=["campaign", "id"], name="record_in_campaign"),
             models.Index(fields=["campaign", "system_status", "id"], name="record_system_status"),
@@ -130,74 +112,18 @@ class Record(models.Model):
     def __str__(self) -> str:
         return self.phone_number
 
-    def lease(self, actor: Actor, call: str, until: datetime) -> None:
-        """Give the record to a call: nobody edits it until the call ends or the lease does. Raises Conflict."""
-        with transaction.atomic():
-            record = Record.objects.select_for_update(no_key=True).get(pk=self.pk)
-            if record.is_leased:
-                raise Conflict(ErrorCode.RECORD_BUSY)
-            status = self.campaign.statuses.filter(system_status=SystemStatus.IN_PROGRESS).first()
-            self._move(actor, "lease", status, SystemStatus.IN_PROGRESS, leased_by=call, leased_until=until)
-
-    def release(self, actor: Actor, status: RecordStatus, **values: Any) -> None:
-        """Take the record back from its call, with the status and what else the call's result says."""
-        with transaction.atomic():
-            Record.objects.select_for_update(no_key=True).get(pk=self.pk)
-            self._move(actor, "call", status, status.system_status, leased_by="", leased_until=None, **values)
-
     @property
     def is_leased(self) -> bool:
         return self.leased_until is not None and self.leased_until > timezone.now()
 
-    def remove(self, actor: Actor) -> None:
-        """Delete the record; the oldest other one of its number becomes the primary. Raises Conflict in a live call."""
-        with transaction.atomic():
-            record = Record.objects.select_for_update().get(pk=self.pk)
-            if record.is_leased:
-                raise Conflict(ErrorCode.RECORD_BUSY)
-            others = Record.objects.filter(campaign_id=self.campaign_id, number=record.number, is_primary=False)
-            record.delete()
-            if record.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
-                heir.is_primary = True
-                heir.save(update_fields=["is_primary"])
-
-    def _move(self, actor: Actor, action: str, status: RecordStatus | None, system_status: str, **values: Any) -> None:
-        before = Record.objects.select_related("status").get(pk=self.pk)
-        self.status, self.system_status = status, system_status
-        for name, value in values.items():
-            setattr(self, name, value)
-        self.save(update_fields=["status", "system_status", *values])
-        self.history.create(
-            action=action,
-            from_status=before.status.name if before.status else "",
-            to_status=status.name if status else "",
-            from_system_status=before.system_status,
-            to_system_status=system_status,
-            **actor_columns(actor),
-        )
-        if (before.status_id, before.system_status) != (self.status_id, system_status):
-            events.statuses_changed([self._facts])
-
-    @property
-    def _facts(self) -> events.RecordFacts:
-        return events.RecordFacts(
-            self.pk,
-            self.campaign.code,
-            self.phone_number,
-            self.system_status,
-            self.status_id,
-            self.next_call_at,
-            self.agent.login if self.agent else "",
-        )
-
 
 class AdditionalNumber(models.Model):
-    """Another number of a record's person: found only by those who ask for additional numbers, never a duplicate."""
+    """Another number of a record's person. Only a search in additional numbers finds it; it may repeat any number."""
 
     record = models.ForeignKey(
         Record, models.CASCADE, related_name="additional_numbers", db_index=False, verbose_name=_("record")
     )
-    # The record's campaign again, so that one index finds a number in a campaign.
+    # A copy of the record's campaign, so that one index finds a number in a campaign.
     campaign = models.ForeignKey(Campaign, models.CASCADE, db_index=False, editable=False)
     phone_number = models.CharField(_("phone number"), max_length=100)
     number = models.CharField(_("normal form"), max_length=64, editable=False)
@@ -216,13 +142,13 @@ class AdditionalNumber(models.Model):
 
 
 class RecordChange(Change):
-    """An entry of a record's history: from which status to which, and what else changed.
+    """A change of a record: the old and the new status, and the other fields that changed.
 
-    Statuses are kept by name, so that the history reads the same after a status was renamed or removed.
+    Statuses are stored by name, so that the history stays the same after a status was renamed or removed.
     """
 
-    # No constraint in the database: it would cost an import of a million rows a look-up each, and an entry whose
-    # record is gone harms nobody.
+    # No constraint in the database: it would cost an import one look-up for each row, and a change whose record was
+    # deleted does no harm.
     record = models.ForeignKey(
         Record,
         models.CASCADE,

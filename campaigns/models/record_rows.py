@@ -1,12 +1,13 @@
-"""Rows of records as answers show them. A record by its number is one statement: the service's commonest question."""
+"""Rows of records for answers. Reading a record by its number, the most frequent request, is one statement."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
 
 from callcentre.core.field_tables import named_rows, select_list
-from campaigns.models.crm import FOUND_BY_CUSTOMER
+from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import RECORD_FIELDS
 
 _FROM = """
@@ -40,6 +41,10 @@ SELECT
   r.fields
 {_FROM}
 """
+_IDS_BY_NUMBER = "SELECT number, id FROM campaigns_record WHERE campaign_id = %s AND is_primary AND number = ANY(%s)"
+_TAKEN_IDENTIFIERS = """
+SELECT identifier FROM campaigns_record WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)
+"""
 
 Row = dict[str, Any]
 
@@ -70,3 +75,22 @@ def of_page(ids: "QuerySet[Any, Any]") -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(f"{_OF_PAGE} WHERE r.id IN ({selected}) ORDER BY r.id", values)
         return named_rows(cursor)
+
+
+def ids_by_number(campaign_id: int, numbers: Collection[str]) -> dict[str, int]:
+    """Return number -> id of the primary records with these numbers (normal forms)."""
+    return dict(_select(_IDS_BY_NUMBER, campaign_id, numbers))
+
+
+def taken_identifiers(campaign_id: int, identifiers: Collection[str]) -> set[str]:
+    """Return those of the identifiers that records of the campaign have."""
+    return {identifier for (identifier,) in _select(_TAKEN_IDENTIFIERS, campaign_id, identifiers)}
+
+
+def _select(statement: str, campaign_id: int, values: Collection[str]) -> list[Any]:
+    if not values:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [campaign_id, [*values]])
+        rows: list[Any] = cursor.fetchall()
+        return rows

@@ -1,4 +1,4 @@
-"""What makes a record valid: one pure function, the same for one row or ten thousand."""
+"""The rules of records: one pure function, the same for one record and for a million rows of a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import orjson
 from django.db import connection
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
+from campaigns.events import RecordFacts
 from campaigns.models.record_fields import PLAIN
 from campaigns.models.status import SystemStatus
 
@@ -28,7 +29,7 @@ NO_STATUS = StatusFact(None, "", SystemStatus.TO_CALL.value, None)
 
 @dataclass(frozen=True, slots=True)
 class CampaignFacts:
-    """What the rules of records need to know of a campaign, read in one query."""
+    """The facts of a campaign that the rules of records use, read in one query."""
 
     id: int
     code: str
@@ -40,7 +41,7 @@ class CampaignFacts:
 
     @classmethod
     def read(cls, code: str) -> "CampaignFacts | None":
-        """The facts of the campaign with this code; None where there is none."""
+        """Return the facts of the campaign with this code, or None."""
         with connection.cursor() as cursor:
             cursor.execute(_FACTS, [code])
             row = cursor.fetchone()
@@ -60,7 +61,7 @@ class CampaignFacts:
 
     @property
     def first_status(self) -> StatusFact:
-        """The status of a record that is given none: the campaign's first one for TO_CALL."""
+        """The status of a new record without a given one: the campaign's first for TO_CALL."""
         to_call = SystemStatus.TO_CALL
         return next((fact for fact in self.statuses.values() if fact.system_status == to_call), NO_STATUS)
 
@@ -76,7 +77,7 @@ FROM campaigns_campaign c WHERE c.code = %s
 
 
 class Draft(NamedTuple):
-    """The columns of a record that people may change. A tuple, because an import makes one for each row."""
+    """The columns of a record that verbs write. A tuple is fast: an import makes one for each row."""
 
     status: StatusFact = NO_STATUS
     agent_id: int | None = None
@@ -87,14 +88,27 @@ class Draft(NamedTuple):
     order: int | None = None
     last_note: str = ""
 
+    def event_facts(self, record_id: int, campaign: CampaignFacts, phone_number: str) -> RecordFacts:
+        """Return the record as an event describes it."""
+        status = self.status
+        return RecordFacts(
+            record_id,
+            campaign.code,
+            phone_number,
+            status.system_status,
+            status.id,
+            self.next_call_at,
+            self.agent_login,
+        )
+
 
 def check(
     values: Mapping[str, Any], campaign: CampaignFacts, agents: Mapping[str, int], before: Draft
 ) -> tuple[Draft, list[Fault]]:
-    """What the record becomes when these values are set, and what is wrong with them.
+    """Apply the values to a draft: return the new draft and the faults.
 
-    `values` by the model's names, types already read; a name that is absent leaves things as they are. `agents` has
-    the ids of those logins that exist.
+    `values` have the model's names and types; a missing name changes nothing. `agents` has the ids of the logins that
+    exist.
     """
     faults: list[Fault] = []
     status = _status(values, campaign, before.status, faults)

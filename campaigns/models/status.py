@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class SystemStatus(models.TextChoices):
-    """What the dialler does with a record; every status a person sees stands on one of these."""
+    """The dialler's treatment of a record. Each status of a campaign has one of these."""
 
     TO_CALL = "TO_CALL", _("To be called")
     IN_PROGRESS = "IN_PROGRESS", _("In progress")
@@ -24,12 +24,12 @@ class SystemStatus(models.TextChoices):
 
     @classmethod
     def completed(cls) -> set[str]:
-        """Nothing more is to be done with a record that has one of these."""
+        """Return the statuses of records that are not called any more."""
         return {cls.NO_CALL.value, cls.ABANDONED_AFTER_N_TRIES.value}
 
 
 class DictionaryStatus(models.Model):
-    """An entry of the dictionary that campaigns share: a new campaign gets one status for each."""
+    """An entry of the dictionary that all campaigns share: a new campaign gets one status for each entry."""
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     system_status = models.CharField(_("system status"), max_length=30, choices=SystemStatus)
@@ -53,7 +53,7 @@ class DictionaryStatus(models.Model):
 class RecordStatus(models.Model):
     """A status that records of one campaign can have.
 
-    Its system status never changes once it is in use: records carry a copy of it, which the dialler reads.
+    Its system status never changes while records use it: they carry a copy of it, which the dialler reads.
     """
 
     campaign = models.ForeignKey(

@@ -22,7 +22,9 @@ from callcentre.core.errors import ErrorCode, Invalid
 from knowledgebase.admin.changes import ACTIONS, changes_of
 from knowledgebase.admin.versions import reader_page, removed_in_words
 from knowledgebase.html import Cleaned
-from knowledgebase.models import Article, ArticleImage
+from knowledgebase.models import Article
+from knowledgebase.verbs.articles import create_article, delete_article, edit_article, publish_article, withdraw_article
+from knowledgebase.verbs.images import create_image
 
 MAX_IMAGES = 20
 
@@ -154,7 +156,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def publish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
         count = 0
         for article in articles:
-            article.publish(actor_of(request))
+            publish_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
@@ -164,7 +166,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
         count = 0
         for article in articles.filter(is_published=True):
-            article.unpublish(actor_of(request))
+            withdraw_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article withdrawn.", "%(count)s articles withdrawn.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
@@ -190,16 +192,16 @@ class ArticleAdmin(HistoryMixin, Admin):
         actor = actor_of(request)
         if change:
             article = Article.objects.get(pk=obj.pk)
-            cleaned = article.edit(actor, **text, **place, number=values["began_with"])
+            cleaned = edit_article(article, actor, **text, **place, number=values["began_with"])
             if values["publish"]:
-                article.publish(actor)
+                publish_article(article, actor)
         else:
-            article, cleaned = Article.create(actor, **text, **place, publish=values["publish"])
+            article, cleaned = create_article(actor, **text, **place, publish=values["publish"])
             obj.__dict__.update(article.__dict__)
         self._say_removed(request, cleaned)
 
     def delete_model(self, request: HttpRequest, obj: Article) -> None:
-        obj.remove(actor_of(request))
+        delete_article(obj, actor_of(request))
 
     def _say_removed(self, request: HttpRequest, cleaned: Cleaned) -> None:
         if cleaned.removed:
@@ -257,7 +259,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         article = self._article(request, object_id)
         if request.method == "POST":
-            article.publish(actor_of(request))
+            publish_article(article, actor_of(request))
             self.message_user(request, _("The article is published."), messages.SUCCESS)
             return redirect(self.url_of("change", article.pk))
         intro = _now("Readers see and find the newest version at once.")
@@ -267,7 +269,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     def unpublish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         article = self._article(request, object_id)
         if request.method == "POST":
-            article.unpublish(actor_of(request))
+            withdraw_article(article, actor_of(request))
             self.message_user(request, _("The article is withdrawn."), messages.SUCCESS)
             return redirect(self.url_of("change", article.pk))
         intro = _now("Readers no longer see or find it. Its versions and votes stay.")
@@ -301,7 +303,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         if not files or len(files) > MAX_IMAGES:
             return JsonResponse({"error": _now("Send 1 to %(count)s images.") % {"count": MAX_IMAGES}}, status=400)
         try:
-            kept = [ArticleImage.create(actor_of(request), str(file.name), file.read()) for file in files]
+            kept = [create_image(actor_of(request), str(file.name), file.read()) for file in files]
         except Invalid as error:
             return JsonResponse({"error": " ".join(fault.message for fault in error.faults)}, status=400)
         return JsonResponse({"files": [image.path for image in kept]})

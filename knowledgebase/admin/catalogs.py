@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, Inline, actor_of, display
 from knowledgebase.models import Catalog, Category
+from knowledgebase.verbs.catalogs import edit_catalog
 
 
 class CategoryInline(Inline):
@@ -53,4 +54,4 @@ class CatalogAdmin(Admin):
         if not change:
             obj.save(force_insert=True)
         elif values := {name: form.cleaned_data[name] for name in form.changed_data}:
-            Catalog.objects.get(pk=obj.pk).edit(actor_of(request), **values)
+            edit_catalog(Catalog.objects.get(pk=obj.pk), actor_of(request), **values)

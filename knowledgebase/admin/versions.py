@@ -15,6 +15,7 @@ from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, p
 from callcentre.core.integers import integer_of
 from knowledgebase.comparison import compare
 from knowledgebase.models import ArticleVersion
+from knowledgebase.verbs.articles import restore_version
 
 
 def removed_in_words(removed: dict[str, int]) -> str:
@@ -119,7 +120,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
         if not self.has_restore_permission(request):
             raise PermissionDenied
         if request.method == "POST":
-            version.article.restore(actor_of(request), version.number)
+            restore_version(version.article, actor_of(request), version.number)
             sentence = _now("Version %(number)s is the newest draft again.") % {"number": version.number}
             self.message_user(request, sentence, messages.SUCCESS)
             return redirect(reverse("admin:knowledgebase_article_change", args=[version.article_id]))

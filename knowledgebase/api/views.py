@@ -10,9 +10,10 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import get_or_404, pk_or_404
 from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import FeedbackInput, article_data, catalog_data, feedback_data, hit_data
-from knowledgebase.models import Article, ArticleVote, Catalog, SearchMiss
+from knowledgebase.models import Article, Catalog, SearchMiss
 from knowledgebase.search import find
 from knowledgebase.search.query import parse
+from knowledgebase.verbs.votes import cast_vote
 
 MAX_QUERY = 200
 # What PostgreSQL has no text for parts words, as a blank does.
@@ -32,7 +33,7 @@ class CatalogViewSet(ApiViewSet):
         published = Article.objects.published().filter(catalog=catalog)
         articles = ArticleFilterSet.filtered(request, published, LimitOffset.faults(request))
         pages = LimitOffset()
-        keys = [pk for (pk,) in pages.paginate_queryset(articles, request, columns=["pk"])]
+        keys = [row["pk"] for row in pages.paginate_queryset(articles, request, columns=["pk"])]
         found = Article.objects.select_related("category", "author").in_bulk(keys)
         base = address_of(request)
         return pages.get_paginated_response([article_data(found[pk], base) for pk in keys if pk in found])
@@ -65,7 +66,7 @@ class ArticleViewSet(ApiViewSet):
         if faults:
             raise Invalid(faults)
         key: str = values.get("user_key", "")
-        counted = ArticleVote.cast(article, self.principal.id, key, is_positive=values["is_positive"])
+        counted = cast_vote(article, self.principal.id, key, is_positive=values["is_positive"])
         return Response(feedback_data(counted), status=201)
 
 

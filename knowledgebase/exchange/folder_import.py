@@ -17,6 +17,8 @@ from callcentre.core.html_cleaning import unescape
 from knowledgebase.exchange import front_matter
 from knowledgebase.html import text_of
 from knowledgebase.models import Article, ArticleImage, Catalog, Category
+from knowledgebase.verbs.articles import create_article, edit_article, publish_article
+from knowledgebase.verbs.images import create_image
 from telephony.models import Agent
 
 SUFFIXES = (".md", ".markdown", ".html", ".htm")
@@ -84,7 +86,7 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
     is_published = publish and head.get("published", "true").lower() not in ("false", "no", "0")
     if known is None:
         is_free = pk is not None and not Article.objects.filter(pk=pk).exists()
-        outcome.article, cleaned = Article.create(
+        outcome.article, cleaned = create_article(
             actor,
             category_id=category.pk,
             title=title,
@@ -97,9 +99,9 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
         outcome.article = known
         before = _state(known)
         values: dict[str, Any] = {"author": author} if author else {}
-        cleaned = known.edit(actor, title=title, content=html, category_id=category.pk, **values)
+        cleaned = edit_article(known, actor, title=title, content=html, category_id=category.pk, **values)
     if is_published:
-        outcome.article.publish(actor)
+        publish_article(outcome.article, actor)
     outcome.is_changed = known is not None and _state(known) != before
     outcome.removed = cleaned.removed
 
@@ -158,7 +160,7 @@ def _with_images(actor: Actor, html: str, folder: Path, path: Path, known: Artic
             return source[0]
         content = file.read_bytes()
         try:
-            image = _attached(known, content) or ArticleImage.create(actor, file.name, content)
+            image = _attached(known, content) or create_image(actor, file.name, content)
         except ValidationError:
             return source[0]
         return f'{source[1]}"{escape(image.path)}"'

@@ -1,24 +1,16 @@
-from functools import partial
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
-from django.db import models, transaction
+from django.db import models
 from django.db.models import F, Func, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import SYSTEM, Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.core.html_cleaning import Uncleanable
-from callcentre.models import Change, TimestampedModel, actor_columns
-from knowledgebase.html import Cleaned, clean, possible, text_of
-from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language, category_of
-from knowledgebase.models.image import ArticleImage
+from callcentre.core.actor import SYSTEM
+from callcentre.models import Change, TimestampedModel
+from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language
 from knowledgebase.models.lemma import FORMS_VERSION
-from knowledgebase.models.term import Term
 from telephony.models import Agent
 
 TITLE_LENGTH = 255
@@ -133,9 +125,9 @@ class Article(TimestampedModel):
 
     @property
     def newest(self) -> "ArticleVersion":
-        """Of an article that was written into the table in bulk, what it says now, which nobody has kept yet."""
-        kept: ArticleVersion | None = self.versions.filter(number=self.number).first()
-        return kept or ArticleVersion(
+        """The newest version. An article that was written in bulk has no stored one: build it from the article."""
+        stored: ArticleVersion | None = self.versions.filter(number=self.number).first()
+        return stored or ArticleVersion(
             article=self,
             number=self.number,
             title=self.title,
@@ -144,214 +136,6 @@ class Article(TimestampedModel):
             actor_kind=SYSTEM.kind,
             actor_name=SYSTEM.name,
         )
-
-    @classmethod
-    def create(
-        cls,
-        actor: Actor,
-        *,
-        category_id: Any,
-        title: str,
-        content: str,
-        author: Agent | None = None,
-        publish: bool = False,
-        pk: UUID | None = None,
-    ) -> tuple["Article", Cleaned]:
-        """A new article, published or a draft, and what was taken out of its HTML; `pk` of one that was exported.
-
-        Raises Invalid.
-        """
-        title = _title(title)
-        cleaned = _cleaned(title, content)
-        with transaction.atomic():
-            category = category_of(category_id)
-            article = cls(
-                pk=pk or uuid4(),
-                category=category,
-                catalog=category.catalog,
-                language=category.catalog.language,
-                title=title,
-                content=cleaned.html,
-                text=text_of(cleaned.html),
-                author=author,
-            )
-            article.save(force_insert=True)
-            article._add_version(actor, title, cleaned)
-            article._log(actor, "create")
-            ArticleImage.objects.attach(article.pk, cleaned.html)
-            if publish:
-                article.publish(actor)
-        return article, cleaned
-
-    def edit(
-        self,
-        actor: Actor,
-        *,
-        title: str | None = None,
-        content: str | None = None,
-        number: int | None = None,
-        **values: Any,
-    ) -> Cleaned:
-        """Change title and content by a new version, which is a draft; author and category at once.
-
-        `number` is the version that the editor began with: where another has come in between, Conflict. Raises Invalid.
-        """
-        title = None if title is None else _title(title)
-        # Before the row is locked: it can take seconds.
-        given = _cleaned(title, content)
-        with transaction.atomic():
-            locked = self._locked()
-            if number is not None and number != locked.number:
-                raise Conflict(ErrorCode.ARTICLE_CHANGED)
-            newest = locked._kept_newest()
-            cleaned = Cleaned(newest.content, {}) if content is None else given
-            title = newest.title if title is None else title
-            if (title, cleaned.html) != (newest.title, newest.content):
-                locked.number += 1
-                locked._add_version(actor, title, cleaned)
-                locked._log(actor, "edit")
-                ArticleImage.objects.attach(locked.pk, cleaned.html)
-                if not locked.is_published:
-                    locked._show(title, cleaned.html)
-            locked._move(actor, values)
-            locked.save()
-        self.refresh_from_db()
-        return cleaned
-
-    def publish(self, actor: Actor) -> None:
-        """Let readers see the newest version; nothing where they do."""
-        with transaction.atomic():
-            locked = self._locked()
-            if locked.is_published and not locked.has_draft:
-                return
-            newest = locked.newest
-            locked._show(newest.title, newest.content)
-            locked.is_published, locked.published_number = True, locked.number
-            locked.published_at = timezone.now()
-            locked.save()
-            locked._log(actor, "publish")
-            Term.objects.learn(locked.pk)
-            locked._look_up_words()
-        self.refresh_from_db()
-
-    def unpublish(self, actor: Actor) -> None:
-        """Take it away from readers: the newest version is a draft again."""
-        with transaction.atomic():
-            locked = self._locked()
-            if not locked.is_published:
-                return
-            newest = locked.newest
-            locked._show(newest.title, newest.content)
-            locked.is_published, locked.published_number = False, None
-            locked.save()
-            locked._log(actor, "unpublish")
-        self.refresh_from_db()
-
-    def restore(self, actor: Actor, number: int) -> None:
-        """A draft with the title and content of an earlier version. Raises ArticleVersion.DoesNotExist."""
-        with transaction.atomic():
-            locked = self._locked()
-            locked._kept_newest()
-            version = locked.versions.get(number=number)
-            # Through the sanitiser again: its rules may be stricter than they were.
-            cleaned = _safe(version.content)
-            locked.number += 1
-            locked._add_version(actor, version.title, cleaned)
-            if not locked.is_published:
-                locked._show(version.title, cleaned.html)
-            locked.save()
-            locked._log(actor, "restore", {"version": [None, number]})
-        self.refresh_from_db()
-
-    def remove(self, actor: Actor) -> None:
-        """Delete it with its versions, votes and pictures. Withdrawing it keeps all of that."""
-        with transaction.atomic():
-            files = [image.file for image in self.images.all()]
-            self.delete()
-            # Once the rows are gone for good, and not before.
-            for file in files:
-                transaction.on_commit(partial(file.delete, save=False))
-
-    def _locked(self) -> "Article":
-        found: Article = Article.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.pk)
-        return found
-
-    def _kept_newest(self) -> "ArticleVersion":
-        """Before another takes its place."""
-        newest = self.newest
-        if newest._state.adding:
-            newest.save(force_insert=True)
-        return newest
-
-    def count_vote(self, is_positive: bool, votes: int) -> None:
-        """For ArticleVote, which has locked the row."""
-        if is_positive:
-            self.positive_count += votes
-        else:
-            self.negative_count += votes
-
-    def _look_up_words(self) -> None:
-        """Let the worker add the forms of its words to the index."""
-        if self.is_published and self.language in WITH_LEMMAS:
-            enqueue("knowledgebase.add_word_forms", str(self.pk))
-
-    def _show(self, title: str, content: str) -> None:
-        self.title, self.content, self.text = title, content, text_of(content)
-
-    def _move(self, actor: Actor, values: dict[str, Any]) -> None:
-        changes: dict[str, list[Any]] = {}
-        if "author" in values and values["author"] != self.author:
-            changes["author"] = [str(self.author or ""), str(values["author"] or "")]
-            self.author = values["author"]
-        if "category_id" in values and values["category_id"] != self.category_id:
-            category = category_of(values["category_id"])
-            changes["category"] = [self.category.name, category.name]
-            self.category, self.catalog = category, category.catalog
-            self.language = category.catalog.language
-        if changes:
-            self._log(actor, "move", changes)
-            if self.is_published:
-                self.published_at = timezone.now()
-                self._look_up_words()
-
-    def _add_version(self, actor: Actor, title: str, cleaned: Cleaned) -> None:
-        self.versions.create(
-            number=self.number,
-            title=title,
-            content=cleaned.html,
-            removed=cleaned.removed,
-            actor_kind=actor.kind,
-            actor_id=actor.id,
-            actor_name=actor.name[:150],
-        )
-
-    def _log(self, actor: Actor, action: str, changes: dict[str, Any] | None = None) -> None:
-        self.changes.create(action=action, number=self.number, changes=changes or {}, **actor_columns(actor))
-
-
-def _title(title: str) -> str:
-    return " ".join(possible(title).split())
-
-
-def _cleaned(title: str | None, content: str | None) -> Cleaned:
-    """Return the content cleaned; None is neither wrong nor text. Raises Invalid with every fault of both."""
-    faults = []
-    if title == "":
-        faults.append(Fault(ErrorCode.EMPTY, "title"))
-    if len(title or "") > TITLE_LENGTH:
-        faults.append(Fault(ErrorCode.TOO_LONG, "title", {"limit": TITLE_LENGTH}))
-    if len(content or "") > CONTENT_LENGTH:
-        faults.append(Fault(ErrorCode.TOO_LONG, "content", {"limit": CONTENT_LENGTH}))
-    if faults:
-        raise Invalid(faults)
-    return _safe(content or "")
-
-
-def _safe(content: str) -> Cleaned:
-    try:
-        return clean(content)
-    except Uncleanable as error:
-        raise Invalid([Fault(ErrorCode.HTML_UNCLEANABLE, "content")]) from error
 
 
 class ArticleVersion(models.Model):

@@ -1,13 +1,10 @@
-from typing import Any
 from uuid import uuid4
 
-from django.db import models, transaction
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode
 from callcentre.models import TimestampedModel
 
 
@@ -72,21 +69,6 @@ class Catalog(TimestampedModel):
     def __str__(self) -> str:
         return self.name
 
-    def edit(self, actor: Actor, **values: Any) -> None:
-        """Change name or language. Another language makes the index of every article anew, in this transaction.
-
-        Polish word forms follow when the worker has added them.
-        """
-        with transaction.atomic():
-            locked = Catalog.objects.select_for_update(no_key=True).get(pk=self.pk)
-            for name, value in values.items():
-                setattr(locked, name, value)
-            locked.save(update_fields=[*values, "updated_at"])
-            if "language" in values:
-                self.articles.exclude(language=locked.language).update(language=locked.language)
-                enqueue("knowledgebase.sweep_word_forms")
-        self.refresh_from_db()
-
 
 class Category(TimestampedModel):
     """A chapter of a catalog; every article is in one."""
@@ -110,19 +92,3 @@ class Category(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
-
-    def remove(self, actor: Actor) -> None:
-        """Delete a category without articles. Raises Conflict where it has some."""
-        with transaction.atomic():
-            Category.objects.select_for_update().get(pk=self.pk)
-            if self.articles.exists():
-                raise Conflict(ErrorCode.CATEGORY_HAS_ARTICLES)
-            self.delete()
-
-
-def category_of(category_id: Any) -> Category:
-    """The category with its catalog, locked against its deletion. Raises Invalid."""
-    categories = Category.objects.select_related("catalog").select_for_update(of=("self",), no_key=True)
-    if (category := categories.filter(pk=category_id).first()) is None:
-        raise Invalid([Fault(ErrorCode.CATEGORY_NOT_FOUND, "category")])
-    return category

@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, TextFilter
 from telephony.models import Agent, Connection
 from telephony.models.connection import ConnectionQuerySet
+from telephony.models.connection_fields import FILTER_SENTENCES
 from telephony.numbers import comparable
 
 
@@ -17,8 +18,8 @@ class NumberFilter(TextFilter):
 
 class LoginFilter(TextFilter):
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        # Looked up beforehand: with a join the planner would not know that the agent's index is in order, and with a
-        # subquery not how many calls he has.
+        # The key is looked up first: with a join the planner does not use the order of the agent's index, with a
+        # subquery it does not know the number of the agent's calls.
         pk = Agent.objects.filter(login=value).order_by().values_list("pk", flat=True).first()
         return qs.filter(agent_id=pk) if pk else qs.none()
 
@@ -31,11 +32,11 @@ class UidFilter(TextFilter):
 class ConnectionFilterSet(FilterSet):
     date_from = InstantFilter(field_name="created_at", lookup_expr="gte", help_text="First start.")
     date_to = InstantFilter(field_name="created_at", lookup_expr="lte", is_upper_bound=True, help_text="Last start.")
-    user_login = LoginFilter(help_text="Agent who asked for the call, or answered it last.")
-    queue_id = IdFilter(field_name="queue", help_text="Queue of the call.")
-    src = NumberFilter(field_name="src_number", help_text="Who called: a number in any spelling, or a SIP number.")
-    dst = NumberFilter(field_name="dst_number", help_text="Who was called, likewise.")
-    connection_id = UidFilter(help_text="Id of one connection.")
+    user_login = LoginFilter(help_text=FILTER_SENTENCES["user_login"])
+    queue_id = IdFilter(field_name="queue", help_text=FILTER_SENTENCES["queue_id"])
+    src = NumberFilter(field_name="src_number", help_text=FILTER_SENTENCES["src"])
+    dst = NumberFilter(field_name="dst_number", help_text=FILTER_SENTENCES["dst"])
+    connection_id = UidFilter(help_text=FILTER_SENTENCES["connection_id"])
 
     class Meta:
         model = Connection

@@ -1,8 +1,8 @@
-"""What somebody asks of a call that goes on: to hang up, hold, resume or hand it on.
+"""Commands to an open call: hang up, hold, resume, transfer.
 
-A request checks what can be checked and leaves a row; the listener carries it out, in order and once, and checks
-again, for meanwhile the call may be over. What was asked before and is not done yet counts as done: a call that is
-about to be on hold can be resumed.
+A request is checked and stored as a row. The listener carries commands out in order, once, and checks them again,
+because the call may have ended meanwhile. A check assumes that earlier commands are done: a call that is about to be
+put on hold can be resumed.
 """
 
 import logging
@@ -28,20 +28,20 @@ logger = logging.getLogger(__name__)
 
 Kind, State = CallCommand.Kind, Connection.State
 TARGETS = ("queue_id", "number", "transfer_shortcut_id")
-# What was asked longer ago, before the switch was lost, is not done out of the blue; a call is hung up all the same.
+# An older command, from before the switch was lost, is not carried out any more, unless it is to hang up.
 KEPT = timedelta(seconds=10)
 
 
 def ask(actor: Actor, connection: Connection, kind: str, arguments: Mapping[str, Any] | None = None) -> CallCommand:
-    """Leave a command for the listener.
+    """Store a command for the listener.
 
-    Raises Conflict where the call is in no state for it, or where nobody could tell the switch.
+    Raises Conflict if the state of the call does not allow it, or if there is no connection to the switch.
     """
     _check(connection, kind)
     if connection.state != State.QUEUED and not _is_switch_there():
         raise Conflict(ErrorCode.NO_CONNECTION_TO_PBX)
     with transaction.atomic():
-        # What others ask at the same time waits here, and counts.
+        # Requests at the same time wait for the lock. The check counts their commands.
         _check(legs.lock(connection.pk), kind)
         command = CallCommand.objects.create(
             connection=connection,
@@ -55,7 +55,7 @@ def ask(actor: Actor, connection: Connection, kind: str, arguments: Mapping[str,
 
 
 def _check(connection: Connection | None, kind: str) -> None:
-    """Raise Conflict where the call will be in no state for this once all that was asked of it before is done."""
+    """Raise Conflict if the state of the call will not allow this once all earlier commands are done."""
     if connection is None:
         raise Conflict(ErrorCode.CALL_OVER)
     state, is_on_hold = connection.state, connection.is_on_hold
@@ -73,12 +73,12 @@ def _check(connection: Connection | None, kind: str) -> None:
 
 
 def _is_switch_there() -> bool:
-    """Whether somebody hears the switch, and it answers."""
+    """Return whether a listener is connected to the switch, and the switch answers."""
     return is_connected() and switch_requests.is_reachable()
 
 
 def ask_transfer(actor: Actor, connection: Connection, faults: list[Fault], **target: Any) -> CallCommand:
-    """The same for a transfer to one of TARGETS. Raises Invalid with all faults, then Conflict."""
+    """Store a transfer to one of TARGETS for the listener. Raises Invalid with all faults, or Conflict."""
     given = [name for name in TARGETS if target.get(name) not in (None, "")]
     if len(given) != 1 and not faults:
         faults = [Fault(ErrorCode.TRANSFER_TARGET)]
@@ -116,7 +116,7 @@ _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 
 def _obstacle(state: str, kind: str, *, is_on_hold: bool) -> ErrorCode | None:
-    """Return why a call in this state cannot be treated so."""
+    """Return why the state of a call does not allow the command, or None."""
     if state == State.ENDED:
         return ErrorCode.CALL_OVER
     if kind == Kind.HANG_UP:
@@ -131,15 +131,15 @@ def _obstacle(state: str, kind: str, *, is_on_hold: bool) -> ErrorCode | None:
 
 
 def outstanding() -> list[tuple[int, int]]:
-    """Commands to be carried out, in order, each with its connection."""
+    """Return the open commands, in order, each with its connection."""
     return list(CallCommand.objects.filter(done_at=None).order_by("id").values_list("id", "connection_id"))
 
 
 def carry_out(pk: int, connection_id: int) -> None:
-    """Do what was asked, unless it was done, or can no longer be done.
+    """Carry out a command, unless it is done or no longer possible.
 
-    Whatever happens, it is not left open, and what the switch did not answer is not called done. Only a database that
-    is away makes it wait, and raises.
+    The command is closed in any case, with an error if the switch did not answer. Only if the database is down, it
+    stays open, and this raises.
     """
     try:
         is_answered = switch_requests.is_reachable()
@@ -175,14 +175,8 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
 
 def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None:
     is_agents = connection.state == State.TALKING
-    legs.end(
-        connection,
-        at,
-        Connection.Disposition.ANSWERED if connection.answered_at else Connection.Disposition.FAILED,
-        cause=legs.NORMAL,
-        hung_up_by=Connection.Party.AGENT if is_agents else Connection.Party.SYSTEM,
-        wrap_up_seconds=connection.wrap_up_seconds,
-    )
+    hung_up_by = Connection.Party.AGENT if is_agents else Connection.Party.SYSTEM
+    legs.end(connection, at, Connection.Disposition.FAILED, cause=legs.NORMAL, hung_up_by=hung_up_by)
 
 
 def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -203,7 +197,7 @@ def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
 
 
 def _transfer(connection: Connection, command: CallCommand, at: datetime) -> None:
-    """Whoever talks with the customer is let go, and the customer goes on to the queue or number."""
+    """Send the customer to a queue or number. The agent or target who talks with the customer leaves the call."""
     queue = Queue.objects.filter(pk=command.arguments.get("queue_id")).first()
     number = command.arguments.get("number", "")
     Transfer.objects.create(

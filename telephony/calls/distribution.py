@@ -1,7 +1,7 @@
-"""Who waits is offered to who is free: the order of both, decided in the database, and settled under locks.
+"""Match waiting callers with free agents. One SQL query picks the next pair; locks confirm it.
 
-The pair is chosen without a lock. Then the connection is locked, then the agent, and what made them a pair is looked
-at again: whoever was faster, a caller who gave up or an agent who went on a pause, costs another look.
+The query takes no lock. Then the connection is locked, then the agent, and the conditions are checked again. If the
+caller has given up meanwhile, or the agent is no longer free, the query picks again.
 """
 
 from collections import Counter
@@ -17,13 +17,13 @@ from telephony.verbs import ledger, presence
 
 State = Connection.State
 
-# An agent who has just not taken this call, or whose phone could not be reached for any, is let be for so long.
+# An agent who did not take a call does not get it again for this time. A phone that failed gets no call at all.
 REST = timedelta(seconds=10)
-# Looks at one pair that others were faster to change, before it is left to the next round.
-MOST_LOOKS = 3
+# Attempts to lock a call whose pair has changed meanwhile. After these the call waits for the next round.
+MOST_ATTEMPTS = 3
 
-# Calls by their queue's priority, then by how long they wait. Agents: who had the call less often before, then by
-# priority in the queue, then who is free the longest.
+# Calls by the priority of their queue, then by the start of their wait. Agents by the number of offers of this call,
+# then by priority in the queue, then by the start of their ready time.
 _NEXT = """
 SELECT c.id, candidate.agent_id
 FROM telephony_connection c
@@ -52,9 +52,9 @@ WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
 ORDER BY q.priority, c.waiting_since, c.id
 LIMIT 1
 """
-# Of agents who have gone on a pause meanwhile, or logged out. A call that somebody handed on to one is in no queue, and
-# rings him whatever he does.
-_IDLE = """
+# Offers to agents who have paused or logged out meanwhile. A call that was transferred to an agent has no queue, and
+# rings in any state of the agent.
+_UNWANTED = """
 SELECT o.connection_id FROM telephony_offer o
 WHERE o.ended_at IS NULL AND o.answered_at IS NULL AND o.queue_id IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM telephony_agentstate st
@@ -70,17 +70,17 @@ ORDER BY c.waiting_since, c.id
 
 
 def distribute(now: datetime) -> int:
-    """Ring the phones of free agents for those who wait; how many. First, those who ring in vain are let be."""
-    for pk in _ids(_IDLE):
+    """Withdraw unwanted offers, then ring free agents for waiting callers. Return the number of new offers."""
+    for pk in _ids(_UNWANTED):
         _withdraw(pk, now)
     offered = 0
-    looks: Counter[int] = Counter()
-    while (pair := _next(now, [pk for pk, count in looks.items() if count >= MOST_LOOKS])) is not None:
+    attempts: Counter[int] = Counter()
+    while (pair := _next(now, [pk for pk, count in attempts.items() if count >= MOST_ATTEMPTS])) is not None:
         connection_id, agent_id = pair
         if _offer(connection_id, agent_id, now):
             offered += 1
         else:
-            looks[connection_id] += 1
+            attempts[connection_id] += 1
     return offered
 
 
@@ -100,10 +100,10 @@ def _ids(statement: str, *parameters: datetime) -> list[int]:
 @transaction.atomic
 def _offer(connection_id: int, agent_id: int, now: datetime) -> bool:
     connection = legs.lock(connection_id)
-    if connection is None or connection.queue is None or not _is_waiting_for_somebody(connection):
+    if connection is None or connection.queue is None or not _is_waiting(connection):
         return False
-    standing = ledger.lock(agent_id)
-    is_free = standing.is_logged_in and standing.state and standing.state.kind == StateKind.FREE
+    locked = ledger.lock(agent_id)
+    is_free = locked.is_logged_in and locked.state and locked.state.kind == StateKind.FREE
     if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
         return False
     agent = Agent.objects.get(pk=agent_id)
@@ -115,7 +115,8 @@ def _offer(connection_id: int, agent_id: int, now: datetime) -> bool:
     return True
 
 
-def _is_waiting_for_somebody(connection: Connection) -> bool:
+def _is_waiting(connection: Connection) -> bool:
+    """Return whether the caller waits and no phone rings for the call."""
     return (
         connection.state == State.WAITING
         and connection.leg_of(Leg.Role.CUSTOMER) is not None
@@ -125,7 +126,7 @@ def _is_waiting_for_somebody(connection: Connection) -> bool:
 
 @transaction.atomic
 def _withdraw(connection_id: int, now: datetime) -> None:
-    """The agent does not want to be rung any more: his phone stops, and the call goes on to the next."""
+    """Hang up the phone of an agent who is no longer available, and free the call for the next agent."""
     connection = legs.lock(connection_id)
     offer = offers.current(connection) if connection else None
     if connection is None or offer is None or offer.answered_at:
@@ -140,13 +141,13 @@ def _withdraw(connection_id: int, now: datetime) -> None:
 
 
 def overdue(now: datetime) -> list[int]:
-    """Calls that have waited in their queue for as long as one may."""
+    """Return the calls that have waited in their queue up to its limit."""
     return _ids(_OVERDUE, now)
 
 
 def is_overdue(connection: Connection, now: datetime) -> bool:
-    """Whether that is so under its lock, and nobody's phone rings for it."""
+    """Return whether a locked call has waited up to the limit, and no phone rings for it."""
     if connection.queue is None or connection.waiting_since is None or not connection.queue.longest_wait_seconds:
         return False
     limit = timedelta(seconds=connection.queue.longest_wait_seconds)
-    return connection.waiting_since + limit <= now and _is_waiting_for_somebody(connection)
+    return connection.waiting_since + limit <= now and _is_waiting(connection)

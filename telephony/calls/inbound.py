@@ -1,4 +1,4 @@
-"""Calls that come in for a queue: they wait, ring one agent after another, and are answered, given up or sent on."""
+"""Inbound calls of a queue: they wait, ring one agent after another, and are answered, abandoned or overflow."""
 
 import logging
 from datetime import datetime
@@ -20,19 +20,19 @@ logger = logging.getLogger(__name__)
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
 
-# Q.850: nobody has this number; the subscriber is absent.
+# Q.850: the number is not assigned; the subscriber is absent.
 UNALLOCATED, ABSENT = 1, 20
-# Of transfers that nobody asked for.
+# The action of transfers by the system.
 OVERFLOW = "overflow"
-# Of a text that the switch tells.
+# The length of a number that the switch reports.
 LONGEST = 100
 
 
 @transaction.atomic
 def arrived(event: Arrived, pk: int | None = None) -> None:
-    """Let a caller into the queue whose number was dialled. A caller who is told of twice has called once.
+    """Store a caller and put the call into the queue whose number was dialled. A repeated event changes nothing.
 
-    `pk` is the id that the connection gets. A number that no queue has is hung up, and leaves a row all the same.
+    `pk` is the id that the connection gets. A call to a number without a queue is hung up, but stored as well.
     """
     if Leg.objects.filter(channel_id=event.channel_id).exists():
         return
@@ -53,7 +53,7 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
 
 @transaction.atomic
 def missed(caller: Missed, pk: int | None = None) -> None:
-    """Store the call of somebody who came and went while nobody heard the switch; told twice, it is stored once.
+    """Store the call of a caller who gave up while no listener was connected. A repeated event changes nothing.
 
     `pk` is the id that the connection gets.
     """
@@ -69,7 +69,7 @@ def missed(caller: Missed, pk: int | None = None) -> None:
 
 
 def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | None) -> tuple[Connection, Leg]:
-    """Store the connection of a caller who waits, with its leg, and record that it has begun."""
+    """Store the connection and the leg of a caller, and record CONNECTION_STARTED."""
     number = comparable(caller)
     customer = customer_of_caller(caller, number)
     connection = Connection(
@@ -101,7 +101,7 @@ def _queue_of(dialled: str) -> Queue | None:
 
 
 def _open_place(queue: Queue, at: datetime) -> Queue | str | None:
-    """Where a caller of the queue goes now: to it, or while it is closed where it overflows to, or nowhere."""
+    """Return the queue if it is open, else the open queue or the number to which it overflows, else None."""
     passed: set[int] = set()
     place: Queue | None = queue
     while place is not None and place.pk not in passed:
@@ -134,7 +134,7 @@ def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_ove
 
 
 def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
-    """He waits there from now on, with music; an agent who talked with him has been let go by the caller of this."""
+    """Let the caller wait in a queue, with music. An agent who talked with the caller has left the call already."""
     offers.count_wait(connection, at)
     connection.state, connection.queue, connection.waiting_since = State.WAITING, queue, at
     connection.is_on_hold = False
@@ -147,18 +147,15 @@ def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
 
 
 def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
-    """An agent has picked up: they talk. One who comes too late hears nobody, and is hung up."""
+    """Join caller and agent, who has picked up. Hang up an agent who picks up too late."""
     offer, customer = offers.current(connection), connection.leg_of(Leg.Role.CUSTOMER)
     if connection.state != State.WAITING or customer is None or offer is None or offer.agent_id != leg.agent_id:
         legs.hang_up(leg, at)
         return
     is_first = connection.answered_at is None
     offers.count_wait(connection, at)
-    connection.state, connection.agent, connection.answered_at = (
-        State.TALKING,
-        offer.agent,
-        connection.answered_at or at,
-    )
+    connection.state, connection.agent = State.TALKING, offer.agent
+    connection.answered_at = connection.answered_at or at
     connection.join_count += 1
     connection.save(update_fields=["state", "agent", "answered_at", "wait_seconds", "join_count"])
     offers.answer(offer, at)
@@ -170,42 +167,26 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     bridges.join(connection, customer, leg)
 
 
-def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
-    """He has hung up, and the call is over; or he did not pick up, and it goes on to the next."""
+def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the call, as the agent has hung up; or close the offer, as the agent did not pick up."""
     if leg.up_at:
-        legs.end(
-            connection,
-            at,
-            Disposition.ANSWERED,
-            cause=cause,
-            cause_text=leg.cause_text,
-            hung_up_by=Party.AGENT,
-            wrap_up_seconds=connection.wrap_up_seconds,
-        )
+        legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, Party.AGENT)
         return
     offer = offers.current(connection)
     if offer is not None and offer.agent_id == leg.agent_id:
-        offers.close(offer, at, offers.outcome_of(leg, cause))
+        offers.close(offer, at, offers.outcome_of(leg))
         presence.leave_call(offer.agent, connection, at)
         publish("calls")
 
 
-def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
-    """The caller has hung up: after he talked, or he gave up."""
-    legs.end(
-        connection,
-        at,
-        Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER,
-        cause=cause,
-        cause_text=leg.cause_text,
-        hung_up_by=Party.CUSTOMER,
-        wrap_up_seconds=connection.wrap_up_seconds,
-    )
+def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the call: the caller has hung up."""
+    legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, Party.CUSTOMER)
 
 
 @transaction.atomic
 def overflow(pk: int, now: datetime) -> None:
-    """Send on a caller who has waited too long in the queue, or let the caller go; not while a phone rings."""
+    """Send on a caller who has waited too long, or end the call; not while a phone rings."""
     connection = legs.lock(pk)
     if connection is not None and distribution.is_overdue(connection, now):
         _overflow(connection, legs.instant(connection, now))
@@ -218,9 +199,8 @@ def _overflow(connection: Connection, at: datetime) -> None:
         place = _open_place(target, at)
     was_there = {"queue": place} if isinstance(place, Queue) else {"number": place}
     if place and connection.transfers.filter(action=OVERFLOW, **was_there).exists():
-        place = None  # the caller has come round
+        place = None  # the caller was sent there before
     if place:
         _send_to(connection, place, at, is_overflow=True)
         return
-    disposition = Disposition.ANSWERED if connection.answered_at else Disposition.NO_ANSWER
-    legs.end(connection, at, disposition, cause=legs.NORMAL, hung_up_by=Party.SYSTEM)
+    legs.end(connection, at, Disposition.NO_ANSWER, cause=legs.NORMAL, hung_up_by=Party.SYSTEM)

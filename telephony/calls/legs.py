@@ -1,4 +1,4 @@
-"""The legs of a connection and its end: what outbound and inbound calls share. All under the lock of the connection."""
+"""Legs of connections, and the end of calls, for outbound and inbound calls. The connection is locked."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from django.db import connection as database
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from prometheus_client import Counter
 
 from telephony import call_clock, causes, channels, events
@@ -25,8 +25,7 @@ SELECT id FROM telephony_connection WHERE id = (SELECT connection_id FROM teleph
 FOR NO KEY UPDATE
 """
 
-# A leg and its agent; its connection with agent and queue. In SQL: to compile it for each event would take longer than
-# to ask it.
+# A leg and its agent; its connection with agent and queue. The ORM takes longer to compile this than to run it.
 _PARTS: list[tuple[str, type[Model]]] = [
     ("leg", Leg),
     ("leg_agent", Agent),
@@ -45,16 +44,24 @@ WHERE leg.connection_id = %s ORDER BY leg.id
 
 
 def lock(pk: int) -> Connection | None:
-    """The connection, with its agent and queue, locked until the transaction ends; read its legs after this."""
-    for connection in _locked().filter(pk=pk):
-        return _as_it_is_now(connection)
-    return None
+    """Lock a connection until the transaction ends. Return it with its agent and queue. Read its legs after this."""
+    everything = Connection.objects.select_related("agent", "queue").order_by()
+    connection = everything.select_for_update(of=("self",), no_key=True).filter(pk=pk).first()
+    if connection is None:
+        return None
+    # A statement that waited for the lock returns the connection as it is now, but the agent and queue from before.
+    for name in ("agent", "queue"):
+        joined = connection._state.fields_cache.get(name)
+        if (joined.pk if joined else None) != getattr(connection, f"{name}_id"):
+            del connection._state.fields_cache[name]
+    bind_log_context(connection)
+    return connection
 
 
 def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
-    """The connection of a channel, locked, and the leg; None for a channel that is none of ours.
+    """Lock the connection of a channel. Return it and the channel's leg, or None for an unknown channel.
 
-    All is read after the lock was got, and in one statement: before it somebody may have changed it.
+    One statement reads everything after the lock is acquired, because rows may change during the wait for it.
     """
     with database.cursor() as cursor:
         cursor.execute(_LOCK_BY_CHANNEL, [channel_id])
@@ -72,7 +79,7 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
 
 
 def _parts(row: Sequence[Any]) -> list[Any]:
-    """Of a row of everything: the objects, None for one that there is not."""
+    """Build the model instances from one joined row; None where the join found nothing."""
     columns, parts = iter(row), []
     for _alias, model in _PARTS:
         names = [field.attname for field in model._meta.concrete_fields]
@@ -81,29 +88,13 @@ def _parts(row: Sequence[Any]) -> list[Any]:
     return parts
 
 
-def _as_it_is_now(connection: Connection) -> Connection:
-    """A statement that waited for the lock has the row as it is now, and beside it the agent and queue that it had
-    before: those that changed are read again."""
-    for name in ("agent", "queue"):
-        joined = connection._state.fields_cache.get(name)
-        if (joined.pk if joined else None) != getattr(connection, f"{name}_id"):
-            del connection._state.fields_cache[name]
-    bind_log_context(connection)
-    return connection
-
-
 def bind_log_context(connection: Connection) -> None:
-    """What this thread logs from here on is about this call, and the request that asked for it."""
+    """Add the call, and the request that asked for it, to the log lines of this thread."""
     structlog.contextvars.bind_contextvars(connection_id=connection.uid, request_id=connection.request_id)
 
 
-def _locked() -> QuerySet[Connection]:
-    everything = Connection.objects.select_related("agent", "queue").order_by()
-    return everything.select_for_update(of=("self",), no_key=True)
-
-
 def instant(connection: Connection, at: datetime) -> datetime:
-    """Return the whole second of something that happens to a call, which is not before what happened to it already."""
+    """Return the whole second to store for an event of a call, which is not before its earlier events."""
     second = call_clock.on_call(connection.pk, at).replace(microsecond=0)
     return max(second, *filter(None, (connection.created_at, connection.waiting_since, connection.answered_at)))
 
@@ -118,8 +109,8 @@ def add_leg(
     channel_id: str = "",
     state: str = Leg.State.ASKED,
 ) -> Leg:
-    """A new leg; its channel is named by us, but for a caller's, who is up when he is let in."""
-    known = connection.all_legs  # read before there is one more
+    """Store a new leg. Its channel gets an id of ours, unless it is a caller's, which has an id and is up already."""
+    known = connection.all_legs  # read before the insert
     leg = Leg.objects.create(
         connection=connection,
         role=role,
@@ -140,15 +131,15 @@ def mark_up(leg: Leg, at: datetime) -> None:
 
 
 def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
-    """Write down that a leg is over and why; without a cause and a text the reason noted before stays."""
-    noted = leg.cause_text if cause is None else ""
-    leg.cause_text = (cause_text or noted or causes.text_of(cause))[: causes.LONGEST]
+    """Store the end of a leg and its cause. Without a cause and a text, the text that the row has stays."""
+    known = leg.cause_text if cause is None else ""
+    leg.cause_text = (cause_text or known or causes.text_of(cause))[: causes.LONGEST]
     leg.state, leg.ended_at, leg.cause, leg.tech_cause = Leg.State.ENDED, at, cause, tech_cause[:10]
     leg.save(update_fields=["state", "ended_at", "cause", "cause_text", "tech_cause"])
 
 
 def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
-    """It is to end; the row says so until the switch has told that it has."""
+    """Ask the switch to hang up this leg. `hangup_asked_at` is set until the switch reports the end."""
     if leg.ended_at is None:
         if leg.hangup_asked_at is None:
             leg.hangup_asked_at = at
@@ -159,24 +150,24 @@ def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
 def end(
     connection: Connection,
     at: datetime,
-    disposition: str,
+    failure: str,
     *,
     cause: int | None,
     cause_text: str = "",
     hung_up_by: str,
-    wrap_up_seconds: int = 0,
 ) -> None:
-    """The call is over, once: what it was, CONNECTION_ENDED, its legs hung up, its agent let go.
+    """End a call, once: store its result, record CONNECTION_ENDED, hang up its legs, release its agent.
 
-    An open offer and the wait in a queue end with it. Whom we let go hears the cause, as the row says it. Whoever calls
-    has counted `ring_seconds`: it is stored here.
+    A call that was answered has the result ANSWERED, another one `failure`. An open offer and the wait in a queue end
+    with the call. This stores `ring_seconds` too, which the caller of this function has counted.
     """
     if connection.state == Connection.State.ENDED:
         return
     if connection.waiting_since:
         offers.end_with_call(connection, at)
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
-    connection.disposition, connection.cause, connection.hung_up_by = disposition, cause, hung_up_by
+    connection.disposition = Connection.Disposition.ANSWERED if connection.answered_at else failure
+    connection.cause, connection.hung_up_by = cause, hung_up_by
     connection.cause_text = cause_text or causes.text_of(cause)
     connection.save(
         update_fields=[
@@ -189,7 +180,7 @@ def end(
     elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
         ledger_changes.record(connection.agent_id, connection.created_at, at)
     told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
-    # A target that rings an agent, though the call is another agent's still.
+    # Agents whose phones ring as targets, while the call still belongs to another agent.
     rung = [leg.agent for leg in connection.open_legs if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at]
     if rung and connection.agent:
         ledger.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
@@ -200,6 +191,11 @@ def end(
     if connection.join_count:
         bridges.destroy(connection.bridge_id)
     if connection.agent:
-        presence.leave_call(connection.agent, connection, at, wrap_up_seconds)
+        presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
     events.connection_ended(connection)
-    transaction.on_commit(ended.labels(connection.direction, disposition).inc, robust=True)
+    transaction.on_commit(ended.labels(connection.direction, connection.disposition).inc, robust=True)
+
+
+def end_with_leg(connection: Connection, leg: Leg, at: datetime, failure: str, hung_up_by: str) -> None:
+    """End a call because this leg has ended, with the cause of the leg."""
+    end(connection, at, failure, cause=leg.cause, cause_text=leg.cause_text, hung_up_by=hung_up_by)

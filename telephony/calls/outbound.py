@@ -1,4 +1,4 @@
-"""A call that somebody asked for: the agent's phone first, then the customer's, then both in one bridge."""
+"""Outbound calls: the agent's phone rings first, then the customer's; then both talk in one bridge."""
 
 from datetime import datetime
 
@@ -20,7 +20,7 @@ _DISPOSITIONS = {
 
 
 def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
-    """The agent has picked up: the customer is called."""
+    """Call the customer: the agent has picked up."""
     if connection.state != State.ORIGINATING:
         return
     connection.state = State.DIALLING
@@ -32,7 +32,7 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
 
 
 def customer_up(connection: Connection, leg: Leg, at: datetime) -> None:
-    """The customer has picked up: they talk."""
+    """Join agent and customer: the customer has picked up."""
     agent = connection.leg_of(Leg.Role.AGENT)
     if connection.state != State.DIALLING or agent is None:
         return
@@ -44,48 +44,34 @@ def customer_up(connection: Connection, leg: Leg, at: datetime) -> None:
     bridges.join(connection, agent, leg)
 
 
-def agent_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
-    """His phone was not picked up, or he has hung up."""
+def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the call: the agent did not pick up, or has hung up."""
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if customer and not connection.answered_at:
         connection.ring_seconds = rang(customer, at)
-    _end(connection, leg, at, Disposition.FAILED, Party.AGENT)
+    legs.end_with_leg(connection, leg, at, Disposition.FAILED, Party.AGENT)
 
 
-def customer_ended(connection: Connection, leg: Leg, at: datetime, cause: int | None) -> None:
-    """The customer has hung up, or could not be reached."""
+def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the call: the customer has hung up, or could not be reached."""
     if leg.up_at:
         hung_up_by = Party.CUSTOMER
     else:
         connection.ring_seconds = rang(leg, at)
-        hung_up_by = Party.CUSTOMER if cause in (USER_BUSY, CALL_REJECTED) else Party.SYSTEM
-    _end(connection, leg, at, _failure(leg, cause), hung_up_by)
+        hung_up_by = Party.CUSTOMER if leg.cause in (USER_BUSY, CALL_REJECTED) else Party.SYSTEM
+    legs.end_with_leg(connection, leg, at, _failure(leg), hung_up_by)
 
 
-def _failure(leg: Leg, cause: int | None) -> str:
-    """Of a phone that was not picked up. Where nobody has heard why, one that rang was not answered."""
-    if cause is None and leg.ringing_at:
+def _failure(leg: Leg) -> str:
+    """Return the result for a phone that was not picked up. Without a cause, one that rang did not answer."""
+    if leg.cause is None and leg.ringing_at:
         return Disposition.NO_ANSWER
-    return _DISPOSITIONS.get(cause or 0, Disposition.FAILED)
+    return _DISPOSITIONS.get(leg.cause or 0, Disposition.FAILED)
 
 
 def rang(leg: Leg, until: datetime) -> int:
-    """How long the phone has rung, in whole seconds; one that was silent has not. None rings for longer than it was to,
-    however late it is found out that it has stopped."""
+    """Return the whole seconds for which the phone rang, at most the limit even if the end was noticed later."""
     if leg.ringing_at is None:
         return 0
     seconds = int((until - leg.ringing_at.replace(microsecond=0)).total_seconds())
     return min(max(seconds, 0), settings.RING_SECONDS)
-
-
-def _end(connection: Connection, leg: Leg, at: datetime, failure: str, hung_up_by: str) -> None:
-    """End the call for what its leg says. An answered one was answered, however it ends; another ends as `failure`."""
-    legs.end(
-        connection,
-        at,
-        Disposition.ANSWERED if connection.answered_at else failure,
-        cause=leg.cause,
-        cause_text=leg.cause_text,
-        hung_up_by=hung_up_by,
-        wrap_up_seconds=connection.queue.wrap_up_seconds if connection.queue and connection.answered_at else 0,
-    )

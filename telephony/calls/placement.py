@@ -1,11 +1,11 @@
-"""Placing calls that were asked for, each at most once: its row says that it is being placed before the switch hears.
+"""Placement of requested calls, each at most once: the row is committed as being placed before the switch is asked.
 
-A worker that dies in between leaves an agent's leg that is ASKED; the listener looks for it at the switch
-(telephony.calls.reconciliation) and either goes on with it or ends it. Nobody asks again.
+If a worker dies in between, the agent's leg stays ASKED. The listener compares it with the switch's channels
+(telephony.calls.reconciliation) and continues the call or ends it. The request is never repeated.
 
-While nobody hears the switch a phone would ring, be picked up, and nothing would follow: calls stay QUEUED until
-somebody does, or until they may no longer be placed. A call whose agent's phone is in another call stays QUEUED as long
-as that: one customer of an agent is called at a time.
+While no listener is connected to the switch, calls stay QUEUED, because a phone that rang would get no customer. They
+wait until a listener is connected, or until their time is over. A call also stays QUEUED while the agent's phone is in
+another call: an agent's customers are called one at a time.
 """
 
 from datetime import datetime, timedelta
@@ -24,32 +24,31 @@ from telephony.models import Agent, Connection, Leg
 from telephony.models.connection import PHONE_IS_IN_CALL
 from telephony.verbs import presence
 
-# A call that is older was not placed by the task that was woken for it.
+# Older calls were not placed by their own task.
 OVERDUE_SECONDS = 1.0
-# Of a sweep; the next one is a second later.
+# Calls of one sweep; the next sweep is a second later.
 MOST_AT_ONCE = 50
-# Q.850, of a call that nobody could place in time: nobody heard the switch; no line was free; nobody tried.
+# Q.850 causes of a call that was not placed in time: no listener was connected, no line was free, no attempt was made.
 OUT_OF_ORDER, NO_CIRCUIT, TEMPORARY_FAILURE = 38, 34, 41
 
-# A call, and the agent whose phone is to ring, in the order in which all lock: who is rung for another call meanwhile
-# is waited for.
+# Locks a call and its agent, in the order of all locks. It waits while another call rings the agent.
 _LOCK = """
 SELECT c.id FROM telephony_connection c JOIN telephony_agent a ON a.id = c.agent_id
 WHERE c.id = %s AND c.state = 'queued' FOR NO KEY UPDATE
 """
-# An older call is to ring the phone first.
+# An older call of the agent is still QUEUED.
 _IS_SECOND = """EXISTS (
   SELECT FROM telephony_connection older
   WHERE older.agent_id = telephony_connection.agent_id AND older.state = 'queued' AND older.place_until >= %(now)s
     AND older.id < telephony_connection.id
 )"""
-# The time for which a call may wait begins when its phone is free.
+# The time limit of a call begins when its agent's phone is free.
 _WAIT_ON = f"""
 UPDATE telephony_connection SET place_until = %(until)s
 WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {PHONE_IS_IN_CALL}
 """  # noqa: S608  (of our own constants)
 _CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
-# Whose number it is, unless whoever asked for the call has named him.
+# The customer is found by the number, unless the request has named the customer.
 _CLAIM = f"""
 WITH claimed AS (
   UPDATE telephony_connection SET state = 'originating', customer_id = COALESCE(customer_id, {{customer}})
@@ -68,10 +67,10 @@ SELECT id FROM telephony_connection
 WHERE state = 'queued' AND created_at < %(before)s AND (place_until < %(soon)s OR NOT {PHONE_IS_IN_CALL})
 ORDER BY created_at, id LIMIT %(most)s
 """  # noqa: S608
-# Whoever counts is alone until he has committed.
+# Only one transaction at a time counts calls and places one.
 _LOCK_SPACE = 0x63616C6C
 _OPEN = "SELECT count(*) FROM telephony_connection WHERE state NOT IN ('queued', 'ended')"
-# No call waits longer to be placed than the limit: the ones of the last second are among those.
+# No call is placed later than the time limit after its creation, so calls placed in the last second began within it.
 _PLACED = """
 SELECT count(*) FROM telephony_connection c JOIN telephony_leg l ON l.connection_id = c.id
 WHERE c.direction = 'OUTBOUND' AND c.created_at > %s AND l.role = 'agent' AND l.asked_at > %s
@@ -79,9 +78,9 @@ WHERE c.direction = 'OUTBOUND' AND c.created_at > %s AND l.role = 'agent' AND l.
 
 
 def place(pk: int) -> None:
-    """Ring the agent's phone, unless somebody has; give up a call that had to wait too long.
+    """Ring the agent's phone for a call that is still QUEUED, or end a call that had to wait too long.
 
-    It waits while nobody hears the switch, while the phone is in another call, and while the limits are reached.
+    A call waits while no listener is connected, while the phone is in another call, and while the limits are reached.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -96,14 +95,14 @@ def place(pk: int) -> None:
 
 
 def _waits_for_phone(pk: int, now: datetime) -> bool:
-    """Whether the call waits for its agent's phone; if so, it may be placed for a while longer."""
+    """Extend the time limit of a call that waits for its agent's phone. Return whether it does."""
     with database.cursor() as cursor:
         cursor.execute(_WAIT_ON, {"id": pk, "until": now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)})
         return bool(cursor.rowcount)
 
 
 def _claimed(pk: int, now: datetime) -> Connection | None:
-    """Return the call, with its agent, which nobody else places from now on."""
+    """Claim a call for placement and return it with its agent; None if it cannot be placed now."""
     with database.cursor() as cursor:
         cursor.execute(_LOCK, [pk])
         if cursor.fetchone() is None:
@@ -124,14 +123,8 @@ def _give_up_late(pk: int, now: datetime) -> None:
     connection = legs.lock(pk) if Connection.objects.late(now).filter(pk=pk).exists() else None
     if connection and connection.state == Connection.State.QUEUED:
         cause, reason = _why_late()
-        legs.end(
-            connection,
-            legs.instant(connection, now),
-            Connection.Disposition.FAILED,
-            cause=cause,
-            cause_text=reason,
-            hung_up_by=Connection.Party.SYSTEM,
-        )
+        failed, party, at = Connection.Disposition.FAILED, Connection.Party.SYSTEM, legs.instant(connection, now)
+        legs.end(connection, at, failed, cause=cause, cause_text=reason, hung_up_by=party)
 
 
 def _why_late() -> tuple[int, str]:

@@ -1,7 +1,7 @@
-"""Calls whose end nobody saw, because the switch or the listener was away: their recordings tell it better.
+"""Presumed ends of calls that ended while the switch or the listener was down, and their correction.
 
-Such a call is presumed to have ended when the switch was heard last. The end of its recording, once it is fetched,
-takes the place of that, in the call, its talks, its offers, its legs and the states of its agents.
+Such a call is presumed to have ended at the last contact with the switch. Once its recording is fetched, the end of
+the recording replaces the presumed end: in the call, its talks, offers and legs, and in the states of its agents.
 """
 
 from datetime import datetime, timedelta
@@ -12,12 +12,12 @@ from telephony.calls import legs
 from telephony.models import Connection, Recording
 from telephony.verbs import ledger, ledger_changes
 
-# A recording that lasted until the end of the call was found says nothing: its bridge was left over at the switch.
+# A recording that lasts until the end of the call was noticed proves nothing: the switch went on recording its bridge.
 LEFT_OVER = timedelta(seconds=2)
 
 
 def presume(connection_id: int, found_at: datetime) -> None:
-    """Note that the end of a call is presumed, and when it was found. If its recording is there, correct the end."""
+    """Store that the end of a call is presumed, and when it was noticed. Correct it if the recording is there."""
     over = Connection.objects.filter(pk=connection_id, state=Connection.State.ENDED)
     if over.update(end_found_at=found_at):
         correct(connection_id)
@@ -25,7 +25,7 @@ def presume(connection_id: int, found_at: datetime) -> None:
 
 @transaction.atomic
 def correct(connection_id: int) -> None:
-    """Let a call with a presumed end have ended with its last recording, if that is there. Do it once."""
+    """Replace a presumed end by the end of the last recording, once that is ready."""
     connection = legs.lock(connection_id)
     if connection is None or connection.end_found_at is None:
         return
@@ -40,7 +40,7 @@ def correct(connection_id: int) -> None:
 
 
 def _move_end(connection: Connection, end: datetime) -> None:
-    """Let the call have ended at another instant, for all who took part until its end."""
+    """Move the end of a call, for all agents who took part until its end."""
     assert connection.ended_at is not None
     was, last = connection.ended_at, max(connection.ended_at, end)
     agents = {connection.agent_id}

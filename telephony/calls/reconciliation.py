@@ -1,9 +1,9 @@
-"""Rows against channels: what happened while nobody listened, and what was wanted and never said.
+"""Comparison of open legs with the channels that the switch lists, and the repair of the differences.
 
-The switch tells nothing twice, a process may die between its commit and its command, and a command may get no answer.
-So from time to time, and whenever the stream of events begins anew, open legs are compared with the channels that the
-switch lists. A leg that is missing twice, some seconds apart, is over: once might be news that is still on its way. A
-caller in our application who has no leg is let in, and a bridge whose connection is over is taken away.
+The switch reports nothing twice, a process may die between its commit and its request, and a request may get no answer.
+So the listener compares from time to time, and at each start of the stream of events. A leg that is missing in two
+comparisons, some seconds apart, has ended; after the first one its event may still arrive. A caller without a leg is
+stored, and a bridge whose connection is over is destroyed.
 """
 
 import logging
@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import connection as database
 from django.db import transaction
@@ -24,30 +25,30 @@ from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
 
-# A leg that was asked for is on its way to the switch for so long at most; a wish to hang up is done by then.
+# After this time a requested leg is at the switch, and a requested hang-up is done.
 GRACE_SECONDS = 10.0
 
 Role, State = Leg.Role, Connection.State
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What is to be done with one connection; 0 for a channel that belongs to none."""
+class Repair:
+    """A repair of one connection; the id is 0 for a channel without a connection."""
 
     connection_id: int
     act: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What a look has found: callers who have no leg yet, or were missed, and what is to be done with connections."""
+class Differences:
+    """The result of a comparison: callers who have no leg yet or were missed, and repairs."""
 
     callers: list[Arrived | Missed]
-    findings: list[Finding]
+    repairs: list[Repair]
 
 
 class Comparison:
-    """Remembers what was missing the last time, since when at the latest, and when each channel was listed last."""
+    """Compares legs with channels. Keeps the missing legs and the listed channels of the comparison before."""
 
     def __init__(self) -> None:
         self._missing: dict[str, datetime] = {}
@@ -55,19 +56,18 @@ class Comparison:
 
     @property
     def is_inconclusive(self) -> bool:
-        """Something was missing: another look will tell."""
+        """Whether a leg was missing, so that another comparison is needed."""
         return bool(self._missing)
 
-    def compare(self, switch: Switch, silent_since: datetime | None = None) -> Seen:
-        """Compare. The legs are read before the channels, so that none of them is too young to be listed.
+    def compare(self, switch: Switch, silent_since: datetime | None = None) -> Differences:
+        """Compare. The legs are read before the channels, so that every leg is old enough to be listed.
 
-        `silent_since` is when the switch was heard last before the present stream of its events.
+        `silent_since` is the last contact with the switch before the present stream of events.
         """
         now = call_clock.now()
         rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
         channels = {channel.id: channel for channel in switch.channels()}
-        bridges = switch.bridges()
-        findings: list[Finding] = []
+        repairs: list[Repair] = []
         lost: dict[int, list[str]] = defaultdict(list)
         missing: dict[str, datetime] = {}
         for channel_id, leg in rows.items():
@@ -81,23 +81,25 @@ class Comparison:
                 if channel_id in self._missing:
                     lost[leg.connection_id].append(channel_id)
             elif leg.hangup_asked_at:
-                findings.append(Finding(leg.connection_id, _hanging_up(channel_id)))
+                repairs.append(Repair(leg.connection_id, partial(switch_requests.hang_up_channel, channel_id)))
             elif channel.is_up and leg.state != Leg.State.UP:
-                findings.append(Finding(leg.connection_id, _picked_up(channel_id, now)))
+                repairs.append(Repair(leg.connection_id, partial(switch_events.up, channel_id, now)))
             elif channel.is_ringing and leg.state == Leg.State.ASKED:
-                findings.append(Finding(leg.connection_id, _ringing(channel_id, now)))
+                repairs.append(Repair(leg.connection_id, partial(switch_events.ringing, channel_id, now)))
         for pk, channel_ids in lost.items():
             gone_at = min(missing[channel_id] for channel_id in channel_ids)
-            findings.append(Finding(pk, _losing(pk, channel_ids, gone_at, now)))
+            repairs.append(Repair(pk, partial(end_lost_legs, pk, channel_ids, gone_at, now)))
         strangers = [channel for channel in channels.values() if channel.id not in rows]
         callers, left_over = _sorted(strangers, now)
-        findings += [Finding(0, _hanging_up(channel_id)) for channel_id in left_over]
-        findings += [Finding(pk, _destroying(bridge_id)) for pk, bridge_id in _bridges_left_over(bridges)]
+        repairs += [Repair(0, partial(switch_requests.hang_up_channel, channel_id)) for channel_id in left_over]
+        repairs += [
+            Repair(pk, partial(bridges.destroy, bridge_id)) for pk, bridge_id in _bridges_left_over(switch.bridges())
+        ]
         self._missing, self._listed_at = missing, dict.fromkeys(channels, now)
-        return Seen([*callers, *_missed(switch)], findings)
+        return Differences([*callers, *_missed(switch)], repairs)
 
     def _gone_at(self, leg: Leg, now: datetime, silent_since: datetime | None) -> datetime:
-        """Return when a missing leg ended at the latest. The end was told, unless the switch was not heard then."""
+        """Return when a missing leg ended at the latest: now, unless it was last seen before the contact was lost."""
         signs = (leg.asked_at, leg.ringing_at, leg.up_at, self._listed_at.get(leg.channel_id))
         if silent_since is None or any(sign and sign > silent_since for sign in signs):
             return now
@@ -105,7 +107,7 @@ class Comparison:
 
 
 def _sorted(strangers: list[Channel], now: datetime) -> tuple[list[Arrived], list[str]]:
-    """Return, of channels without an open leg, the callers who never had one, and the channels whose leg is over."""
+    """Return the callers among channels without an open leg, and the channels whose leg is over."""
     ours = [channel for channel in strangers if connection_of(channel.id) is not None or channel.caller is not None]
     if not ours:
         return [], []
@@ -121,7 +123,7 @@ def _sorted(strangers: list[Channel], now: datetime) -> tuple[list[Arrived], lis
 
 
 def _bridges_left_over(bridge_ids: list[str]) -> list[tuple[int, str]]:
-    """Return those of our bridges whose connection is over, each after its connection."""
+    """Return connection and bridge of each of our bridges whose connection is over."""
     ours = {pk: bridge_id for bridge_id in bridge_ids if (pk := connection_of_bridge(bridge_id)) is not None}
     if not ours:
         return []
@@ -130,7 +132,7 @@ def _bridges_left_over(bridge_ids: list[str]) -> list[tuple[int, str]]:
 
 
 def _missed(switch: Switch) -> list[Missed]:
-    """Return the callers who came and went unheard; none where this switch cannot say."""
+    """Return the callers who gave up while no listener was connected, as far as the switch knows them."""
     try:
         return switch.missed()
     except SwitchError as error:
@@ -138,32 +140,12 @@ def _missed(switch: Switch) -> list[Missed]:
         return []
 
 
-def _destroying(bridge_id: str) -> Callable[[], None]:
-    return lambda: bridges.destroy(bridge_id)
-
-
-def _hanging_up(channel_id: str) -> Callable[[], None]:
-    return lambda: switch_requests.hang_up_channel(channel_id)
-
-
-def _picked_up(channel_id: str, at: datetime) -> Callable[[], None]:
-    return lambda: switch_events.up(channel_id, at)
-
-
-def _ringing(channel_id: str, at: datetime) -> Callable[[], None]:
-    return lambda: switch_events.ringing(channel_id, at)
-
-
-def _losing(pk: int, channel_ids: list[str], at: datetime, found_at: datetime) -> Callable[[], None]:
-    return lambda: end_lost_legs(pk, channel_ids, at, found_at)
-
-
 @transaction.atomic
 def end_lost_legs(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | None = None) -> None:
-    """End legs that are gone, without a cause, as nobody has heard why. With one left, whoever is gone has hung up.
+    """End legs that are gone, with an unknown cause, at `at`. If a leg is left, the party that is gone has hung up.
 
-    They ended at `at`, as far as is known. The recording of a call tells more, if it lasted until the end. A target
-    that has not picked up ends when it is found missing: until then the customer waits for it.
+    The recording of the call may correct this end. A target that has not picked up ends when it is found missing,
+    because the customer waits for it until then.
     """
     found_at = found_at or at
     connection = legs.lock(pk)
@@ -172,7 +154,7 @@ def end_lost_legs(pk: int, channel_ids: list[str], at: datetime, found_at: datet
     was_recorded = connection.state == State.TALKING and not connection.is_on_hold
     going_on = [leg for leg in connection.open_legs if not leg.hangup_asked_at]
     if connection.state != State.ENDED and all(leg.channel_id in channel_ids for leg in going_on):
-        give_up(connection, legs.instant(connection, at))
+        end_lost_call(connection, legs.instant(connection, at))
     is_waiting = connection.state == State.DIALLING
     targets = {leg.channel_id for leg in connection.open_legs if leg.role == Role.TARGET and not leg.up_at}
     for channel_id in channel_ids:
@@ -181,24 +163,17 @@ def end_lost_legs(pk: int, channel_ids: list[str], at: datetime, found_at: datet
         presumed_ends.presume(pk, found_at)
 
 
-def give_up(connection: Connection, at: datetime) -> None:
-    """End a call that went down with the switch, or with the process that was about to tell the switch of it."""
+def end_lost_call(connection: Connection, at: datetime) -> None:
+    """End a call that was lost with the switch, or with the process that was about to request it."""
     has_rung = any(leg.role == Role.CUSTOMER and leg.ringing_at for leg in connection.all_legs)
     failure = (
         Connection.Disposition.NO_ANSWER
         if has_rung or connection.direction == Connection.Direction.INBOUND
         else Connection.Disposition.FAILED
     )
-    legs.end(
-        connection,
-        at,
-        Connection.Disposition.ANSWERED if connection.answered_at else failure,
-        cause=None,
-        # Where the switch did not answer as a phone was to be rung, the leg says so.
-        cause_text=next((leg.cause_text for leg in connection.open_legs if leg.cause_text), ""),
-        hung_up_by=Connection.Party.SYSTEM,
-        wrap_up_seconds=connection.wrap_up_seconds,
-    )
+    # A leg has a text if the switch did not answer the request for it.
+    reason = next((leg.cause_text for leg in connection.open_legs if leg.cause_text), "")
+    legs.end(connection, at, failure, cause=None, cause_text=reason, hung_up_by=Connection.Party.SYSTEM)
 
 
 _OVERDUE = """
@@ -208,14 +183,14 @@ SELECT EXISTS (SELECT FROM telephony_leg WHERE ended_at IS NULL AND asked_at < %
 
 
 def is_overdue(now: datetime) -> bool:
-    """A leg was asked for, or was to end, so long ago that the switch should have told of it."""
+    """Return whether the switch should have reported the start or the end of a leg by now."""
     with database.cursor() as cursor:
         cursor.execute(_OVERDUE, {"then": now - timedelta(seconds=GRACE_SECONDS)})
         return bool(cursor.fetchone()[0])
 
 
 def without_legs(now: datetime) -> list[int]:
-    """Connections that go on without a leg: nothing will ever end them."""
+    """Return the open connections without a leg. No event can end them."""
     open_ones = Connection.objects.open().exclude(state=State.QUEUED)
     old = open_ones.filter(created_at__lt=now - timedelta(seconds=GRACE_SECONDS))
     has_leg = Exists(Leg.objects.filter(connection=OuterRef("pk"), ended_at=None))
@@ -227,18 +202,18 @@ def end_without_legs(pk: int) -> None:
     connection = legs.lock(pk)
     if connection and connection.state not in (State.QUEUED, State.ENDED) and not connection.open_legs:
         over_at = max((leg.ended_at for leg in connection.all_legs if leg.ended_at), default=call_clock.now())
-        give_up(connection, legs.instant(connection, over_at))
+        end_lost_call(connection, legs.instant(connection, over_at))
 
 
 def established() -> list[int]:
-    """Connections that may have to be told to the switch again, as far as they had come."""
+    """Return the open connections whose requests to the switch may have to be repeated."""
     beginning = [State.QUEUED, State.ORIGINATING]
     return list(Connection.objects.open().exclude(state__in=beginning).values_list("pk", flat=True))
 
 
 @transaction.atomic
 def restore(pk: int) -> None:
-    """Tell the switch again what a process that died may have kept to itself; repeating it is harmless."""
+    """Repeat the requests for the present state of a call, in case that a process died before it sent them."""
     connection = legs.lock(pk)
     if connection is None or connection.state in (State.QUEUED, State.ORIGINATING, State.ENDED):
         return

@@ -1,6 +1,6 @@
-"""What the switch tells becomes verbs: each event once, whatever is repeated or late, under the lock of its call.
+"""Events of the switch, handled under the lock of their call. A repeated or late event changes nothing.
 
-A leg that we ask to hang up has no more consequences when it ends: whoever asked has drawn them.
+The end of a leg that we asked to hang up has no further consequences: the code that asked has dealt with them.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ from telephony.verbs import recordings
 
 Role = Leg.Role
 
-# Nothing else changes with it, so it needs no lock.
+# This changes one row only, so it needs no lock of the call.
 _RINGING = """
 UPDATE telephony_leg SET state = 'ringing', ringing_at = %s WHERE channel_id = %s AND state = 'asked'
 RETURNING hangup_asked_at IS NOT NULL
@@ -50,20 +50,20 @@ def ringing(channel_id: str, at: datetime) -> None:
 
 @transaction.atomic
 def up(channel_id: str, at: datetime) -> None:
-    """A phone was picked up."""
+    """Handle a phone that was picked up."""
     if (found := legs.lock_by_channel(channel_id)) is None:
         return
     connection, leg = found
     if leg.state == Leg.State.UP:
         return
     if leg.state == Leg.State.ENDED:
-        # It was given up for lost before the switch was told to call.
+        # The leg was given up as lost before the switch got the request to call.
         switch_requests.hang_up_channel(channel_id)
         return
     at = legs.instant(connection, at)
     legs.mark_up(leg, at)
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
-        # The wish was uttered before there was a channel.
+        # We asked to hang up before there was a channel.
         legs.hang_up(leg, at)
     elif leg.role == Role.TARGET:
         transfers.target_up(connection, leg, at)
@@ -77,7 +77,7 @@ def up(channel_id: str, at: datetime) -> None:
 
 @transaction.atomic
 def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
-    """End the leg of a channel that is gone. Without a cause the switch has refused it, or it was lost."""
+    """End the leg of a channel that is gone. The cause is None if it is unknown, as of a lost leg."""
     if (found := legs.lock_by_channel(channel_id)) is None:
         return
     connection, leg = found
@@ -88,29 +88,29 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         return
     if leg.role == Role.TARGET:
-        failed_transfers.target_ended(connection, leg, at, cause)
+        failed_transfers.target_ended(connection, leg, at)
     elif leg.role == Role.CUSTOMER and _is_of_queue(connection):
-        inbound.customer_ended(connection, leg, at, cause)
+        inbound.customer_ended(connection, leg, at)
     elif leg.role == Role.CUSTOMER:
-        outbound.customer_ended(connection, leg, at, cause)
+        outbound.customer_ended(connection, leg, at)
     elif _is_of_queue(connection):
-        inbound.agent_ended(connection, leg, at, cause)
+        inbound.agent_ended(connection, leg, at)
     else:
-        outbound.agent_ended(connection, leg, at, cause)
+        outbound.agent_ended(connection, leg, at)
 
 
 def refused_legs() -> list[tuple[int, str]]:
-    """Return the connections and channels of the legs that the switch has refused and that are still to be ended."""
+    """Return connection and channel of each leg that the switch has refused and that has not been ended yet."""
     refused = Leg.objects.filter(state=Leg.State.REFUSED, ended_at=None).order_by("id")
     return list(refused.values_list("connection_id", "channel_id"))
 
 
 def end_refused(channel_id: str) -> None:
-    """End a leg that the switch has refused, with the cause and text that its row has."""
+    """End a leg that the switch has refused, with the cause and the text of its row."""
     cause, text = Leg.objects.values_list("cause", "cause_text").get(channel_id=channel_id)
     ended(channel_id, call_clock.now(), cause, cause_text=text)
 
 
 def _is_of_queue(connection: Connection) -> bool:
-    """It came in for a queue or was handed on to one, so that its agents are those of offers."""
+    """Return whether the call came in for a queue or was transferred to one, so that agents get it by offers."""
     return connection.waiting_since is not None

@@ -1,7 +1,7 @@
-"""What the switch is told: after commit, in the thread that committed, in the order in which it was asked for.
+"""Requests to the switch, sent after the commit, in the thread that committed, in their order.
 
-The rows say what is wanted before the switch hears of it. What it refuses ends the leg; what it did not answer, or
-what a crash kept from being said, is found by comparing rows with channels (telephony.calls.reconciliation).
+The rows are committed before the switch is asked. A refusal is written to the leg's row. A request that got no answer,
+or was never sent because of a crash, is found by the comparison of legs and channels (telephony.calls.reconciliation).
 """
 
 import logging
@@ -20,13 +20,13 @@ from telephony.switch.base import SwitchError, SwitchUnreachable
 
 logger = logging.getLogger(__name__)
 
-# Set when the switch did not answer an order: who should hear each other, or music, is to be told so once more.
+# Set when the switch did not answer a request. The listener then repeats the requests of all open calls.
 unsent = threading.Event()
 _of_thread = threading.local()
 
 
 def is_reachable() -> bool:
-    """Whether the switch answers now."""
+    """Return whether the switch answers now."""
     try:
         current_switch().ping()
     except SwitchError:
@@ -36,7 +36,7 @@ def is_reachable() -> bool:
 
 @contextmanager
 def collect_unanswered() -> Iterator[list[str]]:
-    """Collect why orders of this thread were not answered, as far as they are given within."""
+    """Collect the errors of requests of this thread that the switch does not answer."""
     reasons: list[str] = []
     _of_thread.reasons = reasons
     try:
@@ -46,12 +46,12 @@ def collect_unanswered() -> Iterator[list[str]]:
 
 
 def call_agent(leg: Leg, presented: str, ring_seconds: int) -> None:
-    """Ring the phone of an agent; a leg that is refused ends."""
+    """Ring the phone of an agent. A refused leg ends."""
     _send_call("call_agent", leg, presented, ring_seconds)
 
 
 def call_number(leg: Leg, presented: str, ring_seconds: int) -> None:
-    """Ring a number outside; a leg that is refused ends."""
+    """Ring an outside number. A refused leg ends."""
     _send_call("call_number", leg, presented, ring_seconds)
 
 
@@ -77,12 +77,12 @@ def stop_music(leg: Leg) -> None:
 
 
 def hang_up(leg: Leg, cause: int = 16) -> None:
-    """For `legs.hang_up`, which writes the wish down first."""
+    """Hang up a leg. Only `legs.hang_up` calls this, after it has stored `hangup_asked_at`."""
     send("hang_up", leg.channel_id, cause)
 
 
 def hang_up_channel(channel_id: str, cause: int = 16) -> None:
-    """A channel that is no leg of ours: a caller nobody can serve, or one that a crash left over."""
+    """Hang up a channel without an open leg, as after a crash."""
     send("hang_up", channel_id, cause)
 
 
@@ -93,9 +93,9 @@ def send(
     unanswered: Callable[[SwitchUnreachable], None] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Tell the switch after the commit. `refused` is called where it will not do it, as where the channel is gone."""
+    """Send a request after the commit. Call `refused` if the switch refuses it, for example as the channel is gone."""
 
-    def tell() -> None:
+    def request() -> None:
         try:
             getattr(current_switch(), command)(*args, **kwargs)
         except SwitchUnreachable as error:
@@ -109,7 +109,7 @@ def send(
             if refused:
                 refused(error)
 
-    transaction.on_commit(tell, robust=True)
+    transaction.on_commit(request, robust=True)
 
 
 def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:
@@ -120,7 +120,7 @@ def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> Non
         _store_refusal(channel_id, error.cause, str(error))
 
     def unanswered(error: SwitchUnreachable) -> None:
-        """Note why, in case that the leg turns out to be lost."""
+        """Store the reason, in case that the leg turns out to be lost."""
         Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=causes.NO_CONNECTION)
 
     send(

@@ -1,7 +1,6 @@
-"""Talks of outbound calls that agents transfer: each agent has the time for which this agent talked.
+"""Talks of outbound calls that agents transfer: the time for which each agent talked. The connection is locked.
 
-All functions run under the lock of the connection. An inbound call has offers, which say the same; and an outbound call
-that nobody transfers needs no further row.
+Other calls need no such rows. Of an inbound call the offers say the same.
 """
 
 from datetime import datetime
@@ -18,17 +17,18 @@ def transfer(connection: Connection, at: datetime) -> None:
         end(connection, at)
         return
     started_at = connection.answered_at or at
-    talk = Talk.objects.create(
+    ended_at = max(at, started_at)
+    Talk.objects.create(
         connection=connection,
         agent_id=connection.agent_id,
         queue=connection.queue,
         counted_at=connection.created_at,
         started_at=started_at,
-        ended_at=max(at, started_at),
+        ended_at=ended_at,
     )
     connection.has_talks = True
     connection.save(update_fields=["has_talks"])
-    _note(talk)
+    ledger_changes.record(connection.agent_id, connection.created_at, ended_at)
 
 
 def begin(connection: Connection, agent: Agent, at: datetime) -> None:
@@ -40,14 +40,8 @@ def begin(connection: Connection, agent: Agent, at: datetime) -> None:
 
 
 def end(connection: Connection, at: datetime) -> None:
-    """End the talk that goes on, if an agent talks."""
+    """End the open talk, if there is one."""
     if talk := Talk.objects.filter(connection=connection, ended_at=None).first():
         talk.ended_at = max(at, talk.started_at)
         talk.save(update_fields=["ended_at"])
-        _note(talk)
-
-
-def _note(talk: Talk) -> None:
-    """Note in the change log that this talk has ended."""
-    assert talk.ended_at is not None
-    ledger_changes.record(talk.agent_id, talk.counted_at, talk.ended_at)
+        ledger_changes.record(talk.agent_id, talk.counted_at, talk.ended_at)

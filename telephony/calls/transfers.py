@@ -1,6 +1,6 @@
-"""Handing a call on to a number: the customer hears music while it rings, then both are in a bridge of their own.
+"""Transfers to a number: the customer hears music while it rings, then both talk in a bridge of their own.
 
-The number may be that of an agent's phone: then that agent rings and talks. What becomes of a target that ends is in
+The number may be that of an agent's phone; then that agent rings and talks. For targets that end see
 telephony.calls.failed_transfers.
 """
 
@@ -17,7 +17,7 @@ State = Connection.State
 
 
 def call_target(connection: Connection, number: str, at: datetime) -> None:
-    """Ring the number for a customer who is up; whoever talked with him has been let go by the caller of this."""
+    """Ring the number for a customer who is up. The agent who talked with the customer has left the call already."""
     connection.state, connection.is_on_hold = State.DIALLING, False
     connection.save(update_fields=["state", "is_on_hold"])
     customer = connection.leg_of(Leg.Role.CUSTOMER)
@@ -41,6 +41,7 @@ def agent_of(number: str) -> Agent | None:
 
 
 def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
+    """Join customer and target: the target has picked up."""
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.state != State.DIALLING or customer is None:
         return

@@ -1,4 +1,4 @@
-"""The ledger of agents' time: sessions, and the states inside and outside them, as intervals that never overlap."""
+"""The ledger of agents' time: sessions and states, as intervals. Two of one agent never overlap."""
 
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import DateTimeRangeField, RangeBoundary, RangeOperators
@@ -21,7 +21,7 @@ class StateKind(models.TextChoices):
 
 
 class _Span(Func):
-    """From started_at to ended_at, the end not included; without an end to infinity. Of length 0 it is empty."""
+    """The span from started_at to ended_at, without the end. It is unbounded without an end, empty at length 0."""
 
     function = "TSTZRANGE"
     output_field = DateTimeRangeField()
@@ -38,7 +38,7 @@ def _no_overlap(name: str) -> ExclusionConstraint:
 
 
 class AgentSession(models.Model):
-    """An agent's time from login to logout. Instants are whole seconds. Without an end he is logged in."""
+    """An agent's time from login to logout, in whole seconds. Without an end the agent is logged in."""
 
     class EndedBy(models.TextChoices):
         LOGOUT = "logout", _("logged out")
@@ -71,10 +71,10 @@ class AgentSession(models.Model):
 
 
 class AgentState(models.Model):
-    """What an agent did from one whole second to another. The one without an end is what he does now.
+    """A state of an agent, in whole seconds. The one without an end is the current state.
 
-    In a call he rings, talks and wraps up; `resumes_as` is what he goes back to afterwards, and `ends_at` when his
-    wrap-up is over by itself. A pause may be outside a session, and so may a call; ready time is inside one.
+    In a call the states are ringing, talking and wrap-up; `resumes_as` is the state after the call, and `ends_at` the
+    due end of the wrap-up. Pauses and calls may be outside a session; ready time is inside one.
     """
 
     Kind = StateKind
@@ -93,9 +93,9 @@ class AgentState(models.Model):
     )
     started_at = models.DateTimeField(_("from"))
     ended_at = models.DateTimeField(_("to"), null=True)
-    # Of a wrap-up: when it ends by itself.
+    # The due end of a wrap-up.
     ends_at = models.DateTimeField(null=True)
-    # Of a call's states: what the agent goes back to; "" is neither free nor paused (he was in no state).
+    # The state after the call: free, paused or "", none.
     resumes_as = models.CharField(max_length=10, blank=True)
     resumes_pause = models.ForeignKey(Pause, models.PROTECT, null=True, related_name="+")
 

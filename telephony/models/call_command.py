@@ -1,4 +1,4 @@
-"""What is asked of a call that goes on, and where it was handed on to."""
+"""Commands to open calls, and transfers."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,10 +12,10 @@ from telephony.models.queue import Queue
 
 
 class Transfer(Change):
-    """A call handed on, to a queue or to a number: by whom, from whom, when.
+    """A transfer of a call to a queue or a number, with its actor and time.
 
-    `from_queue` is where it waited or came in until then: these and the connection's own are all that it was in. `note`
-    says what was not reached and why, where the system took the customer back: `number: reason`.
+    `from_queue` is the queue of the call until then. These and the connection's present queue are all its queues.
+    `note` of a return by the system names the target that was not reached, and why: `number: reason`.
     """
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("call"))
@@ -34,7 +34,7 @@ class Transfer(Change):
 
 
 class CallCommand(models.Model):
-    """What somebody asked of a call that goes on: to hang up, hold, resume or transfer. The listener carries it out."""
+    """A command to an open call: hang up, hold, resume or transfer. The listener carries it out."""
 
     class Kind(models.TextChoices):
         HANG_UP = "hang_up", _("hang up")
@@ -44,7 +44,7 @@ class CallCommand(models.Model):
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("call"))
     kind = models.CharField(_("command"), max_length=10, choices=Kind)
-    # Of a transfer: {"queue_id": …} or {"number": …}.
+    # For a transfer: {"queue_id": …} or {"number": …}.
     arguments = models.JSONField(default=dict)
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)

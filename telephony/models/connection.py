@@ -14,8 +14,8 @@ from telephony.channels import bridge_id
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
 
-# Calls are looked for by their start. Few last longer than this, and have an index of their own: what still went on at
-# some time began within so long before it, or is one of them.
+# Calls are found by their start. The few that last longer than this have an index of their own. So a call that was open
+# at some time began within this span before it, or is in that index.
 LONG = timedelta(hours=6)
 
 
@@ -29,11 +29,11 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
         return self.exclude(state=Connection.State.ENDED)
 
     def late(self, now: datetime) -> "ConnectionQuerySet":
-        """Still to be placed, and too late for it."""
+        """Calls whose time to be placed is over."""
         return self.filter(state=Connection.State.QUEUED, place_until__lt=now)
 
     def with_uid(self, uid: str) -> "ConnectionQuerySet":
-        """The one connection of this id, or none: whatever is no id finds none."""
+        """The connection with this id, or none; a text that is no id finds none."""
         epoch, dot, number = uid.partition(".")
         if not (dot and epoch.isdecimal() and number.isdecimal() and epoch.isascii() and number.isascii()):
             return self.none()
@@ -43,11 +43,11 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
 
 
 class Connection(models.Model):
-    """One call, in or out. Its id is `epoch.number`: the second of its creation and its row.
+    """One call, in or out. Its id is `epoch.number`: the second of its creation and the key of its row.
 
-    An outbound one is asked for by an agent's side: his phone first (ORIGINATING), then the customer (DIALLING), then
-    both in one bridge (TALKING). An inbound one waits in a queue until an agent talks, and may go back to wait. It
-    ends once; what it was is then final. Instants are whole seconds.
+    An outbound call is requested for an agent: first the agent's phone rings (ORIGINATING), then the customer's
+    (DIALLING), then both talk in one bridge (TALKING). An inbound call waits in a queue until an agent talks, and may
+    return to a queue. A call ends once; its result is then final. Instants are whole seconds.
     """
 
     class Direction(models.TextChoices):
@@ -76,45 +76,45 @@ class Connection(models.Model):
 
     direction = models.CharField(_("direction"), max_length=8, choices=Direction)
     state = models.CharField(_("state"), max_length=12, choices=State)
-    # As sent by the client or told by the switch, and in their normal forms, by which they are found.
+    # The numbers as the client or the switch sent them, and their normal forms, by which calls are found.
     src = models.CharField(_("from"), max_length=100)
     dst = models.CharField(_("to"), max_length=100)
     src_number = models.CharField(max_length=64, editable=False)
     dst_number = models.CharField(max_length=64, editable=False)
-    # Where the call waits or came in; of an outbound one the queue it was placed for, if any.
+    # The queue of the caller; for an outbound call the queue it was placed for, if any.
     queue = models.ForeignKey(
         Queue, models.PROTECT, null=True, related_name="connections", db_index=False, verbose_name=_("queue")
     )
-    # Who asked for it, or who answered it last.
+    # The agent who requested the call, or who answered it last.
     agent = models.ForeignKey(
         Agent, models.PROTECT, null=True, related_name="connections", db_index=False, verbose_name=_("agent")
     )
-    # Of the app above; see telephony.customers.
+    # A customer of the tickets app; see telephony.customers.
     customer_id = models.BigIntegerField(_("customer"), null=True)
     caller_id = models.CharField(_("number presented"), max_length=100, blank=True)
     created_at = models.DateTimeField(_("start"))
-    # When it entered the queue in which it waits: a transfer sets it anew.
+    # When the call entered its present queue; a transfer sets it again.
     waiting_since = models.DateTimeField(null=True)
-    # The other side was first reached: the customer of an outbound call, an agent for an inbound one.
+    # When the other side first answered: the customer of an outbound call, an agent for an inbound one.
     answered_at = models.DateTimeField(_("answered"), null=True)
     ended_at = models.DateTimeField(_("end"), null=True)
-    # When it was found that the call had ended unseen, until its recording corrects the presumed end.
+    # When a presumed end was noticed, until the recording corrects the end.
     end_found_at = models.DateTimeField(null=True, editable=False)
     disposition = models.CharField(_("result"), max_length=10, choices=Disposition, blank=True)
-    # ITU-T Q.850 cause of the leg that decided the result.
+    # The ITU-T Q.850 cause of the leg that decided the result.
     cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
-    # The name of the cause, what the switch said as it refused, or a reason of ours: see telephony.causes.
+    # The name of the cause, the switch's reason for a refusal, or a reason of ours: see telephony.causes.
     cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True, default="", db_default="")
     hung_up_by = models.CharField(_("hung up by"), max_length=10, choices=Party, blank=True)
-    # How long the customer's phone rang; how long an inbound caller waited in queues, all together.
+    # How long the customer's phone rang; how long an inbound caller waited in all queues together.
     ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
     wait_seconds = models.PositiveIntegerField(_("waiting in s"), default=0)
     is_on_hold = models.BooleanField(_("on hold"), default=False)
-    # How often its legs were joined: each time is a bridge and a recording of its own.
+    # How often legs were joined. Each time has a recording of its own.
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
-    # An agent has transferred this outbound call: its talks are rows of Talk. Never true of an inbound call.
+    # An agent has transferred this outbound call, so that its talks are rows of Talk. Always false for inbound calls.
     has_talks = models.BooleanField(default=False, db_default=False, editable=False)
-    # Until when a call that is QUEUED may still be placed.
+    # The latest instant for placing a QUEUED call.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
 
@@ -133,8 +133,8 @@ class Connection(models.Model):
         ]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="connection_newest"),
-            # In the order of lists; what follows the id is compared without a look at the rows, so that results that
-            # an agent or a queue hardly ever has are found in the index alone.
+            # In the order of lists. The columns after the id are compared in the index alone, so that rare results of
+            # an agent or a queue are found fast.
             models.Index(
                 fields=["agent", "-created_at", "-id", "direction", "disposition", "queue"], name="connection_of_agent"
             ),
@@ -149,7 +149,7 @@ class Connection(models.Model):
                 condition=Q(customer_id__isnull=False),
                 name="connection_of_customer",
             ),
-            # The few that are going on, among millions that are over.
+            # The few open calls among millions that are over.
             models.Index(
                 fields=["state", "queue", "waiting_since"], condition=~Q(state="ended"), name="connection_open"
             ),
@@ -161,7 +161,7 @@ class Connection(models.Model):
 
     @staticmethod
     def next_id() -> int:
-        """Return an id that no connection has, and that no other will get."""
+        """Reserve an id for a connection."""
         with database.cursor() as cursor:
             cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")
             return int(cursor.fetchone()[0])
@@ -172,7 +172,7 @@ class Connection(models.Model):
 
     @cached_property
     def all_legs(self) -> list["Leg"]:
-        """Its legs, read once: by whoever holds the lock of the connection, and adds to them."""
+        """The legs, read once, while the connection is locked. Code that adds a leg adds it here too."""
         return list(self.legs.select_related("agent"))
 
     @property
@@ -180,7 +180,7 @@ class Connection(models.Model):
         return [leg for leg in self.all_legs if leg.ended_at is None]
 
     def leg_of(self, role: str) -> "Leg | None":
-        """Its leg of this role that goes on and is not to end; an agent's last one where he has several."""
+        """Return the last open leg of this role that we have not asked to hang up."""
         return next((leg for leg in reversed(self.open_legs) if leg.role == role and not leg.hangup_asked_at), None)
 
     @property
@@ -189,12 +189,12 @@ class Connection(models.Model):
 
     @property
     def music_class(self) -> str:
-        """What a customer hears who waits or is on hold."""
+        """The class of the music for a customer who waits or is on hold."""
         return self.queue.music_class if self.queue else "default"
 
     @property
     def wrap_up_seconds(self) -> int:
-        """What its agent gets for his notes once he has talked."""
+        """The seconds of wrap-up for the agent of an answered call."""
         return self.queue.wrap_up_seconds if self.queue and self.answered_at else 0
 
     @property
@@ -203,17 +203,17 @@ class Connection(models.Model):
 
     @property
     def recording_name(self) -> str:
-        """Of the bridge in which its legs are now, or were last."""
+        """The name of the last recording."""
         return self.uid if self.join_count < 2 else f"{self.uid}-{self.join_count}"
 
     @property
     def duration(self) -> int:
-        """The whole seconds from start to end; 0 while it goes on."""
+        """The whole seconds from start to end; 0 for an open call."""
         return max(int((self.ended_at - self.created_at).total_seconds()), 0) if self.ended_at else 0
 
     @property
     def billsec(self) -> int:
-        """The whole seconds of talk; 0 while it goes on, or where nobody answered."""
+        """The whole seconds of talk; 0 for an open or unanswered call."""
         if self.ended_at is None or self.answered_at is None:
             return 0
         return max(int((self.ended_at - self.answered_at).total_seconds()), 0)
@@ -228,9 +228,9 @@ PHONE_IS_IN_CALL = f"""EXISTS (
 
 
 class Leg(models.Model):
-    """One channel at the switch: an agent's phone, the customer's, or that of a number to which the call was handed on.
+    """One channel at the switch: the phone of an agent, of the customer, or of the target of a transfer.
 
-    Its channel id is ours, so that it can be found; that of a caller is the switch's.
+    We choose the channel's id, so that the channel can be found. Only a caller's id is the switch's.
 
     The row is committed before the request to the switch (ASKED). An asked leg that the switch does not know was lost
     and is never requested again. A leg that the switch refuses is REFUSED, with the cause, until the listener ends it.
@@ -256,7 +256,7 @@ class Leg(models.Model):
     channel_id = models.CharField(_("channel"), max_length=80, unique=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.ASKED)
     asked_at = models.DateTimeField(_("asked for"))
-    # Without one the phone was silent, or told of it by early media.
+    # NULL if the switch reported no ringing, as with early media.
     ringing_at = models.DateTimeField(_("ringing since"), null=True)
     up_at = models.DateTimeField(_("up"), null=True)
     ended_at = models.DateTimeField(_("ended"), null=True)
@@ -276,10 +276,10 @@ class Leg(models.Model):
 
 
 class Offer(models.Model):
-    """An inbound connection offered to one agent: his phone rings, he answers or does not. One row per offer.
+    """One offer of an inbound call to an agent, whose phone rings.
 
-    The caller waited for him from `offered_at` to `answered_at` or `ended_at`; he talked from `answered_at` to
-    `ended_at`. `transferred_at`: he handed the call on.
+    The caller waits for the agent from `offered_at` to `answered_at` or `ended_at`. The agent talks from `answered_at`
+    to `ended_at`. `transferred_at` is set if the agent transferred the call.
     """
 
     class Outcome(models.TextChoices):
@@ -306,7 +306,7 @@ class Offer(models.Model):
         verbose_name_plural = _("offers")
         ordering = ["id"]
         constraints = [
-            # A call rings or talks with one agent at a time, and an agent with one call.
+            # A call has one open offer at a time, and so has an agent.
             models.UniqueConstraint(
                 fields=["connection"], condition=Q(ended_at__isnull=True), name="offer_one_open_of_connection"
             ),

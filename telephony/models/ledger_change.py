@@ -5,10 +5,10 @@ from telephony.models.agent import Agent
 
 
 class LedgerChange(models.Model):
-    """A span of an agent's time of which the ledgers say something else than before, both ends included.
+    """A span of an agent's time, with both ends, in which the ledgers have changed.
 
-    Written in the transaction of the change, deleted by whoever keeps sums of the ledgers (reports) in the one that
-    brings them up to date. Never changed otherwise.
+    It is written in the transaction of the change. The reports delete it in the transaction that updates their rollups.
+    It never changes.
     """
 
     agent = models.ForeignKey(

@@ -11,7 +11,7 @@ class PauseQuerySet(models.QuerySet["Pause"]):
 
 
 class Pause(TimestampedModel):
-    """A reason for which an agent takes no calls. One that is no longer wanted is made inactive: history names it."""
+    """A reason for which an agent takes no calls. An unused one is made inactive, because the ledger names it."""
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(pgettext_lazy("of a pause", "active"), default=True)

@@ -18,15 +18,15 @@ class QueueQuerySet(models.QuerySet["Queue"]):
 
 
 class Queue(TimestampedModel):
-    """Callers who wait for one of some agents. A call to its number enters it; who waits longest is served first.
+    """A queue of callers who wait for an agent. A call to its number enters it; the longest wait is served first.
 
-    A queue that is no longer wanted is made inactive, never deleted: connections speak of it. Its ids and those of
-    ticket queues come from one sequence, so that a report can name either.
+    An unused queue is made inactive, never deleted, because connections refer to it. Its ids and those of ticket queues
+    come from one sequence, so that a report can name either.
     """
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(pgettext_lazy("of a queue", "active"), default=True)
-    # Digits as the switch tells them of an arriving call.
+    # The digits that the switch reports for an arriving call.
     number = models.CharField(
         _("number"),
         max_length=40,
@@ -92,7 +92,7 @@ class Queue(TimestampedModel):
         return self.name
 
     def is_open(self, at: datetime) -> bool:
-        """Whether it takes calls now: it is active, and these are its opening hours, if it has any."""
+        """Return whether the queue takes calls: it is active and within its opening hours, if it has any."""
         if not self.is_active:
             return False
         hours = list(self.opening_hours.all())
@@ -101,7 +101,7 @@ class Queue(TimestampedModel):
 
 
 class QueueMember(models.Model):
-    """An agent of a queue. Of those who are free, the ones with the lowest priority number are rung first."""
+    """An agent of a queue. Free agents with the lowest priority number are rung first."""
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="members", verbose_name=_("queue"), db_index=False)
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="memberships", verbose_name=_("agent"))
@@ -118,12 +118,12 @@ class QueueMember(models.Model):
 
 
 class OpeningHours(WeeklyHours):
-    """When a queue takes calls. One without any is always open."""
+    """Opening hours of a queue. A queue without any is always open."""
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="opening_hours", verbose_name=_("queue"))
 
     def holds(self, local: datetime) -> bool:
-        """Whether this moment of the service's clock lies in it; the end does not."""
+        """Return whether this local time lies in the hours; the end does not."""
         if local.isoweekday() != self.weekday:
             return False
         return self.opens_at <= local.time() and (local.time() < self.closes_at or self.closes_at == time())

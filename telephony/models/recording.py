@@ -1,4 +1,4 @@
-"""Recordings of calls: expected of the switch, fetched by a worker, kept for a time, removed."""
+"""Recordings of calls. The switch makes them, a worker fetches them; they are removed after the retention time."""
 
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ LOOKED_FOR_AFTER = timedelta(seconds=60)
 
 class RecordingQuerySet(models.QuerySet["Recording"]):
     def open(self) -> "RecordingQuerySet":
-        """Still to come."""
+        """Recordings that are not stored yet."""
         return self.filter(state__in=[Recording.State.EXPECTED, Recording.State.FETCHING])
 
     def ready(self) -> "RecordingQuerySet":
@@ -25,20 +25,20 @@ class RecordingQuerySet(models.QuerySet["Recording"]):
         return self.filter(state=Recording.State.FETCHING, next_attempt_at__lte=now)
 
     def overdue(self, now: datetime) -> "RecordingQuerySet":
-        """The call is over, and the switch has not said that its recording is ready."""
+        """Recordings of ended calls that the switch has not reported as finished."""
         return self.filter(state=Recording.State.EXPECTED, connection__ended_at__lt=now - LOOKED_FOR_AFTER)
 
     def momentary(self) -> "RecordingQuerySet":
-        """Of calls that ended within the second in which they were answered, or the next: there may be none."""
+        """Recordings of calls that ended at once, within a second; the switch may not have made them."""
         second_after = models.F("started_at") + timedelta(seconds=1)
         return self.filter(connection__ended_at__range=(models.F("started_at"), second_after))
 
     def leaving(self, now: datetime) -> "RecordingQuerySet":
-        """The switch need not keep them any longer."""
+        """Recordings whose copy at the switch is no longer needed."""
         return self.filter(leaves_switch_at__lte=now)
 
     def untranscribed(self) -> "RecordingQuerySet":
-        """Of calls that are over, with nothing more to come, and nobody has asked for their transcription."""
+        """Recordings of ended calls, all of whose recordings are stored, without a requested transcription."""
         return (
             self.ready()
             .filter(is_considered=False, connection__state=Connection.State.ENDED)
@@ -47,11 +47,11 @@ class RecordingQuerySet(models.QuerySet["Recording"]):
 
 
 class Recording(models.Model):
-    """What the switch recorded of a call: from the first word together until the bridge goes. A call that is held or
-    handed on has one for each stretch of talk.
+    """A recording of a call, from the join of the legs until the end of the bridge.
 
-    It is EXPECTED as soon as the switch was told to record; FETCHING once it can be read; READY when the file is
-    ours; FAILED when it cannot be had; REMOVED when it has been kept for long enough.
+    A call that is held or transferred has several recordings. A recording is EXPECTED from the request to the switch,
+    FETCHING once the switch has finished it, READY when the file is stored, FAILED when it cannot be fetched, and
+    REMOVED after the retention time.
     """
 
     class State(models.TextChoices):
@@ -62,7 +62,7 @@ class Recording(models.Model):
         REMOVED = "removed", pgettext_lazy("of a recording", "removed")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="recordings", verbose_name=_("call"))
-    # By which the switch knows it: the connection's id, with -2, -3, … for further ones.
+    # The name at the switch: the connection's id, with -2, -3, … for further recordings.
     name = models.CharField(_("name"), max_length=60, unique=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.EXPECTED)
     file = models.FileField(_("file"), max_length=200, blank=True)
@@ -70,14 +70,14 @@ class Recording(models.Model):
     seconds = models.FloatField(_("length in s"), default=0)
     started_at = models.DateTimeField(_("start"))
     ready_at = models.DateTimeField(_("ready"), null=True)
-    # Grows with every attempt, and so tells a worker whether the recording is still its own.
+    # Each attempt counts up, so that a worker notices when it has lost its lease.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     next_attempt_at = models.DateTimeField(null=True)
-    # When the switch's own copy is to go: once it is kept here, or has been of no use for long enough. NULL while it
-    # may be needed, and where there is none any more.
+    # When to remove the switch's copy: once it is stored here, or after the retention time of a failed one. NULL while
+    # the copy may be needed, and after its removal.
     leaves_switch_at = models.DateTimeField(null=True)
     error = models.CharField(_("error"), max_length=300, blank=True)
-    # Whether its transcription was asked for; without a provider nobody can.
+    # Whether the transcription was requested. Without a provider it is not.
     is_considered = models.BooleanField(default=False)
 
     objects = RecordingQuerySet.as_manager()
@@ -87,7 +87,7 @@ class Recording(models.Model):
         verbose_name_plural = _("recordings")
         ordering = ["-id"]
         indexes = [
-            # The few that are still to come, those that wait for a transcription, and those that grow old.
+            # The few that are not stored yet, those without a transcription, and those that reach the retention time.
             models.Index(
                 fields=["state", "next_attempt_at"],
                 condition=Q(state__in=["expected", "fetching"]),
@@ -98,7 +98,7 @@ class Recording(models.Model):
             models.Index(
                 fields=["leaves_switch_at"], condition=Q(leaves_switch_at__isnull=False), name="recording_on_switch"
             ),
-            # Those that failed, among millions that did not.
+            # The few failures among millions.
             models.Index(fields=["state", "-id"], name="recording_state"),
         ]
 
@@ -111,5 +111,5 @@ class Recording(models.Model):
 
     @property
     def path(self) -> str:
-        """Where it is stored: one place for one recording, so that a second attempt leaves no second file."""
+        """The path in our storage, always the same, so that a second attempt replaces the file."""
         return f"recordings/{self.started_at:%Y/%m/%d}/{self.filename}"

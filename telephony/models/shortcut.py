@@ -1,5 +1,4 @@
 import base64
-from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -10,14 +9,14 @@ from telephony.models.queue import Queue
 
 
 class TransferShortcut(TimestampedModel):
-    """A place to which agents often hand calls on: a queue or a number, with a picture to find it by."""
+    """A frequent target of transfers: a queue or a number, with an icon."""
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     queue = models.ForeignKey(
         Queue, models.PROTECT, null=True, blank=True, related_name="shortcuts", verbose_name=_("queue")
     )
     number = models.CharField(_("number"), max_length=100, blank=True)
-    # A PNG that we have made ourselves of what was uploaded (telephony.icons); empty for none.
+    # A PNG that telephony.icons has drawn from the upload; empty for none.
     icon = models.BinaryField(_("icon"), default=b"", blank=True)
     order = models.PositiveIntegerField(_("order"), default=50)
 
@@ -42,8 +41,3 @@ class TransferShortcut(TimestampedModel):
 
     def clean(self) -> None:
         self.number = self.number.strip()
-
-    @property
-    def target(self) -> dict[str, Any]:
-        """As a transfer takes it."""
-        return {"queue_id": self.queue_id} if self.queue_id else {"number": self.number}

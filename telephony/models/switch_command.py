@@ -2,10 +2,10 @@ from django.db import models
 
 
 class SwitchCommand(models.Model):
-    """What a process asks of the simulated switch, which lives in the listener's process.
+    """A request of another process to the simulated switch, which runs in the listener's process.
 
-    Whoever asked waits for the answer and then removes the row. It is carried out once at most: taken first, done
-    afterwards; one that nobody took in time is withdrawn.
+    The requesting process waits for the answer and then deletes the row. A request is carried out once at most: it is
+    first taken, then done. A request that is not taken in time is withdrawn.
     """
 
     name = models.CharField(max_length=30)
@@ -14,7 +14,7 @@ class SwitchCommand(models.Model):
     taken_at = models.DateTimeField(null=True)
     done_at = models.DateTimeField(null=True)
     answer = models.JSONField(null=True)
-    # Why the switch refused, and the Q.850 cause if it says one.
+    # Why the switch refused, and its Q.850 cause, if any.
     error = models.CharField(max_length=200, blank=True)
     cause = models.PositiveSmallIntegerField(null=True)
 

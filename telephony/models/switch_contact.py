@@ -3,10 +3,10 @@ from django.utils.translation import gettext_lazy as _
 
 
 class SwitchContact(models.Model):
-    """When the switch was heard last: one row, which the leading listener writes about once a second.
+    """The last contact with the switch: one row, which the leading listener updates about once a second.
 
-    It survives the listener, the switch and the machine: a call that is gone when the switch is heard again ended
-    then at the latest.
+    It survives the listener, the switch and the machine. A call that is gone at the next contact is presumed to have
+    ended at the stored one.
     """
 
     heard_at = models.DateTimeField(_("heard"))

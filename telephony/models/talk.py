@@ -23,8 +23,8 @@ class Talk(models.Model):
     queue = models.ForeignKey(
         Queue, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("queue")
     )
-    # The report counts the call for the agent at this instant: the start of the call for the agent who placed it, the
-    # start of the talk for each further one.
+    # The report counts the call for the agent at this instant: for the agent who placed it the start of the call, for
+    # each further agent the start of the talk.
     counted_at = models.DateTimeField()
     started_at = models.DateTimeField(_("start"))
     ended_at = models.DateTimeField(_("end"), null=True)

@@ -1,4 +1,4 @@
-"""What calls are about: the topics of a queue, the fields that go with them, and the topic of a connection."""
+"""The topics of a queue, the fields that go with them, and the topic of a connection."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from telephony.models.agent import Agent
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
 
-# Characters of a comment, and of a long text.
+# The most characters of a comment, and of a long text.
 LONGEST_TEXT = 10_000
 FIELDS_KEY = "custom_fields"
 _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?\Z")
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value of a field as it was sent, and where it stands; None for one that could not be read."""
+    """A value of a field as it was sent, and its position; None for an unreadable value."""
 
     position: int
     field_id: int
@@ -32,7 +32,7 @@ class GivenValue:
 
 
 class TopicGroup(TimestampedModel):
-    """Topics of a queue that are shown together. One that is no longer wanted is made inactive: calls speak of it."""
+    """Topics of a queue that are shown together. An unused group is made inactive, because calls refer to it."""
 
     queue = models.ForeignKey(Queue, models.PROTECT, related_name="topic_groups", verbose_name=_("queue"))
     name = models.CharField(_("name"), max_length=100)
@@ -57,12 +57,12 @@ class TopicGroup(TimestampedModel):
 
 class TopicQuerySet(models.QuerySet["Topic"]):
     def active(self) -> "TopicQuerySet":
-        """Those that a call can be given: the topic and its group are active."""
+        """Topics to choose from: the topic and its group are active."""
         return self.filter(is_active=True, group__is_active=True)
 
 
 class Topic(TimestampedModel):
-    """What a call can be about. One that is no longer wanted is made inactive, never deleted: calls speak of it."""
+    """A subject of calls. An unused topic is made inactive, never deleted, because calls refer to it."""
 
     group = models.ForeignKey(TopicGroup, models.PROTECT, related_name="topics", verbose_name=_("group"))
     name = models.CharField(_("name"), max_length=200)
@@ -96,7 +96,7 @@ class TopicFieldQuerySet(models.QuerySet["TopicField"]):
 
 
 class TopicField(TimestampedModel):
-    """A further thing that agents note of a call of this queue. Its values are texts, whatever their type."""
+    """A field that agents fill in for calls of this queue. The values of every type are stored as text."""
 
     class Type(models.TextChoices):
         TEXT = "TEXT", _("text")
@@ -133,7 +133,7 @@ class TopicField(TimestampedModel):
         raise ValidationError(_("A field is made inactive, not deleted: calls have values of it."))
 
     def read(self, text: str) -> str:
-        """The value as it is stored; an empty one is none. Raises Reject."""
+        """Return the value as it is stored; "" for an empty one. Raises Reject."""
         text = parse_text(text, LONGEST_TEXT if self.type == self.Type.LONG_TEXT else 255)
         if not text:
             return ""
@@ -148,20 +148,20 @@ class TopicField(TimestampedModel):
 
 
 class ConnectionTopic(TimestampedModel):
-    """What one connection was about, who said so, and the values of the fields. Setting it again replaces it."""
+    """The topic of a connection, its agent, comment and values of fields. Setting it again replaces it."""
 
     connection = models.OneToOneField(
         Connection, models.CASCADE, primary_key=True, related_name="topic", verbose_name=_("call")
     )
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="+", verbose_name=_("topic"))
-    # The agent who spoke of it, not whoever sent the request.
+    # The agent of the call, not the sender of the request.
     agent = models.ForeignKey(
         Agent, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("agent")
     )
     comment = models.TextField(_("comment"), blank=True)
-    # Values by field: [{"field_id": 3, "value": "…"}, …], only those that have one.
+    # [{"field_id": 3, "value": "…"}, …] for the fields that have a value.
     fields = models.JSONField(_("fields"), default=list)
-    # Name of the actor who said so last.
+    # The name of the last actor.
     set_by = models.CharField(_("set by"), max_length=150)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Transcriptions of calls: who said what, what it came to, and how much of the month's minutes they took."""
+"""Transcriptions of calls, evaluation criteria, and the minutes used by month."""
 
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,7 @@ class EvaluationCriterionQuerySet(models.QuerySet["EvaluationCriterion"]):
 
 
 class EvaluationCriterion(TimestampedModel):
-    """Something that a good call has, as the agent's greeting: the model reads the description and says yes or no."""
+    """A criterion of a good call, as the agent's greeting. The model reads the description and answers yes or no."""
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     description = models.TextField(
@@ -64,10 +64,10 @@ class TranscriptionQuerySet(models.QuerySet["Transcription"]):
 
 
 class Transcription(models.Model):
-    """What was said in a connection, and what a model makes of it.
+    """The words of a connection, and their analysis by a model.
 
-    PENDING until the provider has answered, or has failed for the last time. `parts` are kept as soon as they are
-    there, so that an analysis that fails is tried again without paying for the words twice.
+    PENDING until the last attempt has succeeded or failed. `parts` are stored at once, so that a failed analysis is
+    retried without paying for the words again.
     """
 
     class Status(models.TextChoices):
@@ -80,27 +80,27 @@ class Transcription(models.Model):
         Connection, models.CASCADE, primary_key=True, related_name="transcription", verbose_name=_("call")
     )
     status = models.CharField(_("status"), max_length=14, choices=Status, default=Status.PENDING)
-    # As the interface spells them: [{"begin": 0.0, "end": 2.5, "speaker": "USER", "text": "…"}, …]
+    # In the words of the wire: [{"begin": 0.0, "end": 2.5, "speaker": "USER", "text": "…"}, …]
     parts = models.JSONField(_("parts"), null=True)
-    # The length in which the parts lie.
+    # The length of the recordings.
     seconds = models.FloatField(_("length in s"), default=0)
     # [{"content": "…", "important": true}, …]; {"sentiment": "POSITIVE", "justification": "…"};
-    # [{"criteriaId": "3", "fulfilled": true}, …]. None: nobody was asked.
+    # [{"criteriaId": "3", "fulfilled": true}, …]. None without an analysis.
     summary = models.JSONField(_("summary"), null=True)
     sentiment = models.JSONField(_("sentiment"), null=True)
     evaluated_criteria = models.JSONField(_("evaluated criteria"), null=True)
     created_at = models.DateTimeField(_("requested"))
     finished_at = models.DateTimeField(_("finished"), null=True)
-    # Since it was asked for.
+    # Since the request.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    # Grows with every claim, and so tells a worker whether the transcription is still its own.
+    # Each claim counts up, so that a worker notices when it has lost its lease.
     claim_number = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
     error = models.CharField(_("error"), max_length=300, blank=True)
-    # Of the month `charged_month`; given back where no word came of it.
+    # Seconds charged to `charged_month`; refunded if the transcription fails without words.
     charged_seconds = models.PositiveIntegerField(default=0)
     charged_month = models.CharField(max_length=7, blank=True)
-    # Who had it made anew; empty where the service did by itself.
+    # The user who requested it again; empty for the automatic request.
     requested_by = models.CharField(_("requested by"), max_length=150, blank=True)
 
     objects = TranscriptionQuerySet.as_manager()
@@ -124,7 +124,7 @@ class Transcription(models.Model):
 
 
 class TranscriptionUsage(models.Model):
-    """How many seconds of calls were sent to the provider in a month of the service's clock."""
+    """The seconds of calls sent to the provider in a month of the configured zone."""
 
     month = models.CharField(_("month"), max_length=7, primary_key=True)
     seconds = models.PositiveBigIntegerField(_("seconds"), default=0)

@@ -1,4 +1,4 @@
-"""Switches: what carries the calls. The setting SWITCH_BACKEND says which."""
+"""Switches, which carry the calls. The setting SWITCH_BACKEND chooses one."""
 
 from functools import cache
 
@@ -14,7 +14,7 @@ BACKENDS = {
 
 
 def current_switch() -> Switch:
-    """The switch of the settings: one for all threads of this process."""
+    """Return the switch of the settings. All threads of this process share it."""
     return _made(settings.SWITCH_BACKEND)
 
 

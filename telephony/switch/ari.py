@@ -1,4 +1,4 @@
-"""Asterisk's REST interface: one request, its time-outs, its refusals. For what they are used see asterisk.py."""
+"""Requests to the REST interface of Asterisk: time-outs, refusals, connections. asterisk.py uses them."""
 
 import threading
 import time
@@ -12,13 +12,13 @@ from telephony.switch.base import SwitchError, SwitchUnreachable
 
 # To connect, and between two pieces of an answer.
 TIMEOUTS_SECONDS = (2.0, 5.0)
-# Asterisk closes a connection that was idle for 15 s. One that is closed while we write to it would leave us in doubt
-# whether a call was placed, so we never come near.
+# Asterisk closes a connection after 15 s without a request. If it closed one while we write, we would not know whether
+# a call was placed. So we close ours long before.
 IDLE_SECONDS = 5.0
 
 
 class AriError(SwitchError):
-    """Asterisk's refusal, with the status of its answer."""
+    """A refusal by Asterisk, with the status of its answer."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class AriError(SwitchError):
 
 
 class Ari:
-    """Sends requests; each thread over a connection of its own, which stays open."""
+    """A client that keeps an open connection for each thread."""
 
     def __init__(self, url: str, user: str, password: str) -> None:
         self._url = url.rstrip("/")
@@ -37,11 +37,11 @@ class Ari:
         return self._request(method, path, parameters)
 
     def open(self, *path: str) -> requests.Response:
-        """What is there, to be read piece by piece and closed."""
+        """Return the answer of a GET, to be read piece by piece and closed."""
         return self._request("GET", path, {}, stream=True)
 
     def send_if_there(self, method: str, *path: str, **parameters: str | int) -> Any:
-        """The answer's JSON, None for an answer without any and where there is no such thing."""
+        """Return the answer's JSON; None if it has none, or on 404."""
         try:
             response = self.send(method, *path, **parameters)
         except AriError as error:
@@ -72,7 +72,7 @@ class Ari:
         if not hasattr(here, "session"):
             here.session = requests.Session()
             here.session.auth = self._auth
-            # No proxy of the environment, no .netrc.
+            # Ignore proxies of the environment and .netrc.
             here.session.trust_env = False
         elif now - here.used_at > IDLE_SECONDS:
             here.session.close()

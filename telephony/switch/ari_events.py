@@ -1,7 +1,7 @@
-"""What Asterisk tells over its WebSocket, as our events.
+"""Messages of the WebSocket of Asterisk, translated into our events.
 
-Most of it is of no interest (a call makes sixty messages, nine in ten about channel variables), so a message is
-parsed only if its type is. The instant of an event is ours: the clock of another machine may be off.
+Only messages of the needed types are parsed: a call makes sixty messages, and nine in ten are about channel variables.
+The instant of an event is that of our clock, as the clock of another machine may be wrong.
 """
 
 import logging
@@ -17,17 +17,17 @@ from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinis
 
 logger = logging.getLogger(__name__)
 
-# Events of one stream that are remembered, so that none is told twice.
+# Events of one stream that are kept to drop repetitions.
 REMEMBERED = 10_000
 _TYPE = re.compile(rb'\A\s*\{\s*"type"\s*:\s*"(\w+)"')
 _NUMBER = re.compile(r"\+?[0-9]+")
 
 
 class Interpreter:
-    """Reads the messages of one stream. Many come twice: only the first is told."""
+    """Translates the messages of one stream. Of repeated messages only the first gives an event."""
 
     def __init__(self) -> None:
-        self._told: dict[object, None] = {}
+        self._seen: dict[object, None] = {}
 
     def event(self, message: bytes) -> Event | None:
         kind = _TYPE.match(message)
@@ -50,11 +50,11 @@ class Interpreter:
                 key = (event.name, event.seconds)
             case _:
                 return True
-        if key in self._told:
+        if key in self._seen:
             return False
-        self._told[key] = None
-        if len(self._told) > REMEMBERED:
-            del self._told[next(iter(self._told))]
+        self._seen[key] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
         return True
 
 
@@ -65,7 +65,7 @@ def dialled(channel: dict[str, Any], arguments: list[str]) -> str:
 
 
 def listed(channel: dict[str, Any], app: str) -> Channel:
-    """Return a channel as `GET /channels` lists it; one that is in our application and not ours is a caller's."""
+    """Return a channel of `GET /channels`. One that is in our application, but not ours, is a caller's."""
     name, *arguments = channel["dialplan"].get("app_data", "").split(",")
     is_here = channel["dialplan"].get("app_name") == "Stasis" and name == app
     is_caller = is_here and connection_of(channel["id"]) is None
@@ -79,7 +79,7 @@ def listed(channel: dict[str, Any], app: str) -> Channel:
 
 
 def _entered(content: dict[str, Any]) -> Event:
-    """A channel has entered our application: one of ours because it was answered, another because it calls."""
+    """Translate StasisStart: a channel of ours was answered, another one is a caller's."""
     channel = content["channel"]
     if connection_of(channel["id"]) is not None:
         return Up(channel["id"], call_clock.now())

@@ -1,7 +1,7 @@
 """Asterisk 22 as our switch: commands over its REST interface (ARI), events over its WebSocket.
 
-A call is originated straight into our Stasis application, which it enters when it is answered; its outcome is the
-cause of ChannelDestroyed, and nothing else. docs/telephony-switch.md says what Asterisk has to be told for this.
+A call is originated into our Stasis application, which it enters when it is answered. Only the cause of
+ChannelDestroyed tells its outcome. docs/telephony-switch.md describes the configuration of Asterisk.
 """
 
 import base64
@@ -37,28 +37,28 @@ from telephony.switch.base import (
 )
 
 logger = logging.getLogger(__name__)
-# Why a stream ended is told by Offline, in a line; the library would log a traceback besides.
+# Offline reports why a stream ended, in one line. The library would log a traceback as well.
 _logger_of_stream = logging.getLogger(f"{__name__}.stream")
 _logger_of_stream.setLevel(logging.CRITICAL)
 
-# Before the stream of events is opened again: after the first failure, the second, and so on.
+# Delays before the stream of events is opened again, after the first failure, the second, and so on.
 RECONNECT_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 OPEN_SECONDS = 5.0
-# A peer that vanished without a word is noticed after both, at the latest.
+# A vanished peer is noticed after both, at the latest.
 PING_SECONDS, PONG_SECONDS = 10.0, 10.0
-# How long a recording may take to be written, and then its bridge to go.
+# How long writing a recording may take, and then destroying its bridge.
 STOP_SECONDS, GO_SECONDS, LOOK_SECONDS = 1.0, 1.0, 0.01
 PIECE_BYTES = 65_536
 # Q.850: the number is no number.
 INVALID_NUMBER = 28
-# What the dialplan of docs/telephony-switch.md writes down of a caller: channel, end, number, number dialled.
+# The dialplan of docs/telephony-switch.md stores of a caller: channel, end, number, dialled number.
 _MISSED = re.compile(
     r"\A(?P<channel>(?:[^:,/]*[^:,/\d])?(?P<began>\d{1,11})\.\d+):(?P<ended>\d{1,11}):(?P<caller>[^:]*):(?P<dialled>[^:]+)"
 )
 
 
 class AsteriskSwitch:
-    """The Switch of the setting `asterisk`; see telephony.switch.base for what each method does."""
+    """The Switch of the setting `asterisk`. telephony.switch.base describes the methods."""
 
     def __init__(self) -> None:
         self._url = settings.ARI_URL.rstrip("/")
@@ -67,7 +67,7 @@ class AsteriskSwitch:
         self._ari = Ari(self._url, settings.ARI_USER, settings.ARI_PASSWORD)
         self._closing = threading.Event()
         self._stream: ClientConnection | None = None
-        # Missed callers who have been forgotten, but whom the dialplan's variable still lists.
+        # Missed callers that are forgotten, but still listed in the dialplan's variable.
         self._forgotten: set[str] = set()
 
     # Commands
@@ -81,7 +81,7 @@ class AsteriskSwitch:
         self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds)
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
-        # Nothing that could lead elsewhere than to the trunk.
+        # The number must not contain a route to another endpoint than the trunk.
         if not re.fullmatch(r"\+?[0-9*#]+", number):
             raise SwitchError(f"{number!r} is no number that can be dialled.", INVALID_NUMBER)
         self._call(channel_id, f"PJSIP/{number}@{settings.TRUNK}", presented, ring_seconds)
@@ -99,12 +99,12 @@ class AsteriskSwitch:
         try:
             self._ari.send("POST", "channels", **wishes)
         except AriError as error:
-            # 409: it is there already.
+            # 409: the channel exists already.
             if error.status != 409:
                 raise
 
     def follow(self, channel_id: str) -> None:
-        """Asterisk tells the end of a channel that has come to us only where we have subscribed to it."""
+        """Subscribe to a caller's channel. Otherwise Asterisk does not report its end."""
         self._subscribe(f"channel:{channel_id}")
 
     def answer(self, channel_id: str) -> None:
@@ -125,11 +125,11 @@ class AsteriskSwitch:
             self._record(bridge_id, record_as)
 
     def _make_bridge(self, bridge_id: str, record_as: str) -> None:
-        """Unless there is one. Of one that was taken away the id is free a moment later."""
+        """Create a bridge, unless it exists. The id of a destroyed bridge becomes free a moment later."""
         deadline = time.monotonic() + GO_SECONDS
         while True:
             try:
-                # Its name says how it is recorded, to whoever takes it away.
+                # The name of the bridge is that of its recording, for the process that destroys it.
                 self._ari.send("POST", "bridges", type="mixing", bridgeId=bridge_id, name=record_as)
             except AriError as error:
                 if self._ari.send_if_there("GET", "bridges", bridge_id):
@@ -141,13 +141,13 @@ class AsteriskSwitch:
                 return
 
     def _record(self, bridge_id: str, name: str) -> None:
-        """A conversation that cannot be recorded goes on."""
+        """Record a bridge. A failure does not end the conversation."""
         try:
-            # Or the end of the recording would not be told once the channels have left.
+            # Otherwise Asterisk would not report the end of the recording after the channels have left.
             self._subscribe(f"bridge:{bridge_id}")
             self._ari.send("POST", "bridges", bridge_id, "record", name=name, format="wav")
         except AriError as error:
-            # 409: it is being recorded.
+            # 409: the recording runs already.
             if error.status != 409:
                 logger.warning("a call is not recorded", extra={"recording": name, "error": str(error)})
 
@@ -159,7 +159,7 @@ class AsteriskSwitch:
         self._ari.send_if_there("DELETE", "bridges", bridge_id)
 
     def _finish(self, recording: str) -> None:
-        """Asterisk forgets who wants to hear of a bridge when that goes: the recording has to end before."""
+        """End a recording before its bridge: with the bridge Asterisk drops the subscription to the recording's end."""
         self._ari.send_if_there("POST", "recordings", "live", recording, "stop")
         deadline = time.monotonic() + STOP_SECONDS
         while self._ari.send_if_there("GET", "recordings", "live", recording) and time.monotonic() < deadline:
@@ -182,9 +182,9 @@ class AsteriskSwitch:
         return [bridge["id"] for bridge in self._ari.send("GET", "bridges").json()]
 
     def missed(self) -> list[Missed]:
-        """They are keys of Asterisk's database, which the dialplan lists in a global variable.
+        """Return the missed callers: keys of the database of Asterisk, listed in a global variable of the dialplan.
 
-        The dialplan writes the variable anew only when the next caller is missed: it lists forgotten keys until then.
+        The dialplan updates the variable when the next caller is missed. Until then it still lists forgotten keys.
         """
         listed: str = (self._ari.send_if_there("GET", "asterisk", "variable", variable=self._missed) or {}).get(
             "value", ""
@@ -206,7 +206,7 @@ class AsteriskSwitch:
         ]
 
     def forget_missed(self, key: str) -> None:
-        # To read this function is not allowed from outside; to write to it is, and has the same effect.
+        # ARI may not read this function, but writing to it has the same effect.
         self._ari.send("POST", "asterisk", "variable", variable=f"DB_DELETE({self._missed}/{key})", value="1")
         self._forgotten.add(key)
 
@@ -232,7 +232,7 @@ class AsteriskSwitch:
             reason = "closed by Asterisk"
             try:
                 with self._opened() as stream:
-                    for event in self._told_by(stream):
+                    for event in self._events_of(stream):
                         failures = 0
                         yield event
                         if isinstance(event, Replaced):
@@ -255,14 +255,14 @@ class AsteriskSwitch:
             ping_interval=PING_SECONDS,
             ping_timeout=PONG_SECONDS,
             close_timeout=1,
-            # Asterisk cuts off whoever does not take what it writes within 100 ms, so we take all at once.
+            # Asterisk disconnects a client that does not read within 100 ms, so we read everything at once.
             max_queue=None,
             logger=_logger_of_stream,
         )
         self._stream = stream
         return stream
 
-    def _told_by(self, stream: ClientConnection) -> Iterator[Event]:
+    def _events_of(self, stream: ClientConnection) -> Iterator[Event]:
         if self._closing.is_set():
             return
         interpreter = Interpreter()
@@ -271,7 +271,7 @@ class AsteriskSwitch:
             yield message if isinstance(message, Alive) else interpreter.event(message) or Alive(call_clock.now())
 
     def _messages(self, stream: ClientConnection) -> Iterator[bytes | Alive]:
-        """Read the stream. While it is silent, ask whether Asterisk is there, and tell when it was."""
+        """Yield the messages of the stream. Without messages, ping Asterisk, and yield when it was alive."""
         asked_at, answer = call_clock.now(), None
         while not self._closing.is_set():
             try:

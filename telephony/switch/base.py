@@ -1,8 +1,8 @@
-"""What we want of a switch, whichever it is: channels that are asked for, joined and ended, and news of them.
+"""The interface of a switch: commands that create, join and end channels, and events of the channels.
 
-A channel is one phone's side of a call. Its id is ours where we ask for it (telephony.channels), so that after a crash
-it can be found; a caller's is the switch's. Commands return when the switch has taken them; what becomes of a channel
-is told by events alone, at least once, in any order. The code that handles them is idempotent.
+A channel is one phone's side of a call. We choose the id of a channel that we request (telephony.channels), so that it
+can be found after a crash; the switch chooses a caller's. A command returns when the switch has accepted it. Events
+report what happens to channels, at least once, in any order; their handlers are idempotent.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-# How long a switch that is there may tell nothing.
+# A connected switch yields an event at least this often.
 PULSE_SECONDS = 0.5
 
 
 class SwitchError(Exception):
-    """The switch refused: it will not do this, and asking again will not help. `cause` (Q.850) if it says why."""
+    """The switch refused a command, and repeating it will not help. `cause` is the Q.850 cause, if there is one."""
 
     def __init__(self, message: str, cause: int | None = None) -> None:
         super().__init__(message)
@@ -23,14 +23,14 @@ class SwitchError(Exception):
 
 
 class SwitchUnreachable(SwitchError):
-    """No answer: the switch may or may not have taken the command. Look before you ask again."""
+    """The switch did not answer. It may have accepted the command: compare before you repeat it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel as the switch lists it. `is_up`: the phone was picked up; `is_ringing`: it says that it rings.
+    """A channel as the switch lists it. `is_up`: the phone was picked up; `is_ringing`: the phone reports ringing.
 
-    `caller` and `dialled` are those of Arrived where somebody calls us by it; `caller` is None for any other channel.
+    `caller` and `dialled` are those of Arrived for the channel of a caller; otherwise `caller` is None.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A caller who came and went while nobody heard the switch. `key` is for `forget_missed`."""
+    """A caller who gave up while no listener was connected. `key` is for `forget_missed`."""
 
     key: str
     channel_id: str
@@ -54,25 +54,25 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Online:
-    """The stream of events begins, also after an interruption: what happened meanwhile is not told. Compare
+    """The stream of events begins, also after an interruption. Events of the interruption are lost: compare
     `channels()` with the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offline:
-    """The stream broke; it is being opened again."""
+    """The stream broke. The switch opens it again."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Another listener has taken over; nothing more will come."""
+    """Another listener has taken the stream. This is the last event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """The switch is there, although it tells nothing else of interest: about every PULSE_SECONDS, or more often."""
+    """The switch was connected at this instant. Yielded at least about every PULSE_SECONDS without other events."""
 
     at: datetime
 
@@ -85,7 +85,7 @@ class Ringing:
 
 @dataclass(frozen=True, slots=True)
 class Up:
-    """The phone was picked up and the channel is ours to join."""
+    """The phone was picked up, and the channel can be joined."""
 
     channel_id: str
     at: datetime
@@ -93,7 +93,7 @@ class Up:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The channel is gone. `cause` is Q.850's; 0 is an ordinary ending without a reason."""
+    """The channel has ended. `cause` is the Q.850 cause; 0 is an ordinary end without a cause."""
 
     channel_id: str
     at: datetime
@@ -103,10 +103,10 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Somebody calls us, and rang `dialled`. The caller hears nothing until the channel is answered.
+    """A caller has dialled `dialled`, and hears nothing until the channel is answered.
 
-    It is told when the caller comes; `channels()` lists the callers who are there. Their end is told once `follow` was
-    asked for. `caller` is empty where the caller does not show a number.
+    `channels()` lists the present callers. The end of a caller's channel is reported after `follow` only. `caller` is
+    empty if the caller does not show a number.
     """
 
     channel_id: str
@@ -117,7 +117,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class RecordingFinished:
-    """The recording called `name` is ready to be read; `seconds` 0 where the switch does not say."""
+    """The recording `name` can be read. `seconds` is 0 if the switch does not report the length."""
 
     name: str
     at: datetime
@@ -129,64 +129,63 @@ Event = Online | Offline | Replaced | Alive | Ringing | Up | Ended | Arrived | R
 
 
 class Switch(Protocol):
-    """Thread-safe. Every command may raise SwitchError (also where the channel is gone) or SwitchUnreachable."""
+    """A switch. It is thread-safe. Every command may raise SwitchError, as for a gone channel, or SwitchUnreachable."""
 
     def ping(self) -> None:
-        """Raise SwitchUnreachable where the switch does not answer; change nothing."""
+        """Raise SwitchUnreachable if the switch does not answer."""
 
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
-        """Ring the phone with this SIP number, showing it `presented`; refused where there is no such phone.
+        """Ring the phone with this SIP number, and show `presented` on it. Refused if there is no such phone.
 
-        Of this and `call_number`: a channel of this id that is there already is left as it is.
+        This and `call_number` do nothing if there is a channel with this id already.
         """
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
-        """Ring a number outside (E.164 or as the trunk wants it), presenting `presented`."""
+        """Ring an outside number (E.164 or in the form of the trunk), presenting `presented`."""
 
     def follow(self, channel_id: str) -> None:
-        """Have the end of a caller's channel told. Refused where it is gone; repeating is harmless."""
+        """Request the end event of a caller's channel. Refused if the channel is gone. Repeating is harmless."""
 
     def answer(self, channel_id: str) -> None:
-        """Pick up a caller's channel. Nothing where it is up already."""
+        """Pick up a caller's channel, unless it is up already."""
 
     def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
-        """Let these hear each other, in a bridge of this id, which is made where there is none. Repeating is harmless.
+        """Join channels in the bridge with this id, which is created if needed. Repeating is harmless.
 
-        With `record_as` their conversation is recorded under that name until the bridge goes.
+        With `record_as` the conversation is recorded under that name until the bridge is destroyed.
         """
 
     def destroy_bridge(self, bridge_id: str) -> None:
-        """Take the bridge away; its channels stay up, in silence. Nothing where there is none."""
+        """Destroy the bridge, if there is one. Its channels stay up, in silence."""
 
     def play_music(self, channel_id: str, music_class: str) -> None:
-        """Music for a channel that waits or is on hold."""
+        """Play music to a channel that waits or is on hold."""
 
     def stop_music(self, channel_id: str) -> None: ...
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
-        """End the channel. Nothing where it is gone already."""
+        """End the channel, if it is not gone already."""
 
     def channels(self) -> list[Channel]:
-        """Return all channels that are there now."""
+        """Return all present channels."""
 
     def bridges(self) -> list[str]:
-        """Return the ids of all bridges that are there now."""
+        """Return the ids of all present bridges."""
 
     def missed(self) -> list[Missed]:
-        """Return the callers who gave up while nobody heard the switch, each until `forget_missed`."""
+        """Return the callers who gave up while no listener was connected, each until `forget_missed`."""
 
     def forget_missed(self, key: str) -> None:
-        """Remove one of those. Nothing where there is none."""
+        """Remove a missed caller from the list."""
 
     def events(self) -> Iterator[Event]:
-        """Blocks for ever: connects, tells Online, then what happens; connects again when the stream breaks. Ends after
-        Replaced or `close()`."""
+        """Connect, yield Online, then the events. Reconnect when the stream breaks. End after Replaced or `close()`."""
 
     def recording(self, name: str) -> Iterator[bytes]:
-        """The recording's WAV, piece by piece. What can go wrong may go wrong at the first piece or later."""
+        """Yield the WAV file of a recording, piece by piece. Any piece may raise."""
 
     def remove_recording(self, name: str) -> None:
-        """The switch's copy is no longer wanted. Nothing where there is none."""
+        """Remove the switch's copy of a recording, if there is one."""
 
     def close(self) -> None:
-        """Ends `events()`, soon."""
+        """End `events()` soon."""

@@ -1,7 +1,7 @@
-"""A switch without a PBX: everything can be tried, and shown to others.
+"""A switch without a PBX, for trials and demonstrations.
 
-The network it plays (telephony.switch.simulation) lives in the process that reads its events, the listener. What
-other processes want of it goes there as rows, `SwitchCommand`, and a message; they wait for the answer.
+Its simulated network (telephony.switch.simulation) runs in the process that reads its events, the listener. Other
+processes send it their commands as rows, `SwitchCommand`, with a message, and wait for the answer.
 """
 
 import logging
@@ -39,22 +39,22 @@ from telephony.switch.simulation import Network
 logger = logging.getLogger(__name__)
 
 TOPIC = "switch"
-# How long a process waits for an answer, looking this often; and how often the listener looks without a message.
+# How long a process waits for an answer, its polling interval, and that of the listener without messages.
 ANSWER_SECONDS = 5.0
 LOOK_SECONDS = 0.01
 TICK_SECONDS = 0.5
-# A recording: mono, 16 bits. The two sides are two tones that take turns.
+# A recording: mono, 16 bits, two tones in turns.
 FRAMES_PER_SECOND = 8000
 TONES_HERTZ = (440, 330)
 
 
 class SimulatedSwitch:
-    """The Switch of the setting `simulated`; see telephony.switch.base for what each method does."""
+    """The Switch of the setting `simulated`. telephony.switch.base describes the methods."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._network: Network | None = None
-        self._news: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._taker: threading.Thread | None = None
 
@@ -70,8 +70,10 @@ class SimulatedSwitch:
         self._do("call_number", channel_id=channel_id, number=number, ring_seconds=ring_seconds)
 
     def arrive(self, caller: str, dialled: str, *, patience: float | None = None, talk: float | None = None) -> str:
-        """Somebody outside calls us; he gives up after `patience` seconds without anybody to talk to, and talks for
-        `talk`. His channel."""
+        """Simulate a caller, who gives up after `patience` seconds without an agent, and talks for `talk` seconds.
+
+        Return the caller's channel.
+        """
         return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk))
 
     def follow(self, channel_id: str) -> None:
@@ -102,7 +104,7 @@ class SimulatedSwitch:
         return list(self._do("bridges"))
 
     def missed(self) -> list[Missed]:
-        """There are none: without a listener there is no network in which somebody could call."""
+        """Return none: without a listener there is no network, and so no caller."""
         return []
 
     def forget_missed(self, key: str) -> None: ...
@@ -115,37 +117,37 @@ class SimulatedSwitch:
 
     def events(self) -> Iterator[Event]:
         with self._lock:
-            # Whoever read them before is told.
-            self._news.put(Replaced())
-            self._news.put(None)
-            news = self._news = queue.SimpleQueue()
+            # Tell an earlier reader.
+            self._events.put(Replaced())
+            self._events.put(None)
+            stream = self._events = queue.SimpleQueue()
             if self._network is None:
                 self._stopping.clear()
-                self._network = Network(self._tell, settings.SIMULATED_SPEED)
+                self._network = Network(self._emit, settings.SIMULATED_SPEED)
                 self._taker = threading.Thread(target=self._take_commands, name="switch commands", daemon=True)
                 self._taker.start()
         yield Online()
         while True:
             try:
-                if (event := news.get(timeout=PULSE_SECONDS)) is None:
+                if (event := stream.get(timeout=PULSE_SECONDS)) is None:
                     return
                 yield event
             except queue.Empty:
                 yield Alive(call_clock.now())
 
-    def _tell(self, event: Event) -> None:
-        self._news.put(event)
+    def _emit(self, event: Event) -> None:
+        self._events.put(event)
 
     def close(self) -> None:
         with self._lock:
             network, taker, self._network, self._taker = self._network, self._taker, None, None
             self._stopping.set()
-            self._news.put(None)
+            self._events.put(None)
         if network and taker:
             taker.join()
             network.close()
 
-    # Commands: carried out here if the network is here, else by whoever has it
+    # Commands: carried out here if the network is in this process, else by the listener
 
     def _do(self, name: str, /, **arguments: Any) -> Any:
         if network := self._network:
@@ -166,8 +168,8 @@ class SimulatedSwitch:
         raise SwitchUnreachable("The simulated switch does not answer: does `manage.py listen_to_switch` run?")
 
     def _take_commands(self) -> None:
-        is_told = threading.Event()
-        subscribe(TOPIC, is_told.set, self._stopping)
+        has_message = threading.Event()
+        subscribe(TOPIC, has_message.set, self._stopping)
         while not self._stopping.is_set():
             try:
                 while self._network and _take(self._network):
@@ -175,8 +177,8 @@ class SimulatedSwitch:
             except DatabaseError as error:
                 logger.warning("no commands", extra={"error": type(error).__name__})
                 connection.close()
-            is_told.wait(TICK_SECONDS)
-            is_told.clear()
+            has_message.wait(TICK_SECONDS)
+            has_message.clear()
         connection.close()
 
 
@@ -186,7 +188,7 @@ def _carried_out(network: Network, name: str, arguments: dict[str, Any]) -> Any:
 
 
 def _take(network: Network) -> int:
-    """Carry out what waits; how many that were. Whoever asked longer ago has given up."""
+    """Carry out the waiting commands and return their number. Older commands have timed out."""
     now = timezone.now()
     SwitchCommand.objects.filter(created_at__lt=now - timedelta(seconds=10 * ANSWER_SECONDS)).delete()
     with transaction.atomic():
@@ -201,10 +203,10 @@ def _take(network: Network) -> int:
         except SwitchError as error:
             command.error, command.cause = str(error), error.cause
         except Exception:
-            # Of another version of the service, perhaps; the next command is to be taken all the same.
+            # Perhaps of another version of the service. The next command must be taken anyway.
             logger.exception("a command to the simulated switch failed", extra={"command": command.name})
             command.error = "The simulated switch failed."
-        # Not save(), which would bring back the row of one who has given up.
+        # Not save(), which would insert the row again if the sender has deleted it.
         SwitchCommand.objects.filter(pk=command.pk).update(
             done_at=timezone.now(), answer=command.answer, error=command.error, cause=command.cause
         )
@@ -212,7 +214,7 @@ def _take(network: Network) -> int:
 
 
 def tones(seconds: int) -> Iterator[bytes]:
-    """A WAV of this length, second by second."""
+    """Yield a WAV file of this length, second by second."""
     size = seconds * FRAMES_PER_SECOND * 2
     form = (b"fmt ", 16, 1, 1, FRAMES_PER_SECOND, FRAMES_PER_SECOND * 2, 2, 16)
     yield struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVE", *form, b"data", size)
@@ -222,7 +224,7 @@ def tones(seconds: int) -> Iterator[bytes]:
 
 
 def _tone(hertz: int) -> bytes:
-    """A second of it, that swells and fades."""
+    """Return a second of a tone that swells and fades."""
     frames = FRAMES_PER_SECOND
     heights = (
         8000 * math.sin(math.pi * n / frames) * math.sin(2 * math.pi * hertz * n / frames) for n in range(frames)

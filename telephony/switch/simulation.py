@@ -1,8 +1,8 @@
-"""A telephone network in memory: phones that ring, are picked up, talk and hang up, by timers of one thread.
+"""A telephone network in memory: phones ring, are picked up, talk and hang up, by the timers of one thread.
 
-It stands behind the simulated switch (telephony.switch.simulated), in the listener's process, and is empty when that
-starts. What a number outside does is said by its last two digits; an agent's phone is always picked up.
-docs/telephony-switch.md describes it for those who try the service.
+The simulated switch (telephony.switch.simulated) runs it in the listener's process; it starts empty. The last two
+digits of an outside number decide its behaviour; an agent's phone is always picked up. docs/telephony-switch.md
+describes it for users.
 """
 
 import heapq
@@ -19,28 +19,28 @@ from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinis
 logger = logging.getLogger(__name__)
 
 NORMAL, BUSY, NO_ANSWER, REJECTED, UNALLOCATED, NETWORK_DOWN = 16, 17, 19, 21, 1, 38
-# Of one who hangs up while nobody listens to him, as Asterisk tells it.
+# The cause of Asterisk for a caller who hangs up while waiting.
 UNKNOWN = 0
 
 # All in seconds.
 AGENT_RINGS_AFTER, AGENT_ANSWERS_AFTER = 0.05, 0.5
 RINGS_AFTER, RINGING, REPLY = 0.2, (0.8, 1.2), 0.3
 TALK = (2.0, 4.0)
-# How long somebody outside stays who hears music, or nobody.
+# How long an outside party waits, with music or in silence.
 PATIENCE = 60.0
-# Recordings that are remembered.
+# The most recordings that are kept.
 RECORDINGS_KEPT = 1000
 
 
 @dataclass(frozen=True)
 class FarEnd:
-    """What a number does that is called: rings or does not, and after how long it ends the call. Else it answers."""
+    """The behaviour of a called number: whether it rings, and when it ends the call. By default it answers."""
 
     rings: bool = True
     ends_after: float | None = None
     cause: int = NORMAL
     tech_cause: str = ""
-    # It neither answers nor ends anything.
+    # The number neither answers nor ends the call.
     is_silent: bool = False
 
 
@@ -58,12 +58,12 @@ FAR_ENDS = {
 
 @dataclass
 class _Phone:
-    """One channel. Each change of what it does is a new turn, which makes the timers of the one before void."""
+    """One channel. Each change of its state is a new turn, which cancels the timers of the turn before."""
 
     id: str
     number: str
     is_agent: bool
-    # The number that a caller rang; "" for a phone that we have called.
+    # The number that a caller dialled; "" for a phone that we called.
     dialled: str = ""
     patience: float | None = None
     talk: float | None = None
@@ -86,7 +86,7 @@ def _listed(phone: _Phone) -> Channel:
 
 
 class Network:
-    """Its methods are those of a Switch, in one process; news go to `tell`. `speed` 10: ten times as fast as people."""
+    """The network, with the methods of a Switch. It passes events to `tell`. `speed` 10 is ten times real time."""
 
     def __init__(self, tell: Callable[[Event], None], speed: float = 1.0) -> None:
         self._tell = tell
@@ -110,10 +110,10 @@ class Network:
     # Commands
 
     def ping(self) -> None:
-        """Answer, by doing nothing."""
+        """Do nothing, which is the answer."""
 
     def call_agent(self, channel_id: str, number: str, ring_seconds: int) -> None:
-        """A second call to a phone is picked up like the first, as Asterisk offers it and phones take it."""
+        """Ring an agent's phone. A second call to the phone is picked up as well, as with Asterisk."""
         with self._lock:
             if (phone := self._new_phone(channel_id, number, is_agent=True)) is None:
                 return
@@ -136,7 +136,7 @@ class Network:
             self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
     def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None) -> str:
-        """Somebody calls us; his channel."""
+        """Simulate a caller. Return the caller's channel."""
         with self._lock:
             self._count += 1
             channel_id = f"{int(time.time())}.{self._count}"
@@ -184,7 +184,7 @@ class Network:
         with self._lock:
             self._phone(channel_id)
 
-    # The end of every channel is told anyway.
+    # The end of every channel is reported in any case.
     stop_music = follow = play_music
 
     def hang_up(self, channel_id: str, cause: int) -> None:
@@ -210,7 +210,7 @@ class Network:
         with self._lock:
             self._recordings.pop(name, None)
 
-    # What happens by itself, under the lock
+    # Behaviour of the phones, under the lock
 
     def _phone(self, channel_id: str) -> _Phone:
         if channel_id not in self._phones:
@@ -218,7 +218,7 @@ class Network:
         return self._phones[channel_id]
 
     def _new_phone(self, channel_id: str, number: str, *, is_agent: bool) -> _Phone | None:
-        """None for a channel that is there already."""
+        """Add a phone. Return None if there is a channel with this id already."""
         if channel_id in self._phones:
             return None
         phone = self._phones[channel_id] = _Phone(channel_id, number, is_agent)
@@ -234,16 +234,16 @@ class Network:
         self._tell(Up(phone.id, call_clock.now()))
 
     def _begin_turn(self, phone: _Phone) -> None:
-        """Its timers are void; somebody outside who talks to nobody gives up some time."""
+        """Cancel the phone's timers. An outside party without an agent gives up after a while."""
         phone.turn += 1
         if not phone.is_agent:
             patience = PATIENCE if phone.patience is None else phone.patience
             self._after(patience, phone, lambda: self._end(phone, UNKNOWN))
 
     def _talk(self, bridge: _Bridge) -> None:
-        """A conversation begins, if there is somebody to talk to, and so does the time after which one hangs up.
+        """Begin a conversation, if both sides are in the bridge, and set the timer for its end.
 
-        Who: the agent, where the number outside ends in an odd digit, else the one outside.
+        The agent hangs up if the outside number ends in an odd digit, else the outside party.
         """
         outside = next((phone for phone in bridge.phones if not phone.is_agent), None)
         if outside is None or len(bridge.phones) < 2:
@@ -273,7 +273,7 @@ class Network:
     # Time
 
     def _after(self, seconds: float, phone: _Phone, act: Callable[[], None]) -> None:
-        """Act on the phone then, unless its turn is over."""
+        """Set a timer, which does nothing if the phone's turn is over by then."""
         turn = phone.turn
         self._count += 1
         timer = (time.monotonic() + seconds / self._speed, self._count, lambda: act() if phone.turn == turn else None)
@@ -293,4 +293,4 @@ class Network:
                     try:
                         act()
                     except Exception:
-                        logger.exception("the simulated network stumbled")
+                        logger.exception("the simulated network failed")

@@ -1,1 +1,1 @@
-"""From a recording to who said what, and what a model makes of it."""
+"""Transcription of recordings by a provider, and their analysis by a model."""

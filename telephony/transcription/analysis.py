@@ -1,4 +1,4 @@
-"""What a model makes of a conversation: what it came to, how the customer felt, whether the criteria are met."""
+"""Analysis of a conversation by a model: summary, sentiment of the customer, criteria, speakers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ SPEAKERS = "- speakers: for each line in order, who says it: USER or CUSTOMER.\n
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """As the interface spells it; `speakers` for each part, or none where they cannot be trusted."""
+    """The analysis in the words of the wire. `speakers` has one for each part, or none if the model has miscounted."""
 
     summary: list[dict[str, Any]]
     sentiment: dict[str, str]
-    # None: there are no criteria.
+    # None without criteria.
     evaluated_criteria: list[dict[str, Any]] | None
     speakers: list[str]
 
 
 def analyse(parts: Sequence[Mapping[str, Any]], criteria: Sequence[EvaluationCriterion]) -> Analysis:
-    """Ask the model. Raises ProviderError, also where it does not keep to what it was asked for."""
+    """Ask the model. Raises ProviderError, also if the answer does not follow the schema."""
     wants_speakers = any(part["speaker"] == UNKNOWN for part in parts)
     listed = "\n".join(f"  {criterion.pk}: {criterion.name}. {criterion.description}" for criterion in criteria)
     system = INSTRUCTIONS.format(
@@ -103,6 +103,6 @@ def _criteria(value: Any, criteria: Sequence[EvaluationCriterion]) -> list[dict[
 
 
 def _speakers(value: Any, count: int) -> list[str]:
-    """A model that has miscounted the lines is not believed."""
+    """Return the speakers, or none if their number differs from that of the lines."""
     is_whole = isinstance(value, list) and len(value) == count
     return value if is_whole and all(speaker in (USER, CUSTOMER) for speaker in value) else []

@@ -1,4 +1,4 @@
-"""One attempt at a transcription: its recordings to the provider, their words to the model, the outcome to its row."""
+"""One attempt at a transcription: the provider transcribes the recordings, the model analyses the words."""
 
 import logging
 import threading
@@ -20,19 +20,19 @@ from telephony.verbs import transcriptions
 
 logger = logging.getLogger(__name__)
 
-# Of the threads that also place calls, so many may wait for a provider at one time.
+# The most threads of a worker, which also place calls, that wait for a provider at one time.
 _slots = threading.BoundedSemaphore(4)
-# What providers call the two, where they know.
+# Labels of providers that recognise the speakers.
 AGENT_LABELS = {"agent", "user", "operator", "advisor"}
 CUSTOMER_LABELS = {"customer", "client", "caller"}
 
 
-class _NotOurs(Exception):
-    """It took so long that another worker has it now."""
+class _LeaseLost(Exception):
+    """The lease has expired, and another worker has the transcription."""
 
 
 def run(connection_id: int) -> None:
-    """Make one attempt, if it is due and a place is free; if none is, the sweep comes back to it."""
+    """Make one attempt at a transcription that is due. Without a free slot, the sweep retries it."""
     if not _slots.acquire(blocking=False):
         return
     try:
@@ -57,26 +57,26 @@ def _attempt(transcription: Transcription) -> None:
             if not transcriptions.charge(transcription, sum(recording.seconds for recording in recordings)):
                 transcriptions.exceed_limit(transcription)
                 return
-            _hear(transcription, recordings)
-        transcriptions.succeed(transcription, **_made_of(transcription))
+            _transcribe(transcription, recordings)
+        transcriptions.succeed(transcription, **_analysis_of(transcription))
     except ProviderError as error:
         logger.warning("transcription failed", extra={"connection": transcription.pk, "error": str(error)})
         transcriptions.put_off(transcription, str(error), is_final=error.is_final, retry_after=error.retry_after)
     except (OSError, EOFError) as error:
         transcriptions.put_off(transcription, f"the recording cannot be read: {error}")
-    except _NotOurs:
+    except _LeaseLost:
         logger.warning("transcription was taken over", extra={"connection": transcription.pk})
 
 
-def _hear(transcription: Transcription, recordings: list[Recording]) -> None:
-    """Who said what, the recordings one after another."""
+def _transcribe(transcription: Transcription, recordings: list[Recording]) -> None:
+    """Transcribe the recordings one after another, and store the words."""
     parts: list[dict[str, Any]] = []
     offset = 0.0
     for recording in recordings:
         with default_storage.open(recording.path) as file:
             for piece in pieces(file):
                 if not transcriptions.renew(transcription):
-                    raise _NotOurs
+                    raise _LeaseLost
                 parts += _parts(piece, transcribe(piece), offset, transcription.connection)
         offset += recording.seconds
     parts.sort(key=lambda part: (part["begin"], part["end"]))
@@ -95,10 +95,10 @@ def _parts(piece: Piece, segments: list[Segment], offset: float, call: Connectio
 
 
 def _speakers(piece: Piece, segments: list[Segment], call: Connection) -> dict[str, str]:
-    """The provider's label of each speaker -> who it is.
+    """Return the speakers by the provider's labels.
 
-    A channel of his own says it best. Else labels do that mean something; of others we know that whoever picked up
-    speaks first, in a recording that was heard in one piece: in the next one the same label may be somebody else.
+    A channel of its own identifies a speaker, and so does a label with a meaning. Otherwise the party that picked up
+    speaks first. This holds for a recording of one piece only: in the next piece a label may be another speaker.
     """
     labels = list(dict.fromkeys(segment.label for segment in segments))
     if piece.speaker:
@@ -114,13 +114,13 @@ def _speakers(piece: Piece, segments: list[Segment], call: Connection) -> dict[s
     return dict.fromkeys(labels, other) | {labels[0]: first}
 
 
-def _made_of(transcription: Transcription) -> dict[str, Any]:
-    """What the model makes of the words; nothing where there is no model, or nobody said a word."""
+def _analysis_of(transcription: Transcription) -> dict[str, Any]:
+    """Return the model's analysis of the words; empty without a model or words."""
     parts = transcription.parts or []
     if not settings.ANALYSIS_MODEL or not parts:
         return NOTHING_MADE
     if not transcriptions.renew(transcription):
-        raise _NotOurs
+        raise _LeaseLost
     criteria = list(EvaluationCriterion.objects.for_queue(transcription.connection.queue_id))
     analysis = analyse(parts, criteria)
     if analysis.speakers:

@@ -1,4 +1,4 @@
-"""Cutting a recording into pieces that a provider takes, each with one speaker where the channels tell them apart."""
+"""Pieces of a recording, short enough for a provider, with one speaker each if the channels separate them."""
 
 import io
 import wave
@@ -9,18 +9,18 @@ from typing import IO
 
 from telephony.talk_ratio import CUSTOMER, USER
 
-# A provider takes 25 MB at most, and a request should not take for ever.
+# A provider accepts 25 MB at most, and a request should not take too long.
 PIECE_SECONDS = 600
 PIECE_BYTES = 20 * 1024 * 1024
-# Of 32,767: nothing louder than this is nobody talking, in which models hear words that were never said.
+# Of 32,767. A quieter piece is silence, in which models invent words.
 SILENCE_PEAK = 64
-# In recordings with two channels the agent is in the first one.
+# In recordings with two channels the agent has the first one.
 CHANNEL_SPEAKERS = (USER, CUSTOMER)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some minutes of a recording as a WAV of their own. `speaker` "": whoever was recorded, all in one channel."""
+    """Some minutes of a recording as a WAV file. `speaker` is "" if all speakers are in one channel."""
 
     begin: float
     seconds: float
@@ -30,7 +30,7 @@ class Piece:
 
 
 def pieces(file: "IO[bytes]") -> Iterator[Piece]:
-    """The pieces of a WAV in which somebody may be heard."""
+    """Return the pieces of a WAV file that are not silent."""
     with wave.open(file, "rb") as sound:
         channels, width, rate = sound.getnchannels(), sound.getsampwidth(), sound.getframerate()
         frames_each = min(PIECE_SECONDS * rate, PIECE_BYTES // (channels * width))
@@ -46,7 +46,7 @@ def pieces(file: "IO[bytes]") -> Iterator[Piece]:
 
 
 def _tracks(frames: bytes, channels: int, width: int) -> list[tuple[str, bytes, int]]:
-    """(speaker, samples, channels of them); of the two channels that are one and the same, one without a speaker."""
+    """Return (speaker, samples, channels) of each track. Two equal channels are one track without a speaker."""
     if (channels, width) != (2, 2):
         return [("", frames, channels)]
     samples = array("h", frames[: len(frames) // 4 * 4])

@@ -1,4 +1,4 @@
-"""The provider: speech to text, and a model that answers in JSON, by the interface that OpenAI made common."""
+"""Requests to the provider: speech to text, and a model that answers in JSON, over the OpenAI interface."""
 
 import math
 import re
@@ -15,13 +15,13 @@ from telephony.transcription.pieces import Piece
 
 CONNECT_SECONDS = 10.0
 MOST_ANSWERED_BYTES = 32 * 1024 * 1024
-# Another attempt may succeed; after any other failure it will not.
+# After these and 5xx another attempt may succeed, after other answers it will not.
 PASSING = (408, 409, 425, 429)
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class ProviderError(Exception):
-    """No answer, or none that can be used. `is_final`: asking again will not help."""
+    """The provider gave no usable answer. `is_final`: another attempt will not help."""
 
     def __init__(self, message: str, *, is_final: bool = False, retry_after: float = 0) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What was heard in a piece, from and to in seconds of it; `label` is the provider's word for who it was."""
+    """Words of a piece, with begin and end in seconds. `label` is the provider's name of the speaker."""
 
     begin: float
     end: float
@@ -40,7 +40,7 @@ class Segment:
 
 
 def transcribe(piece: Piece) -> list[Segment]:
-    """What is said in a piece."""
+    """Return the words of a piece."""
     fields = {
         "model": settings.TRANSCRIPTION_MODEL,
         "response_format": settings.TRANSCRIPTION_FORMAT,
@@ -79,7 +79,7 @@ def _segment(segment: Any, seconds: float) -> Segment:
 
 
 def answer_of_model(system: str, user: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What the analysing model answers, by the schema as far as it keeps to it."""
+    """Return the answer of the analysing model, which may not follow the schema."""
     answer = _post(
         f"{settings.ANALYSIS_URL}/chat/completions",
         settings.ANALYSIS_API_KEY,
@@ -94,14 +94,14 @@ def answer_of_model(system: str, user: str, schema: Mapping[str, Any]) -> dict[s
     )
     match answer:
         case {"choices": [{"message": {"content": str(content)}}, *_]}:
-            # Models that know no schemas like to wrap what they were asked for.
+            # Models without support for schemas often wrap the JSON.
             content = content.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
             return _object(content.encode(errors="replace"), "the model's answer")
     raise ProviderError("the model's answer has no content")
 
 
 def clean(text: str) -> str:
-    """As PostgreSQL can keep it."""
+    """Replace the characters that PostgreSQL cannot store."""
     return _UNSTORABLE.sub("\ufffd", text).strip()
 
 
@@ -116,7 +116,7 @@ def _post(url: str, key: str, **body: Any) -> dict[str, Any]:
             content = _content(response, ends_at)
             if not 200 <= response.status_code < 300:
                 raise _refusal(response, content)
-    # A chunk of negative length is a ValueError.
+    # requests raises ValueError for a chunk of negative length.
     except (requests.RequestException, ValueError) as error:
         raise ProviderError(f"no answer: {type(error).__name__}") from error
     return _object(content, "the provider's answer")
@@ -146,7 +146,7 @@ def _refusal(response: requests.Response, content: bytes) -> ProviderError:
 def _retry_after(response: requests.Response) -> float:
     try:
         seconds = float(response.headers.get("Retry-After", 0))
-    except ValueError:  # a date: the usual delay will do
+    except ValueError:  # a date: the usual delay applies
         return 0
     return max(seconds, 0) if math.isfinite(seconds) else 0
 

@@ -91,7 +91,7 @@ def store(recording: Recording, *, size: int, seconds: float) -> bool:
             seconds=seconds,
             ready_at=timezone.now(),
             next_attempt_at=None,
-            # A folder belongs to whoever fills it.
+            # We remove no files from the switch's folder.
             leaves_switch_at=None if settings.RECORDINGS_FOLDER else timezone.now(),
             error="",
         )

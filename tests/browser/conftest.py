@@ -1,4 +1,4 @@
-"""A real Chromium, given the time that a busy machine needs, and a superuser's visit to the admin in it."""
+"""A real Chromium with the timeouts of a busy machine, and a superuser's visit to the admin."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.callcentre.factories import UserFactory
 
 CHROMIUM = shutil.which("chromium") or ""
-# Milliseconds. Playwright's own are 5,000 for what is expected and 30,000 for the rest.
+# Milliseconds. Playwright's defaults are 5,000 for expectations and 30,000 for the rest.
 PATIENCE = 60_000
 SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
-# Pages that a visit to many opens at a time.
+# The number of pages that a visit opens at a time.
 TABS = 6
 
 STOPPED = "stopped by the policy: "
@@ -25,7 +25,7 @@ _REPORT = f"""document.addEventListener("securitypolicyviolation", (event) =>
 
 
 class Visit:
-    """A page of a superuser's browser, and what went wrong on it."""
+    """A page of a superuser's browser, and the failures on it."""
 
     def __init__(self, browser: Browser, address: str, session_id: str, **options: Any) -> None:
         self.address = address
@@ -45,7 +45,7 @@ class Visit:
 
     @property
     def violations(self) -> list[str]:
-        """What the policy has stopped on the pages, and not inside the frames of mails, which have one of their own."""
+        """The violations of the policy on the pages. The frames of mails have a policy of their own."""
         return [said for said in self.trouble if said.startswith(STOPPED)]
 
     def open(self, path: str) -> Page:
@@ -54,7 +54,7 @@ class Visit:
         return self.page
 
     def too_wide(self, paths: list[str]) -> list[str]:
-        """Open these pages, each until it asks for no more. Return those that are wider than the screen.
+        """Open these pages, each until its requests have ended. Return the pages that are wider than the screen.
 
         A page is quiet half a second after its last request. Some tabs take turns, so each waits while others load.
         """
@@ -77,12 +77,12 @@ def chromium(django_db_setup: None) -> Iterator[Browser]:
         pytest.skip("there is no Chromium on this machine")
     expect.set_options(timeout=PATIENCE)
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        # Playwright's loop runs in the thread of the tests, which ask the database all the same.
+        # Playwright's loop runs in the thread of the tests, and the tests use the database there.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
         yield browser
         browser.close()
-        # Django keeps a connection apart for code inside a loop: it would outlive the module, and hold the database up.
+        # Django has a separate connection for code inside a loop. An open one would block the deletion of the database.
         connection.close()
 
 

@@ -1,4 +1,4 @@
-"""The admin in a real Chromium: what scripts do, what is loaded, and whether it fits the screen."""
+"""The admin in a real Chromium: its scripts, the files that it loads, and the width of its pages."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
+from campaigns.verbs.campaigns import add_agents
 from tests.admin_pages import addresses, routes, row_of_each_model
 from tests.backoffice import page_of, superuser
 from tests.browser.conftest import SCREENS, Visit
@@ -25,7 +26,7 @@ LABELS = sorted({model._meta.app_label for model in admin.site._registry})
 
 
 def pages_of(label: str) -> list[str]:
-    """Return the address of each page of an app that is shown; downloads and parts of pages are none."""
+    """Return the address of each page of an app, without downloads and parts of pages."""
     of_label = [route for route in routes() if route.startswith(f"{label}/")]
     if label == LABELS[0]:  # with it, what belongs to no app
         of_label += [route for route in routes() if route.split("/")[0] not in LABELS]
@@ -43,7 +44,7 @@ def is_page(answer: Any) -> bool:
 def paths_on_phone() -> list[str]:
     """Return the address of each kind of page."""
     campaign = CampaignFactory(fields=["city"])
-    campaign.add_agents(ACTOR, [AgentFactory().login])
+    add_agents(campaign, ACTOR, [AgentFactory().login])
     record, api_user = RecordFactory(campaign=campaign, of_agent=True), ApiUserFactory(rights=["*"])
     models = [
         *(f"campaigns_{name}" for name in ("campaign", "record", "recordchange", "recordimport", "campaigngroup")),
@@ -78,7 +79,7 @@ def paths_on_phone() -> list[str]:
     ]
 
 
-def test_a_bar_is_light_in_the_light_and_dark_in_the_dark(visit: Visit) -> None:
+def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
     page = visit.open(page_of(ResendFactory(state="running", total_count=4, done_count=1)))
     shade = """(dark) => {
         document.documentElement.classList.toggle("dark", dark);
@@ -122,7 +123,7 @@ def test_pages_fit_a_phone_in_the_dark_load_nothing_from_elsewhere_and_no_script
     assert visit.trouble == []
 
 
-def test_a_visit_tells_of_what_fails_and_what_is_loaded_from_elsewhere_in_each_tab(
+def test_a_visit_reports_failures_and_foreign_loads_of_each_tab(
     browser: Browser, session_id: str, live_server: Any
 ) -> None:
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
@@ -135,7 +136,7 @@ def test_a_visit_tells_of_what_fails_and_what_is_loaded_from_elsewhere_in_each_t
     assert {"broken", "loads http://127.0.0.1:1/"} <= set(visit.trouble)
 
 
-def test_the_secret_of_a_new_api_user_is_shown_and_gone_after_going_on(visit):
+def test_the_secret_of_a_new_api_user_is_shown_once(visit):
     page = visit.open(reverse("admin:callcentre_apiuser_add"))
     page.fill("#id_login", "robot")
     page.check("input[value='campaigns:read']")
@@ -150,7 +151,7 @@ def test_the_secret_of_a_new_api_user_is_shown_and_gone_after_going_on(visit):
     assert ApiClient("robot", secret).get("/api/ping").status_code == 204
 
 
-def test_records_are_filtered_by_a_campaign_that_is_found_by_typing(visit):
+def test_records_are_filtered_by_a_searched_campaign(visit):
     here, there = RecordFactory(campaign__name="Spring offer"), RecordFactory(campaign__name="Autumn offer")
     page = visit.open(reverse("admin:campaigns_record_changelist"))
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def session_id(settings: Any, plain_http: None, transactional_db: None) -> str:
-    """Of a back-office user who has logged in; static files under their own names."""
+    """The page of a logged-in back-office user; static files have their own names."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
     client = Client()

@@ -1,4 +1,4 @@
-"""The editor of articles in a real Chromium: it writes, takes pictures, and loads nothing from elsewhere."""
+"""The editor of articles in a real Chromium: it writes text, uploads pictures, and loads no file of another site."""
 
 import re
 from pathlib import Path

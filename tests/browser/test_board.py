@@ -1,4 +1,4 @@
-"""The live board in a real Chromium: what agents do is shown without anybody reloading the page."""
+"""The live board in a real Chromium: changes of agents appear without a reload of the page."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ def anna(committed_db: None) -> Agent:
 
 @pytest.fixture
 def board(anna: Agent, visit: Visit) -> Iterator[Page]:
-    """The front page with the board, which nobody reloads."""
+    """The front page with the board, opened once."""
     page = visit.open(reverse("admin:index"))
     page.evaluate("window.neverReloaded = true")
     yield page
@@ -61,7 +61,7 @@ def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:
     expect(free).to_have_text("2")
 
 
-def test_the_board_says_by_itself_when_the_switch_is_heard_again(anna: Agent, board: Page) -> None:
+def test_the_board_shows_that_the_switch_is_connected_again(anna: Agent, board: Page) -> None:
     expect(board.get_by_text(UNHEARD)).to_be_visible()
 
     with Leadership() as leadership:
@@ -70,13 +70,13 @@ def test_the_board_says_by_itself_when_the_switch_is_heard_again(anna: Agent, bo
     expect(board.get_by_text(UNHEARD)).to_be_visible()
 
 
-def test_the_keyboard_stays_where_it_is_while_the_board_changes_around_it(anna: Agent, board: Page) -> None:
+def test_the_focus_stays_while_the_board_changes(anna: Agent, board: Page) -> None:
     link = board.get_by_role("link", name="anna")
     link.focus()
     board.evaluate("window.focused = document.activeElement; window.blurs = 0")
     board.evaluate("window.focused.addEventListener('blur', () => { window.blurs += 1 })")
 
-    # Agents come before and after, the focused row changes its place, and a part above it goes.
+    # Agents appear before and after the focused row, the row moves, and a part above it disappears.
     bert: Agent = AgentFactory(login="bert", name="Bert", surname="Kos")
     presence.log_in(bert, ACTOR)
     expect(board.get_by_role("row", name="bert")).to_be_visible()
@@ -92,7 +92,7 @@ def test_the_keyboard_stays_where_it_is_while_the_board_changes_around_it(anna: 
     assert board.evaluate("[window.focused === document.activeElement, window.blurs]") == [True, 0]
 
 
-def test_the_keyboard_stays_on_the_board_when_the_focused_row_goes(anna: Agent, board: Page) -> None:
+def test_the_focus_stays_on_the_board_when_the_focused_row_goes(anna: Agent, board: Page) -> None:
     presence.log_in(AgentFactory(login="bert", name="Bert", surname="Kos"), ACTOR)
     expect(board.get_by_role("row", name="bert")).to_be_visible()
     board.get_by_role("link", name="anna").focus()

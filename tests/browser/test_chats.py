@@ -1,4 +1,4 @@
-"""A chat in a real Chromium: the conversation follows what is written, and what a person types stays."""
+"""A chat in a real Chromium: new messages appear, and typed text stays."""
 
 import pytest
 from playwright.sync_api import expect
@@ -22,7 +22,7 @@ def chat(visit: Visit) -> Chat:
     return chat
 
 
-def test_what_the_client_writes_comes_while_the_agent_types(chat: Chat, visit: Visit) -> None:
+def test_new_messages_appear_while_the_agent_types(chat: Chat, visit: Visit) -> None:
     page = visit.open(page_of(chat))
     answer = page.get_by_label("Answer")
     answer.click()
@@ -59,7 +59,7 @@ def test_an_answer_is_sent_without_leaving_the_page(chat: Chat, visit: Visit) ->
     assert visit.trouble == []
 
 
-def test_a_chat_that_is_closed_meanwhile_keeps_what_was_typed(chat: Chat, visit: Visit) -> None:
+def test_a_chat_closed_meanwhile_keeps_the_typed_text(chat: Chat, visit: Visit) -> None:
     page = visit.open(page_of(chat))
     page.get_by_label("Answer").fill("A long answer.")
 

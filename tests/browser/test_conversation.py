@@ -1,4 +1,4 @@
-"""A conversation in a real Chromium: a line's time is a button from which the recording is heard."""
+"""A conversation in a real Chromium: the time of a line is a button that plays the recording from there."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 
 @pytest.fixture
 def transcription(committed_db: None, settings: Any, tmp_path: Path) -> Transcription:
-    """Of a call with a recording of 20 seconds."""
+    """The page of a call with a recording of 20 seconds."""
     options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
     settings.STORAGES = settings.STORAGES | {"default": options}
     recording: Recording = RecordingFactory(ready=True, seconds=20)
@@ -29,7 +29,7 @@ def transcription(committed_db: None, settings: Any, tmp_path: Path) -> Transcri
     return made
 
 
-def test_a_line_is_heard_from_its_begin(visit: Visit, transcription: Transcription) -> None:
+def test_a_recording_plays_from_the_clicked_line(visit: Visit, transcription: Transcription) -> None:
     page = visit.open(reverse("admin:telephony_transcription_change", args=[transcription.pk]))
     player = page.locator("audio")
     expect(page.get_by_text("I am calling about my invoice.")).to_be_visible()

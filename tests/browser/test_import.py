@@ -1,4 +1,4 @@
-"""An import in a real Chromium: what the page's script does between the upload and the records."""
+"""An import in a real Chromium: the script of the page, from the upload to the records."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
-from campaigns.importing.running import run
+from campaigns.importing.import_run import run
 from campaigns.models import Record, RecordImport
 from tests.browser.conftest import PATIENCE
 from tests.callcentre.factories import UserFactory
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[threading.Thread]]:
-    """Imports that are queued run at once, each in a thread, as on a worker."""
+    """Run queued imports at once, each in a thread, as on a worker."""
     threads: list[threading.Thread] = []
 
     def work(pk: int) -> None:
@@ -37,7 +37,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[threading.Thread]]
         threads.append(threading.Timer(0.3, work, [pk]))
         threads[-1].start()
 
-    monkeypatch.setattr("campaigns.models.imports.enqueue", enqueue)
+    monkeypatch.setattr("campaigns.verbs.imports.enqueue", enqueue)
     yield threads
     for thread in threads:
         thread.join()
@@ -104,7 +104,7 @@ def test_a_choice_changes_the_preview_and_another_delimiter_the_columns(page: Pa
     assert RecordImport.objects.get().delimiter == ","
 
 
-def test_a_large_file_shows_how_much_of_it_is_sent_and_leads_on(page: Page, tmp_path: Path) -> None:
+def test_a_large_file_shows_the_progress_of_its_upload(page: Page, tmp_path: Path) -> None:
     rows = "".join(f"+48 22 {number:07};{'x' * 100}\n" for number in range(20_000))
 
     upload(page, CampaignFactory(), f"phone;note\n{rows}", tmp_path)

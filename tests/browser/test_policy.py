@@ -18,7 +18,7 @@ from tickets.models import CannedReply, Message, TicketQueue
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
-# Stored HTML that was never cleaned: what came in before it was, and what gets past the cleaning.
+# Stored HTML that was not cleaned: it was stored before there was cleaning, or passed through the cleaning.
 STORED = """
 <p id="stored">Stored</p>
 <script>top.ran = "script"</script>
@@ -37,7 +37,7 @@ STORED = """
 <base href="https://elsewhere.example/">
 """
 
-# Follows what is stored as a link and sends what is stored as a form, also inside frames.
+# Follow stored links and send stored forms, also inside frames.
 FOLLOW = """() => {
     const inside = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument);
     for (const place of [document, ...inside].filter(Boolean)) {
@@ -49,7 +49,7 @@ FOLLOW = """() => {
 
 @pytest.fixture
 def stored(committed_db: None) -> dict[str, str]:
-    """Name -> address of a page that shows the stored HTML."""
+    """Return name -> address of each page that shows the stored HTML."""
     reply, queue, article = CannedReplyFactory(), TicketQueueFactory(), ArticleFactory()
     message = MessageFactory(ticket=TicketFactory(queue=queue), body_type="HTML")
     raw = Value(STORED)  # an expression: columns of HTML clean each text that is saved
@@ -75,7 +75,7 @@ PLACES = ["canned reply", "ticket queue", "ticket", "article", "preview", "versi
 
 @pytest.fixture
 def visitor(browser: Browser, session_id: str, live_server: Any) -> Visit:
-    """A visit on which the policy has something to stop."""
+    """A visit to pages with violations of the policy."""
     return Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
 
 
@@ -84,22 +84,22 @@ def test_no_script_that_was_stored_runs(place: str, stored: dict[str, str], visi
     page = visitor.page
     page.goto(f"{visitor.address}{stored[place]}")
     page.evaluate(FOLLOW)
-    # So long a script has to run that would.
+    # The time that a script has to run.
     page.wait_for_timeout(500)
 
     assert page.evaluate("top.ran") is None
     assert page.url == f"{visitor.address}{stored[place]}"
 
 
-def test_a_visit_tells_what_the_policy_has_stopped(stored: dict[str, str], visitor: Visit) -> None:
-    # The editor shows what is stored some moments after the page has loaded.
+def test_a_visit_reports_violations_of_the_policy(stored: dict[str, str], visitor: Visit) -> None:
+    # The editor shows the stored text some moments after the page has loaded.
     with visitor.page.expect_console_message(lambda said: "script-src-attr" in said.text):
         visitor.page.goto(f"{visitor.address}{stored['canned reply']}")
 
     assert any("script-src-attr" in said for said in visitor.violations)
 
 
-def test_what_was_stored_would_run_without_the_policy(stored: dict[str, str], visitor: Visit) -> None:
+def test_stored_scripts_would_run_without_the_policy(stored: dict[str, str], visitor: Visit) -> None:
     def loosen(route: Any) -> None:
         answer = route.fetch()
         policy = "script-src 'self' 'unsafe-inline' 'unsafe-eval'"

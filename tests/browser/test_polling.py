@@ -1,4 +1,4 @@
-"""Pages that ask by themselves, in a real Chromium: what they ask is marked, so that it does not keep a session."""
+"""Pages that poll, in a real Chromium: their requests are marked, so that they do not extend the session."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,14 +49,14 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def answer_of_poll(page: Page) -> Response:
-    """Wait for the next answer to what the page asks by itself: the server is idle then, also for the next test."""
+    """Wait for the next answer to a poll. Afterwards the server is idle, also for the next test."""
     with page.expect_response(lambda response: response.request.resource_type == "fetch") as answer:
         pass
     return answer.value
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_asks_by_itself_is_marked(page: str, visit: Visit) -> None:
+def test_requests_of_scripts_are_marked(page: str, visit: Visit) -> None:
     asked: list[tuple[Any, Any]] = []
     path = PAGES[page]()
     shown = visit.open(path)
@@ -68,7 +68,7 @@ def test_what_a_page_asks_by_itself_is_marked(page: str, visit: Visit) -> None:
     assert set(asked) == {("fetch", "1")}
 
 
-def test_writing_a_reply_keeps_the_session_and_looking_does_not(visit: Visit) -> None:
+def test_writing_a_reply_extends_the_session_and_looking_does_not(visit: Visit) -> None:
     page = visit.open(ticket())
     looking = answer_of_poll(page)
 

@@ -1,4 +1,4 @@
-"""Queues in a real Chromium: who waits is shown without anybody reloading the page."""
+"""Queues in a real Chromium: waiting callers appear without a reload of the page."""
 
 import pytest
 from django.urls import reverse
@@ -11,7 +11,7 @@ from tests.telephony.factories import ConnectionFactory, QueueFactory
 pytestmark = pytest.mark.usefixtures("plain_static")
 
 
-def test_a_caller_who_comes_and_goes_is_seen_on_the_page_of_his_queue(visit: Visit) -> None:
+def test_callers_appear_and_disappear_on_the_page_of_their_queue(visit: Visit) -> None:
     queue: Queue = QueueFactory(name="Hotline")
     page = visit.open(reverse("admin:telephony_queue_change", args=[queue.pk]))
     page.get_by_label("Name").fill("Hotline 2")
@@ -22,7 +22,7 @@ def test_a_caller_who_comes_and_goes_is_seen_on_the_page_of_his_queue(visit: Vis
     call.delete()
     expect(page.get_by_text("Nobody.")).to_be_visible()
 
-    # What somebody types meanwhile stays.
+    # Text that is typed meanwhile stays.
     expect(page.get_by_label("Name")).to_have_value("Hotline 2")
 
 
@@ -35,7 +35,7 @@ def test_the_list_of_queues_counts_by_itself(visit: Visit) -> None:
     expect(page.get_by_role("cell", name="7", exact=True)).to_be_visible()
 
 
-def test_the_keyboard_stays_in_the_list_of_queues_while_it_counts(visit: Visit) -> None:
+def test_the_focus_stays_in_the_list_of_queues_while_it_changes(visit: Visit) -> None:
     queue = QueueFactory(name="Hotline")
     page = visit.open(reverse("admin:telephony_queue_changelist"))
     page.get_by_role("link", name="Hotline").focus()

@@ -57,8 +57,8 @@ def test_the_chart_can_be_read_by_light_and_in_the_dark(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_whose_a_figure_is_and_of_what_stays_in_sight(screen: str, visit: Visit) -> None:
-    """However far the table is scrolled, and the page itself is never wider than the screen."""
+def test_headings_of_rows_and_columns_stay_in_sight(screen: str, visit: Visit) -> None:
+    """Headings stay in sight while the table is scrolled, and the page is never wider than the screen."""
     presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=40))
     first, last = timezone.localdate() - timedelta(days=35), timezone.localdate()
     visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def test_whose_a_figure_is_and_of_what_stays_in_sight(screen: str, visit: Visit)
     agent, period = row.locator("td").nth(0), row.locator("td").nth(1)
     assert page.locator(".report-table th").first.evaluate(seen, box)
     assert agent.evaluate(seen, box)
-    # On a phone the two are one column.
+    # On a phone, the two columns are one.
     assert (
         period.evaluate(seen, box)
         if screen == "desk"
@@ -90,7 +90,7 @@ def test_whose_a_figure_is_and_of_what_stays_in_sight(screen: str, visit: Visit)
     assert visit.trouble == []
 
 
-def test_who_has_to_mend_something_keeps_what_he_chose_and_hears_of_what_others_did(visit: Visit) -> None:
+def test_a_refused_form_keeps_the_choices_and_reports_conflicts(visit: Visit) -> None:
     agents = AgentFactory.create_batch(2)
     schedule = ScheduleFactory(name="Daily")
     page = visit.open(page_of(schedule))

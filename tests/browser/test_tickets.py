@@ -1,4 +1,4 @@
-"""The page of a ticket in a real Chromium: what a mail says is shown, what it would do is not done."""
+"""The page of a ticket in a real Chromium: the text of a mail is shown, and its scripts do not run."""
 
 import re
 from pathlib import Path
@@ -56,14 +56,14 @@ def write(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("is_cleaned", [True, False])
-def test_a_mail_runs_nothing_and_loads_nothing(visit: Visit, is_cleaned: bool) -> None:
-    """Neither as it is kept, nor as it came: the frame does not trust the sanitiser."""
+def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool) -> None:
+    """Test the sanitised mail and the original: the frame does not trust the sanitiser."""
     ticket = TicketFactory()
     message = receive_message(ticket, ACTOR, body=ATTACK)
     if not is_cleaned:
         Message.objects.filter(pk=message.pk).update(body=ATTACK)
     loaded: list[str] = []
-    # Asked for what leaves the browser: what the frame's policy stops never comes so far.
+    # Only requests that leave the browser count; the policy of the frame stops others before.
     visit.page.route(re.compile("tracker.example"), lambda route: stop(loaded, route))
 
     page = visit.open(page_of(ticket))
@@ -118,13 +118,13 @@ def test_an_agent_replies_with_an_attachment(visit: Visit, tmp_path: Path) -> No
     assert visit.trouble == []
 
 
-def test_whoever_sends_at_once_loses_no_letter(visit: Visit) -> None:
+def test_an_immediate_submit_loses_no_letter(visit: Visit) -> None:
     ticket = TicketFactory()
     as_agent()
     page = visit.open(page_of(ticket))
     write(page, "A word")
 
-    # The key and the press in one turn of the browser: nothing has run in between.
+    # The key and the press happen in one turn of the browser, so no script runs in between.
     page.evaluate("""() => {
         document.execCommand("insertText", false, " and the last.");
         [...document.querySelectorAll("button")].find((button) => button.textContent.trim() === "Send").click();
@@ -134,7 +134,7 @@ def test_whoever_sends_at_once_loses_no_letter(visit: Visit) -> None:
     assert "A word and the last." in ticket.messages.get().body
 
 
-def test_what_was_typed_is_there_again_after_the_page_was_lost(visit: Visit) -> None:
+def test_a_draft_is_restored_after_the_page_was_lost(visit: Visit) -> None:
     as_agent()
     ticket = TicketFactory()
     page = visit.open(page_of(ticket))
@@ -151,7 +151,7 @@ def test_what_was_typed_is_there_again_after_the_page_was_lost(visit: Visit) -> 
     assert visit.trouble == []
 
 
-def test_whoever_wrote_while_somebody_else_did_is_asked(visit: Visit) -> None:
+def test_a_reply_after_another_persons_reply_needs_confirmation(visit: Visit) -> None:
     as_agent()
     ticket = TicketFactory()
     page = visit.open(page_of(ticket))
@@ -168,7 +168,7 @@ def test_whoever_wrote_while_somebody_else_did_is_asked(visit: Visit) -> None:
     assert ticket.messages.filter(type="REPLY").count() == 1
 
 
-def test_two_people_see_each_other_and_what_is_new(visit: Visit, live_server) -> None:
+def test_two_people_see_each_other_and_new_messages(visit: Visit, live_server) -> None:
     ticket = TicketFactory()
     other = UserFactory(admin=True, first_name="Maria", last_name="Nowak")
     client = Client()

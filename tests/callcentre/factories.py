@@ -37,7 +37,7 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
 
 
 class ApiUserFactory(factory.django.DjangoModelFactory[ApiUser]):
-    """An API user whose generated secret nobody knows; `ApiUser.create` where a test wants to log in."""
+    """An API user with an unknown generated secret; use `ApiUser.create` to log in."""
 
     class Meta:
         model = ApiUser

@@ -1,4 +1,4 @@
-"""What the tests of the launchers share: finding processes."""
+"""Helpers for tests of the launchers: finding processes."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,10 @@ from tests.processes import wait_until
 
 
 def processes_of(folder: Path) -> dict[int, str]:
-    """Processes started for a folder: its name is in their arguments or environment, or they
-    work in it, as every process of PostgreSQL does. Number and command line, zombies left out."""
+    """Return the living processes of a folder, with number and command line.
+
+    They have the folder's name in their arguments or environment, or work in it, as every process of PostgreSQL does.
+    """
     name = os.fsencode(folder)
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
@@ -24,5 +26,5 @@ def processes_of(folder: Path) -> dict[int, str]:
 
 
 def assert_all_gone(folder: Path) -> None:
-    """No process of this folder is left, or soon none."""
+    """Wait until no process of this folder is left."""
     assert wait_until(lambda: not processes_of(folder)), processes_of(folder)

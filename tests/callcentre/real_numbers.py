@@ -1,10 +1,10 @@
-"""Real phone numbers of the whole world, each in the spellings that people use.
+"""Real phone numbers of the whole world, each in its usual spellings.
 
-    python -m tests.callcentre.real_numbers numbers.csv
+python -m tests.callcentre.real_numbers numbers.csv
 
-writes region, kind of spelling, number and expected normal form, to be imported into a running
-service and read back. A national spelling means something only with its region as the default;
-the numbers of no country (+800 and the like, region 001) therefore have none.
+writes region, kind of spelling, number and expected normal form, to be imported into a running service and read back. A
+national spelling needs its region as the default; numbers of no country (+800 and the like, region 001) therefore have
+none.
 """
 
 import csv
@@ -32,7 +32,7 @@ class RealNumber(NamedTuple):
 
 
 def example_numbers() -> Iterator[tuple[str, PhoneNumber]]:
-    """The library's example of every number type of every region, then of every entity."""
+    """Yield the library's example of every number type of every region, then of every entity."""
     for region in sorted(phonenumbers.SUPPORTED_REGIONS):
         examples = (
             phonenumbers.example_number_for_type(region, number_type)
@@ -45,7 +45,7 @@ def example_numbers() -> Iterator[tuple[str, PhoneNumber]]:
 
 
 def _entity_examples(calling_code: int) -> Iterator[PhoneNumber]:
-    """The library offers one example of each entity; its metadata has one of each type."""
+    """Return the examples of entities: the library offers one each; its metadata has one per type."""
     metadata = PhoneMetadata.metadata_for_nongeo_region(calling_code)
     for description in vars(metadata).values():
         if isinstance(description, PhoneNumberDesc) and description.example_number:
@@ -53,7 +53,7 @@ def _entity_examples(calling_code: int) -> Iterator[PhoneNumber]:
 
 
 def _distinct(examples: Iterable[PhoneNumber | None]) -> Iterator[PhoneNumber]:
-    """One landline is the example of several types where nothing tells the types apart."""
+    """A landline is the example of several types that look alike."""
     seen = set()
     for example in examples:
         if example is not None and (e164 := _format(example, PhoneNumberFormat.E164)) not in seen:
@@ -74,7 +74,7 @@ def _format(number: PhoneNumber, spelling: int) -> str:
 
 
 def write_csv(path: Path) -> int:
-    """Returns the number of rows below the header."""
+    """Write the file and return the number of rows below the header."""
     rows = list(real_numbers())
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is one of ours and never a 500."""
+"""Hostile requests: the answer is always one of ours and never a 500."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_json_has_many_content_types(content_type: str, api: ApiClient) -> None:
 
 
 class Unreadable:
-    """A request body that fails whoever reads it."""
+    """A request body that fails when it is read."""
 
     def read(self, size: int = -1) -> bytes:
         raise AssertionError("the body was read")
@@ -150,7 +150,7 @@ RIGHT_BODY: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("path", "name"), [(path, name) for path, names in FIELDS_OF.items() for name in names])
-def test_no_value_of_any_field_is_a_500(path: str, name: str, api: ApiClient) -> None:
+def test_no_field_value_causes_a_500(path: str, name: str, api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", fields=["city"])
 
     for value in NASTY:
@@ -159,7 +159,7 @@ def test_no_value_of_any_field_is_a_500(path: str, name: str, api: ApiClient) ->
 
 
 @pytest.mark.parametrize("name", ["start_date", "end_date", "order", "parity", "group_id", "parameters", "active"])
-def test_no_value_in_a_partial_edit_is_a_500(name: str, api: ApiClient) -> None:
+def test_no_value_in_a_partial_edit_causes_a_500(name: str, api: ApiClient) -> None:
     CampaignFactory(code="DEMO1")
 
     for value in [*NASTY, "", None]:
@@ -171,7 +171,7 @@ RECORD_FIELDS = [*FIELDS_OF["outbounds/DEMO1/records"][1:], "note"]
 
 
 @pytest.mark.parametrize("name", RECORD_FIELDS)
-def test_no_value_in_an_edit_of_a_record_is_a_500(name: str, api: ApiClient) -> None:
+def test_no_value_in_an_edit_of_a_record_causes_a_500(name: str, api: ApiClient) -> None:
     RecordFactory(campaign=CampaignFactory(code="DEMO1", fields=["city"]), phone_number="+48221234567")
 
     for value in [*NASTY, "", None]:
@@ -199,7 +199,7 @@ def test_no_value_in_an_edit_of_a_record_is_a_500(name: str, api: ApiClient) -> 
         "outbounds/DEMO1%0a",
     ],
 )
-def test_no_path_is_a_500(path: str, api: ApiClient) -> None:
+def test_no_path_causes_a_500(path: str, api: ApiClient) -> None:
     CampaignFactory(code="DEMO1")
 
     assert api.get(f"/api/{path}").status_code == 404
@@ -220,7 +220,7 @@ def test_no_path_is_a_500(path: str, api: ApiClient) -> None:
     ],
 )
 @pytest.mark.parametrize("value", ["%00", "%ED%A0%80", "9" * 5000, "-1", "9" * 30, "%F0%9F%99%82", "[", "0001-01-01"])
-def test_no_query_is_a_500(name: str, value: str, api: ApiClient) -> None:
+def test_no_query_causes_a_500(name: str, value: str, api: ApiClient) -> None:
     CampaignFactory(code="DEMO1")
 
     for query in (f"{name}={value}", f"{name}[]={value}", f"{name}[0]={value}"):
@@ -230,7 +230,7 @@ def test_no_query_is_a_500(name: str, value: str, api: ApiClient) -> None:
 @pytest.mark.parametrize(
     "path", ["outbounds/DEMO1/records", "outbounds/DEMO1/records/600", "connections", "tickets", "schema"]
 )
-def test_more_parameters_than_are_read_are_400(path: str, api: ApiClient) -> None:
+def test_too_many_parameters_are_400(path: str, api: ApiClient) -> None:
     RecordFactory(campaign=CampaignFactory(code="DEMO1"), phone_number="600")
 
     response = api.get(f"/api/{path}?{'a&' * 10_001}")

@@ -29,7 +29,7 @@ def _forget_counts():
 
 
 def made(client, **values):
-    """Add an API user on its page: the user, and the secret that the answer shows."""
+    """Add an API user on its page; return the user and the secret in the answer."""
     response = client.submit(ADD_API_USER, expected=200, **{"login": "robot", "is_active": "on", **values})
     return ApiUser.objects.get(login=values.get("login", "robot")), secret_in(response)
 
@@ -41,14 +41,14 @@ def secret_in(response):
 # API users
 
 
-def test_a_new_api_user_gets_in_with_the_secret_that_is_shown():
+def test_a_new_api_user_is_authenticated_by_the_shown_secret():
     user, secret = made(superuser(), rights=["campaigns:read", "agents:write"])
 
     assert user.rights == ["campaigns:read", "agents:write"]
     assert ApiClient("robot", secret).get("/api/ping").status_code == 204
 
 
-def test_the_secret_is_in_the_answer_to_saving_and_nowhere_else(caplog):
+def test_the_secret_is_shown_only_in_the_answer_to_saving(caplog):
     client = superuser()
 
     response = client.submit(ADD_API_USER, expected=200, login="robot", is_active="on")
@@ -73,13 +73,13 @@ def test_no_page_shows_a_hash():
     assert "secret_hash" not in page
 
 
-def test_networks_are_read_one_a_line():
+def test_networks_are_read_one_per_line():
     user, _ = made(superuser(), allowed_networks="192.0.2.0/24\n 2001:db8::1 \n192.0.2.0/24")
 
     assert user.allowed_networks == ["192.0.2.0/24", "2001:db8::1"]
 
 
-def test_each_network_that_is_none_is_named():
+def test_each_malformed_network_is_named():
     response = superuser().submit(ADD_API_USER, expected=200, login="robot", allowed_networks="10.0.0.1/8\n10.0.0.1\nx")
 
     errors = errors_of(response)["allowed_networks"]
@@ -87,7 +87,7 @@ def test_each_network_that_is_none_is_named():
     assert not ApiUser.objects.exists()
 
 
-def test_a_login_that_is_taken_is_refused_at_its_field():
+def test_a_taken_login_is_refused_at_its_field():
     ApiUserFactory(login="robot")
 
     response = superuser().submit(ADD_API_USER, expected=200, login="robot")
@@ -101,10 +101,10 @@ def test_a_login_with_a_colon_is_refused_at_its_field():
     assert errors_of(response)["login"] == ["A login has no colon."]
 
 
-def test_a_login_taken_between_the_look_and_the_write_is_a_sentence_and_no_500(monkeypatch):
+def test_a_login_taken_during_saving_is_refused_without_a_500(monkeypatch):
     client = superuser()
     ApiUserFactory(login="robot")
-    # The form and the verb both looked before the other one was there.
+    # Both requests checked the login before the other user existed.
     monkeypatch.setattr(ApiUser, "full_clean", lambda self, **kwargs: None)
     monkeypatch.setattr("django.forms.models.BaseModelForm.validate_unique", lambda self: None)
 
@@ -113,7 +113,7 @@ def test_a_login_taken_between_the_look_and_the_write_is_a_sentence_and_no_500(m
     assert "already exists" in str(errors_of(response))
 
 
-def test_editing_is_in_force_and_in_the_history():
+def test_an_edit_is_saved_and_written_to_the_history():
     client = superuser()
     user, _ = made(client, rights=["campaigns:read"])
 
@@ -127,7 +127,7 @@ def test_editing_is_in_force_and_in_the_history():
     assert "campaigns:read" in page
 
 
-def test_saving_without_a_change_leaves_no_trace_in_the_history():
+def test_saving_without_a_change_writes_no_history():
     user = ApiUserFactory(rights=["campaigns:read"], allowed_networks=["192.0.2.0/24"], expires_at=timezone.now())
 
     superuser().submit(page_of(user))
@@ -135,7 +135,7 @@ def test_saving_without_a_change_leaves_no_trace_in_the_history():
     assert [change.action for change in user.changes.all()] == ["create"]
 
 
-def test_the_login_stays_what_it_was():
+def test_the_login_cannot_be_edited():
     user = ApiUserFactory(login="robot")
 
     superuser().submit(page_of(user), login="other")
@@ -145,7 +145,7 @@ def test_the_login_stays_what_it_was():
 
 
 @pytest.mark.parametrize(("action", "expected", "status"), [("disable", False, 401), ("enable", True, 204)])
-def test_api_users_are_switched_from_the_list_by_the_verb(action, expected, status):
+def test_the_list_enables_and_disables_api_users(action, expected, status):
     client = superuser()
     user, secret = made(client)
     ApiUser.objects.update(is_active=not expected)
@@ -157,7 +157,7 @@ def test_api_users_are_switched_from_the_list_by_the_verb(action, expected, stat
     assert user.changes.filter(action="edit").count() == 1
 
 
-def test_a_new_secret_is_shown_once_and_the_old_one_works_for_the_hours_asked_for(time_machine):
+def test_a_new_secret_is_shown_once_and_the_old_one_works_for_the_chosen_hours(time_machine):
     client = superuser()
     user, old = made(client)
 
@@ -168,7 +168,7 @@ def test_a_new_secret_is_shown_once_and_the_old_one_works_for_the_hours_asked_fo
     assert timedelta(hours=1, minutes=59) < user.previous_secret_expires_at - timezone.now() <= timedelta(hours=2)
 
 
-def test_the_page_of_a_new_secret_sent_twice_makes_one_secret():
+def test_sending_the_page_of_a_new_secret_twice_makes_one_secret():
     client = superuser()
     user, _ = made(client)
     path = page_of(user, "rotate_secret")
@@ -217,7 +217,7 @@ def test_an_api_user_cannot_be_deleted():
 
 
 @pytest.mark.parametrize("page", ["change", "rotate_secret", "set_password"])
-def test_who_may_only_look_changes_nothing_of_an_api_user(page):
+def test_a_user_with_view_permission_cannot_change_an_api_user(page):
     user = ApiUserFactory(description="before")
 
     response = staff("view_apiuser").post(page_of(user, page), {"description": "after", "overlap_hours": "0"})
@@ -227,7 +227,7 @@ def test_who_may_only_look_changes_nothing_of_an_api_user(page):
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_the_list_of_api_users_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+def test_the_list_of_api_users_has_a_constant_number_of_queries(count, django_assert_num_queries):
     ApiUserFactory.create_batch(count, rights=["*"])
     client = superuser()
 
@@ -236,7 +236,7 @@ def test_the_list_of_api_users_takes_the_same_queries_however_many_there_are(cou
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_the_page_of_an_api_user_takes_the_same_queries_however_long_its_history(count, django_assert_num_queries):
+def test_the_page_of_an_api_user_has_a_constant_number_of_queries(count, django_assert_num_queries):
     user = ApiUserFactory()
     for number in range(count):
         user.edit(SYSTEM, description=str(number))
@@ -267,7 +267,7 @@ def test_idempotency_records_are_not_in_the_admin():
 # Back-office users
 
 
-def test_who_is_added_to_the_back_office_may_log_in_to_it():
+def test_a_new_back_office_user_can_log_in():
     superuser().submit(
         reverse("admin:callcentre_user_add"),
         username="ewa",
@@ -278,7 +278,7 @@ def test_who_is_added_to_the_back_office_may_log_in_to_it():
     assert User.objects.get(username="ewa").is_staff
 
 
-def test_nobody_makes_himself_a_superuser():
+def test_users_cannot_make_themselves_superusers():
     client = staff("view_user", "change_user")
     user = User.objects.get(is_superuser=False)
 
@@ -298,7 +298,7 @@ def test_only_a_superuser_changes_a_superuser(page):
 
 
 @pytest.mark.parametrize(("name", "queries"), [("callcentre_user", 6), ("auth_group", 5), ("callcentre_lockout", 5)])
-def test_the_other_lists_of_access_take_few_queries(name, queries, django_assert_num_queries):
+def test_other_lists_of_access_take_few_queries(name, queries, django_assert_num_queries):
     UserFactory.create_batch(20)
     client = superuser()
 
@@ -306,7 +306,7 @@ def test_the_other_lists_of_access_take_few_queries(name, queries, django_assert
         client.page(reverse(f"admin:{name}_changelist"))
 
 
-def test_a_lockout_is_ended_by_who_may():
+def test_ending_a_lockout_needs_the_permission():
     for _ in range(20):
         rate_limits.count_failure("api", "robot", "192.0.2.7")
     lockout = Lockout.objects.get()
@@ -335,7 +335,7 @@ def test_the_right_password_leads_to_the_front_page():
     assert response.url == INDEX
 
 
-def test_after_too_many_attempts_the_form_says_when_to_come_back(settings):
+def test_after_too_many_attempts_the_form_says_when_to_retry(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     UserFactory(username="ewa", staff=True)
     client = Client()
@@ -348,7 +348,7 @@ def test_after_too_many_attempts_the_form_says_when_to_come_back(settings):
     assert "_auth_user_id" not in client.session
 
 
-def test_another_person_at_the_same_address_logs_in_meanwhile(settings):
+def test_a_lockout_does_not_affect_another_person_at_the_same_address(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     UserFactory(username="jan", staff=True)
     guess(Client(), 4)
@@ -358,8 +358,8 @@ def test_another_person_at_the_same_address_logs_in_meanwhile(settings):
     assert response.status_code == 302
 
 
-def test_log_in_works_while_redis_does_not(monkeypatch, settings):
-    # Thirty slow hashes would be six seconds.
+def test_log_in_works_without_redis(monkeypatch, settings):
+    # Thirty slow hashes would take six seconds.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     ewa = UserFactory(username="ewa", staff=True)
     ewa.set_password("user-pass")
@@ -371,10 +371,10 @@ def test_log_in_works_while_redis_does_not(monkeypatch, settings):
     assert (wrong.status_code, right.status_code) == (200, 302)
 
 
-# The whole
+# The menu and the front page
 
 
-def test_the_menu_shows_what_one_may_see():
+def test_the_menu_shows_permitted_pages():
     page = staff("view_campaign", "view_agent").page(INDEX)
 
     assert reverse("admin:campaigns_campaign_changelist") in page
@@ -382,7 +382,7 @@ def test_the_menu_shows_what_one_may_see():
     assert API_USERS not in page
 
 
-def test_who_may_see_nothing_is_told_so():
+def test_a_user_without_permissions_gets_an_explanation():
     assert "There is nothing on this page that you may see." in staff().page(INDEX)
 
 

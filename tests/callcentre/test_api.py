@@ -1,4 +1,4 @@
-"""What the wire promises of every operation: error bodies, request ids, languages, tolerance, paging."""
+"""Rules of every operation: error bodies, request ids, languages, tolerance, paging."""
 
 import io
 import logging
@@ -23,7 +23,7 @@ NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 
 
 def codes(response: Any) -> set[tuple[str, int]]:
-    """(field, code) of every fault in an answer."""
+    """Return (field, code) of every fault in an answer."""
     return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
 
 
@@ -70,9 +70,7 @@ def test_codes_have_six_digits_and_none_is_used_twice() -> None:
     assert len(ErrorCode.__members__) == len(list(ErrorCode))
 
 
-def test_an_unforeseen_error_is_a_500_of_ours_and_says_nothing_of_its_cause(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unforeseen_error_is_a_500_without_its_cause(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("telephony.api.agents.agent_data", lambda agent: 1 / 0)
     AgentFactory(login="anna")
     api.raise_request_exception = False
@@ -84,7 +82,7 @@ def test_an_unforeseen_error_is_a_500_of_ours_and_says_nothing_of_its_cause(
     assert b"division" not in response.content
 
 
-def test_an_answer_of_djangos_own_is_json_too(api: ApiClient) -> None:
+def test_answers_made_by_django_are_json_too(api: ApiClient) -> None:
     response = api.get("/api/ping", headers={"host": "evil.example"})
 
     assert response.status_code == 400
@@ -92,7 +90,7 @@ def test_an_answer_of_djangos_own_is_json_too(api: ApiClient) -> None:
     assert response.json()["request_id"] == response["X-Request-Id"]
 
 
-def test_an_empty_answer_says_neither_type_nor_length(api: ApiClient) -> None:
+def test_an_empty_answer_has_neither_type_nor_length(api: ApiClient) -> None:
     response = api.get("/api/ping")
 
     assert (response.status_code, response.content) == (204, b"")
@@ -111,7 +109,7 @@ def test_every_request_has_an_id_of_its_own(api: ApiClient) -> None:
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What the service's own log handler writes."""
+    """Return the output of the service's own log handler."""
     text = io.StringIO()
     [handler] = [one for one in logging.getLogger().handlers if type(one) is logging.StreamHandler]
     monkeypatch.setattr(handler, "stream", text)
@@ -196,7 +194,7 @@ def test_an_empty_body_is_an_empty_object(body: bytes, api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_a_byte_order_mark_before_json_is_no_part_of_it(mark: bytes, api: ApiClient) -> None:
+def test_a_byte_order_mark_before_json_is_ignored(mark: bytes, api: ApiClient) -> None:
     response = api.generic("POST", "/api/outbound_groups", mark + b'{"name": "Sales"}', content_type="application/json")
 
     assert response.status_code == 201
@@ -254,7 +252,7 @@ def test_false_has_many_spellings_in_bodies(value: Any, api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("value", [2, 1.0, "yes", "", [], {}, [True]])
-def test_nothing_else_is_a_boolean(value: Any, api: ApiClient) -> None:
+def test_other_values_are_no_booleans(value: Any, api: ApiClient) -> None:
     response = api.post("/api/outbounds", {**NEW_CAMPAIGN, "crm": value})
 
     assert codes(response) <= {("crm", ErrorCode.NOT_BOOLEAN.number), ("crm", ErrorCode.EMPTY.number)}
@@ -309,7 +307,7 @@ def test_a_malformed_limit_or_offset_is_400(name: str, value: str, api: ApiClien
     assert {field for field, _ in codes(response)} == {name}
 
 
-def test_a_limit_of_nothing_is_400(api: ApiClient, three_records: list[int]) -> None:
+def test_a_limit_of_zero_is_400(api: ApiClient, three_records: list[int]) -> None:
     assert codes(page(api, "limit=0")) == {("limit", ErrorCode.OUT_OF_RANGE.number)}
 
 

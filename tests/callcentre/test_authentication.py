@@ -1,4 +1,4 @@
-"""API users: who is let in, for how long, and that a change is in force at once, in every process."""
+"""Authentication of API users: valid credentials, their end, and changes that take effect at once everywhere."""
 
 import base64
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def ping(login: str, secret: str, **extra: Any) -> int:
 
 @pytest.fixture(autouse=True)
 def _quick_hashes(request: pytest.FixtureRequest) -> None:
-    """Servers are processes of their own and know the slow hash only."""
+    """Use the slow hash: servers are processes of their own and know no other."""
     if "servers" not in request.fixturenames:
         request.getfixturevalue("quick_hashes")
 
@@ -38,7 +38,7 @@ def user(db: None) -> tuple[ApiUser, str]:
 # Headers
 
 
-def test_the_right_secret_opens_the_door(user: tuple[ApiUser, str]) -> None:
+def test_the_right_secret_is_accepted(user: tuple[ApiUser, str]) -> None:
     assert ping("robot", user[1]) == 204
 
 
@@ -49,7 +49,7 @@ def test_a_wrong_secret_is_401_with_the_scheme_and_its_charset(user: tuple[ApiUs
     assert response["WWW-Authenticate"] == 'Basic realm="api", charset="UTF-8"'
 
 
-def test_an_unknown_login_is_answered_as_a_wrong_secret_is(user: tuple[ApiUser, str]) -> None:
+def test_an_unknown_login_gets_the_answer_of_a_wrong_secret(user: tuple[ApiUser, str]) -> None:
     unknown, wrong = ApiClient("nobody", "x").get("/api/ping"), ApiClient("robot", "x").get("/api/ping")
 
     assert unknown.status_code == wrong.status_code == 401
@@ -99,7 +99,7 @@ def test_the_scheme_may_be_spelled_in_any_case(scheme: str, user: tuple[ApiUser,
     assert ApiClient().get("/api/ping", HTTP_AUTHORIZATION=f"{scheme} {token}").status_code == 204
 
 
-# Whom it is open for
+# Restrictions of a user
 
 
 def test_a_disabled_user_is_refused(user: tuple[ApiUser, str]) -> None:
@@ -127,13 +127,13 @@ def test_an_expired_user_is_refused_and_one_that_will_expire_is_not(user: tuple[
         ("", 401),
     ],
 )
-def test_a_user_with_networks_is_let_in_from_those_only(address: str, status: int, user: tuple[ApiUser, str]) -> None:
+def test_a_user_with_networks_is_accepted_only_from_those(address: str, status: int, user: tuple[ApiUser, str]) -> None:
     user[0].edit(ACTOR, allowed_networks=["10.1.0.0/16", "192.0.2.7", "2001:db8::/32"])
 
     assert ping("robot", user[1], REMOTE_ADDR=address) == status
 
 
-def test_rights_are_those_of_the_database_at_each_request(api_client: Callable[..., ApiClient]) -> None:
+def test_rights_are_read_at_each_request(api_client: Callable[..., ApiClient]) -> None:
     client = api_client("agents:read", login="robot")
     assert client.get("/api/agents").status_code == 200
 
@@ -147,11 +147,11 @@ def test_wildcards_stand_for_all_areas(right: str, api_client: Callable[..., Api
     assert api_client(right).get("/api/agents").status_code == 200
 
 
-def test_read_of_everything_writes_nothing(api_client: Callable[..., ApiClient]) -> None:
+def test_the_right_to_read_everything_cannot_write(api_client: Callable[..., ApiClient]) -> None:
     assert api_client("*:read").post("/api/outbound_groups", {"name": "x"}).status_code == 403
 
 
-def test_write_alone_reads_nothing(api_client: Callable[..., ApiClient]) -> None:
+def test_the_right_to_write_cannot_read(api_client: Callable[..., ApiClient]) -> None:
     assert api_client("campaigns:write").get("/api/outbounds").status_code == 403
 
 
@@ -210,7 +210,7 @@ def test_a_password_is_hashed_slowly_once_and_then_never_again(db: None, monkeyp
     assert len(calls) == 1
 
 
-def test_a_changed_password_is_in_force_although_the_old_one_was_remembered(db: None) -> None:
+def test_a_changed_password_takes_effect_although_the_old_one_was_remembered(db: None) -> None:
     user, _ = ApiUser.create(SYSTEM, "human", "correct horse")
     assert ping("human", "correct horse") == 204
 
@@ -219,17 +219,17 @@ def test_a_changed_password_is_in_force_although_the_old_one_was_remembered(db: 
     assert (ping("human", "correct horse"), ping("human", "battery staple")) == (401, 204)
 
 
-def test_an_empty_secret_opens_nothing(db: None) -> None:
+def test_an_empty_secret_is_refused(db: None) -> None:
     ApiUser.create(SYSTEM, "human", "correct horse")
     ApiUser.objects.filter(login="human").update(password="")
 
     assert ping("human", "") == 401
 
 
-# Traces
+# History
 
 
-def test_a_use_is_noted_and_not_again_within_the_minute(user: tuple[ApiUser, str]) -> None:
+def test_last_use_is_stored_at_most_once_a_minute(user: tuple[ApiUser, str]) -> None:
     def last_used() -> Any:
         return ApiUser.objects.values_list("last_used_at", flat=True).get()
 
@@ -246,13 +246,13 @@ def test_a_use_is_noted_and_not_again_within_the_minute(user: tuple[ApiUser, str
     assert last_used() > noted
 
 
-def test_a_refused_request_is_no_use(user: tuple[ApiUser, str]) -> None:
+def test_a_refused_request_does_not_count_as_use(user: tuple[ApiUser, str]) -> None:
     ping("robot", "wrong")
 
     assert ApiUser.objects.get().last_used_at is None
 
 
-def test_every_change_is_kept_with_who_made_it(user: tuple[ApiUser, str]) -> None:
+def test_every_change_is_kept_with_its_actor(user: tuple[ApiUser, str]) -> None:
     robot = user[0]
     robot.edit(Actor("user", 7, "Ewa"), rights=["*"], description="Nightly import")
     robot.rotate_secret(Actor("user", 8, "Jan"))
@@ -270,7 +270,7 @@ def test_every_change_is_kept_with_who_made_it(user: tuple[ApiUser, str]) -> Non
 
 
 def test_of_two_rotations_from_one_version_the_second_is_refused(user: tuple[ApiUser, str]) -> None:
-    """Both had read the row before either wrote: the version counts under the lock."""
+    """Let both read the row before either writes: the version is checked under the lock."""
     robot, secret = user
     first, second = ApiUser.objects.get(pk=robot.pk), ApiUser.objects.get(pk=robot.pk)
 
@@ -292,7 +292,7 @@ def test_the_history_of_an_api_user_holds_no_secret(user: tuple[ApiUser, str]) -
     assert not any(one in history for one in secrets)
 
 
-def test_an_edit_that_changes_nothing_leaves_no_trace(user: tuple[ApiUser, str]) -> None:
+def test_an_edit_without_changes_writes_no_history(user: tuple[ApiUser, str]) -> None:
     user[0].edit(ACTOR, is_active=True, rights=[])
 
     assert ApiUserChange.objects.filter(action="edit").count() == 0
@@ -332,7 +332,7 @@ def test_a_disabled_user_is_refused_by_every_process_on_its_next_request(
     assert [server.request("GET", "/api/ping", auth=credential).status for server in servers] == [401] * 2
 
 
-def test_a_changed_secret_is_in_force_in_every_process_on_its_next_request(
+def test_a_changed_secret_takes_effect_in_every_process_on_its_next_request(
     servers: list[WebServer], credential: str
 ) -> None:
     user = ApiUser.objects.get()
@@ -346,7 +346,7 @@ def test_a_changed_secret_is_in_force_in_every_process_on_its_next_request(
     assert [server.request("GET", "/api/ping", auth=new).status for server in servers] == [204] * 2
 
 
-def test_a_right_that_was_taken_away_is_gone_in_every_process(servers: list[WebServer], credential: str) -> None:
+def test_a_removed_right_is_gone_in_every_process(servers: list[WebServer], credential: str) -> None:
     assert [server.request("GET", "/api/agents", auth=credential).status for server in servers] == [200] * 2
 
     ApiUser.objects.get().edit(ACTOR, rights=["campaigns:read"])
@@ -356,14 +356,14 @@ def test_a_right_that_was_taken_away_is_gone_in_every_process(servers: list[WebS
 
 @pytest.mark.parametrize(
     ("question", "expected"),
-    # A body is read after authentication, and handled in another thread, with a connection of its own.
+    # A body is read after authentication, and handled in another thread with a connection of its own.
     [(("GET", "/api/agents"), 200), (("POST", "/api/tickets/999999/agent_response", {"body": "x"}), 404)],
 )
-def test_a_connection_that_the_database_has_cut_costs_no_request(
+def test_a_closed_database_connection_fails_no_request(
     servers: list[WebServer], credential: str, question: tuple[Any, ...], expected: int
 ) -> None:
     [server, _] = servers
-    # Several threads have a connection each.
+    # Each of several threads has a connection.
     at_once([partial(server.request, "GET", "/api/agents", auth=credential)] * 16)
 
     with connection.cursor() as cursor:

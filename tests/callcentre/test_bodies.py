@@ -1,4 +1,4 @@
-"""How much of a body is read of whom, and where it may hold files."""
+"""Bodies of requests: the bytes read by sender and address, and pages that accept files."""
 
 import io
 from collections.abc import Callable
@@ -28,7 +28,7 @@ UPLOAD = configured.MAX_UPLOAD_MB * MB
 
 
 def environ(path: str, cookies: Any = None, **more: Any) -> dict[str, Any]:
-    """A POST as the front asks about it."""
+    """Return a POST as the front describes it."""
     given: dict[str, Any] = {"PATH_INFO": path, "REMOTE_ADDR": "192.0.2.7", "REQUEST_METHOD": "POST", **more}
     if cookies:
         given["HTTP_COOKIE"] = "; ".join(f"{name}={morsel.value}" for name, morsel in cookies.items())
@@ -36,20 +36,20 @@ def environ(path: str, cookies: Any = None, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/admin/language", "/ratings/x", "/health/live", "/no/such", "/"])
-def test_of_anybody_a_small_form_is_read(path: str) -> None:
+def test_a_small_form_is_read_from_strangers(path: str) -> None:
     assert allowance(environ(path)) == OPEN_FORM_BYTES
 
 
 @pytest.mark.parametrize("path", [IMPORT, "/admin/", "/admin/no/such", "/admin/logout/", "/api", "/api/", "/api/ping"])
-def test_of_strangers_nothing_is_read_where_they_must_be_known(path: str) -> None:
+def test_no_body_is_read_from_strangers_on_pages_that_need_a_log_in(path: str) -> None:
     assert allowance(environ(path)) == 0
 
 
-def test_of_a_back_office_user_a_form_is_read() -> None:
+def test_a_form_is_read_from_a_back_office_user() -> None:
     assert allowance(environ("/admin/campaigns/campaign/add/", superuser().cookies)) == UPLOAD
 
 
-def test_where_a_form_takes_files_they_are_read_too() -> None:
+def test_files_are_read_on_pages_that_accept_them() -> None:
     cookies = superuser().cookies
 
     assert allowance(environ(IMPORT, cookies)) == configured.MAX_IMPORT_MB * MB + FIELDS_BYTES
@@ -58,11 +58,11 @@ def test_where_a_form_takes_files_they_are_read_too() -> None:
 @pytest.mark.parametrize(
     ("rights", "is_read"), [(["view_recordimport", "change_campaign"], False), (["add_recordimport"], True)]
 )
-def test_files_are_read_only_of_a_user_who_may_send_them(rights: list[str], *, is_read: bool) -> None:
+def test_files_are_read_only_from_users_who_may_send_them(rights: list[str], *, is_read: bool) -> None:
     assert (allowance(environ(IMPORT, staff(*rights).cookies)) > UPLOAD) == is_read
 
 
-def test_of_a_user_who_may_not_enter_the_back_office_nothing_is_read() -> None:
+def test_no_body_is_read_from_a_user_without_access_to_the_back_office() -> None:
     client = staff()
     assert allowance(environ("/admin/", client.cookies)) == UPLOAD
 
@@ -74,14 +74,14 @@ def test_of_a_user_who_may_not_enter_the_back_office_nothing_is_read() -> None:
 @pytest.mark.parametrize(
     "cookie", ["", "forged", "f" * 32, '"', "a\0b", '"abcdefgh\\000"', "\xff" * 32, "a'; DROP TABLE x", "=;="]
 )
-def test_a_forged_session_is_none(cookie: str) -> None:
+def test_a_forged_session_is_ignored(cookie: str) -> None:
     given = f"{configured.SESSION_COOKIE_NAME}={cookie}"
 
     assert allowance(environ("/admin/", HTTP_COOKIE=given)) == 0
 
 
-def test_asking_about_a_session_changes_nothing(settings: Any) -> None:
-    """A session of an old key is renewed by Django as the request goes on, and only then."""
+def test_the_allowance_of_a_session_changes_nothing(settings: Any) -> None:
+    """Django renews a session of an old key during the request, and only then."""
     client = superuser()
     key = client.cookies[settings.SESSION_COOKIE_NAME].value
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 60, [settings.SECRET_KEY]
@@ -92,25 +92,25 @@ def test_asking_about_a_session_changes_nothing(settings: Any) -> None:
     assert client.get("/admin/password_change/").status_code == 200
 
 
-def test_of_an_api_user_a_body_is_read(api: ApiClient) -> None:
+def test_a_body_is_read_from_an_api_user(api: ApiClient) -> None:
     credential = api.defaults["HTTP_AUTHORIZATION"]
 
     assert allowance(environ("/api/outbounds", HTTP_AUTHORIZATION=credential)) == UPLOAD
 
 
 @pytest.mark.parametrize("credential", ["", "Basic", "Basic x", "Basic YTpi", "Bearer abc"])
-def test_of_a_wrong_credential_nothing_is_read(credential: str) -> None:
+def test_no_body_is_read_with_a_wrong_credential(credential: str) -> None:
     assert allowance(environ("/api/outbounds", HTTP_AUTHORIZATION=credential)) == 0
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {"allowed_networks": ["10.0.0.0/8"]}])
-def test_of_an_api_user_who_is_refused_nothing_is_read(change: dict[str, Any], api: ApiClient) -> None:
+def test_no_body_is_read_from_a_refused_api_user(change: dict[str, Any], api: ApiClient) -> None:
     ApiUser.objects.update(**change)
 
     assert allowance(environ("/api/outbounds", HTTP_AUTHORIZATION=api.defaults["HTTP_AUTHORIZATION"])) == 0
 
 
-def test_asking_about_a_credential_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_allowance_of_a_credential_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
     monkeypatch.setattr("callcentre.api.rate_limits.count_failure", lambda *failure: counted.append("failure"))
     monkeypatch.setattr("callcentre.api.rate_limits.rates.admit", lambda *request: counted.append("request"))
@@ -130,7 +130,7 @@ def test_a_credential_is_looked_up_once(api: ApiClient, django_assert_num_querie
         assert api.get("/api/ping", **{KNOWN: asked[KNOWN]}).status_code == 204
 
 
-def test_a_header_cannot_name_what_is_known(anonymous: ApiClient) -> None:
+def test_a_header_cannot_set_the_known_credential(anonymous: ApiClient) -> None:
     assert anonymous.get("/api/ping", headers={KNOWN: "x", "callcentre-known": "x"}).status_code == 401
 
 
@@ -138,7 +138,7 @@ def test_a_header_cannot_name_what_is_known(anonymous: ApiClient) -> None:
 
 
 def sent(client: Client, path: str, length: int, content_type: str = "multipart/form-data; boundary=x") -> Any:
-    """The answer to a body of this length that fails whoever reads it."""
+    """Return the answer to a body of this length that fails when it is read."""
     unreadable: Any = Unreadable()
     return client.generic(
         "POST", path, b"", CONTENT_TYPE=content_type, CONTENT_LENGTH=str(length), **{"wsgi.input": unreadable}
@@ -146,18 +146,18 @@ def sent(client: Client, path: str, length: int, content_type: str = "multipart/
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/admin/language", "/ratings/x", "/health/live", "/metrics"])
-def test_too_large_a_form_of_anybody_is_413_before_it_is_read(path: str, client: Client) -> None:
+def test_a_strangers_too_large_form_is_413_before_it_is_read(path: str, client: Client) -> None:
     assert sent(client, path, OPEN_FORM_BYTES + 1).status_code == 413
 
 
 @pytest.mark.parametrize("path", [IMPORT, "/admin/campaigns/campaign/add/", "/admin/logout/"])
-def test_a_form_of_nobody_we_know_leads_to_the_log_in_before_it_is_read(path: str, client: Client) -> None:
+def test_an_unknown_senders_form_leads_to_the_log_in_before_it_is_read(path: str, client: Client) -> None:
     response = sent(client, path, 400_000_000)
 
     assert (response.status_code, response.headers["Location"]) == (302, f"/admin/login/?next={path}")
 
 
-def test_too_large_a_form_of_a_user_is_413_before_it_is_read() -> None:
+def test_a_users_too_large_form_is_413_before_it_is_read() -> None:
     response = sent(superuser(), IMPORT, configured.MAX_IMPORT_MB * MB + FIELDS_BYTES + 1)
 
     assert response.status_code == 413
@@ -165,13 +165,13 @@ def test_too_large_a_form_of_a_user_is_413_before_it_is_read() -> None:
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/admin/language"])
-def test_a_page_that_takes_no_file_stores_none(path: str, client: Client) -> None:
+def test_a_page_without_file_input_stores_no_file(path: str, client: Client) -> None:
     response = client.post(path, {"file": SimpleUploadedFile("a.txt", b"x" * 100)})
 
     assert response.status_code == 400
 
 
-def test_a_page_of_the_admin_that_takes_no_file_stores_none() -> None:
+def test_an_admin_page_without_file_input_stores_no_file() -> None:
     client = superuser()
 
     response = client.post(reverse("admin:campaigns_campaign_add"), {"name": io.BytesIO(b"x" * 100)})
@@ -190,7 +190,7 @@ def test_every_form_that_takes_a_file_is_known() -> None:
     assert expected <= set(file_forms())
 
 
-def test_every_page_that_takes_files_is_there() -> None:
+def test_every_listed_page_for_files_exists() -> None:
     known = {
         f"admin:{name}" for name in get_resolver().namespace_dict["admin"][1].reverse_dict if isinstance(name, str)
     }
@@ -214,28 +214,28 @@ def test_a_page_says_why_a_body_was_not_read(status: int, client: Client) -> Non
     assert (response.status_code, "<h1>This" in response.content.decode()) == (status, True)
 
 
-# Writes that a browser makes
+# Writes from a browser
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_a_page_of_another_site_writes_nothing_by_the_api(site: str, method: str, api: ApiClient) -> None:
+def test_a_page_of_another_site_cannot_write_through_the_api(site: str, method: str, api: ApiClient) -> None:
     response = api.generic(method, "/api/outbound_groups", b"", HTTP_SEC_FETCH_SITE=site)
 
     assert (response.status_code, codes(response)) == (403, {("", ErrorCode.CROSS_SITE.number)})
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-def test_a_page_of_ours_writes_by_the_api(site: str, api: ApiClient) -> None:
+def test_our_own_page_can_write_through_the_api(site: str, api: ApiClient) -> None:
     assert api.post("/api/outbound_groups", {"name": "x"}, HTTP_SEC_FETCH_SITE=site).status_code == 201
 
 
-def test_a_page_of_another_site_may_lead_to_ours(client: Client, api: ApiClient) -> None:
+def test_a_page_of_another_site_may_link_to_ours(client: Client, api: ApiClient) -> None:
     assert client.get("/admin/", HTTP_SEC_FETCH_SITE="cross-site").status_code == 302
     assert api.get("/api/ping", HTTP_SEC_FETCH_SITE="cross-site").status_code == 204
 
 
-def test_a_page_of_another_site_changes_nothing_in_the_admin() -> None:
+def test_a_page_of_another_site_cannot_write_in_the_admin() -> None:
     client: BackOffice = superuser()
 
     response = client.post("/admin/logout/", HTTP_SEC_FETCH_SITE="same-site")
@@ -244,7 +244,7 @@ def test_a_page_of_another_site_changes_nothing_in_the_admin() -> None:
     assert client.get("/admin/password_change/").status_code == 200
 
 
-def test_a_customer_rates_by_a_link_wherever_it_is_opened(client: Client) -> None:
+def test_a_customer_can_rate_by_a_link_opened_from_any_site(client: Client) -> None:
     assert client.post("/ratings/x", HTTP_SEC_FETCH_SITE="cross-site").status_code == 404
 
 

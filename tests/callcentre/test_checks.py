@@ -1,4 +1,4 @@
-"""Each system check, by its id: what it refuses, and that it leaves good settings alone."""
+"""Each system check, by its id: the settings that it refuses, and good settings."""
 
 import os
 import re
@@ -23,7 +23,7 @@ ASTERISK = {
 
 
 def failing(settings: Any, **values: Any) -> set[str]:
-    """Ids of the checks that refuse a good production with these values instead."""
+    """Return the ids of the checks that refuse good production settings with these changes."""
     production = {
         "DEBUG": False,
         "ALLOWED_HOSTS": ["callcentre.example"],
@@ -135,13 +135,13 @@ def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: d
 
 
 @pytest.mark.parametrize("network", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "2001:db8::/32"])
-def test_somebodys_own_networks_are_not_too_wide(settings: Any, network: str) -> None:
+def test_private_networks_are_not_too_wide(settings: Any, network: str) -> None:
     wide = {name: [network] for name in ("TRUSTED_PROXIES", "METRICS_ALLOWED_NETWORKS", "WEBHOOK_ALLOWED_NETWORKS")}
 
     assert failing(settings, **wide) == set()
 
 
-def test_cookies_may_be_plain_where_only_this_machine_is_served(settings: Any) -> None:
+def test_cookies_may_be_plain_on_loopback(settings: Any) -> None:
     hosts = ["localhost", "127.0.0.1", "[::1]"]
     plain = dict.fromkeys(["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE"], False)
 
@@ -155,7 +155,7 @@ def test_every_message_says_what_to_do(settings: Any) -> None:
 
 
 def started(*arguments: str, **environment: str) -> tuple[int, str]:
-    """Exit code and output of a process of ours with these variables."""
+    """Return exit code and output of a process with these variables."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False

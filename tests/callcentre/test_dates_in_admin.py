@@ -1,4 +1,4 @@
-"""One way to write a date all over the admin, in each of its languages."""
+"""One form of dates in the whole admin, in each language."""
 
 import re
 from datetime import UTC, datetime
@@ -10,18 +10,18 @@ from django.utils.translation import override
 from tests.processes import ROOT
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-# To the minute, to the second, a time of the day that is shown; for programs: ISO, and seconds since 1970.
+# Allowed formats: to the minute, to the second, a time of day; for programs ISO, and seconds since 1970.
 FORMATS = {"Y-m-d H:i", "Y-m-d H:i:s", "Y-m-d", "H:i", "H:i:s", "c", "U"}
 
 
 @pytest.mark.parametrize("language", ["en", "pl"])
-def test_a_date_is_written_as_it_is_typed_and_sorted(language):
+def test_dates_are_shown_in_the_form_for_typing_and_sorting(language):
     with override(language):
         assert localize(datetime(2026, 11, 7, 9, 5, tzinfo=UTC)) == "2026-11-07 09:05"
         assert date_format(datetime(2026, 11, 7, tzinfo=UTC)) == "2026-11-07"
 
 
-def test_no_template_has_a_way_of_its_own():
+def test_templates_use_the_common_date_formats():
     folders = [ROOT / app / "templates" for app in APPS]
     templates = [path for folder in folders for path in folder.rglob("*.html")]
     used = {

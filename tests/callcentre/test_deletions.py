@@ -1,4 +1,4 @@
-"""Deletions: asked for with a reason, made in committed steps by one worker at a time, and traced."""
+"""Deletions: a person gives a reason, one worker deletes in committed steps, and a trace stays."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -27,10 +27,10 @@ def _storage(settings: Any, tmp_path: Path) -> None:
 
 
 class Rows:
-    """A kind of objects for these tests: lockouts, deleted one a step."""
+    """A kind of objects for these tests: lockouts, deleted one per step."""
 
     def __init__(self) -> None:
-        # Raised by the step of this number, as long as there is one.
+        # The step of this number raises these errors, while there are any.
         self.failures: dict[int, list[Exception]] = {}
         self.obstacle = ""
         self.steps = 0
@@ -75,7 +75,7 @@ def files(folder: Path) -> int:
     return sum(path.is_file() for path in folder.rglob("*"))
 
 
-def test_a_deletion_leaves_who_when_what_why_and_how_much(rows: Rows, tmp_path: Path) -> None:
+def test_a_deletion_leaves_a_full_trace(rows: Rows, tmp_path: Path) -> None:
     deletion = asked(" request of\n21 November ")
     before = ran(deletion)
 
@@ -86,7 +86,7 @@ def test_a_deletion_leaves_who_when_what_why_and_how_much(rows: Rows, tmp_path: 
 
 
 @pytest.mark.parametrize("reason", ["", " \n ", "x" * 501])
-def test_a_deletion_without_a_reason_that_can_be_kept_is_refused(rows: Rows, reason: str) -> None:
+def test_a_deletion_needs_a_reason_of_limited_length(rows: Rows, reason: str) -> None:
     with pytest.raises(Invalid) as refused:
         asked(reason)
 
@@ -94,7 +94,7 @@ def test_a_deletion_without_a_reason_that_can_be_kept_is_refused(rows: Rows, rea
     assert not Deletion.objects.exists()
 
 
-def test_what_cannot_be_deleted_now_is_refused(rows: Rows) -> None:
+def test_an_object_with_an_obstacle_is_refused(rows: Rows) -> None:
     rows.obstacle = "The call still goes on."
 
     with pytest.raises(Conflict):
@@ -102,7 +102,7 @@ def test_what_cannot_be_deleted_now_is_refused(rows: Rows) -> None:
     assert not Deletion.objects.exists()
 
 
-def test_a_step_that_fails_leaves_nothing_of_itself_and_all_of_those_before(rows: Rows, tmp_path: Path) -> None:
+def test_a_failed_step_is_rolled_back_and_earlier_steps_stay(rows: Rows, tmp_path: Path) -> None:
     rows.failures = {2: [RuntimeError("the disk")]}
     deletion = ran(asked())
 
@@ -112,14 +112,14 @@ def test_a_step_that_fails_leaves_nothing_of_itself_and_all_of_those_before(rows
         "RuntimeError",
     )
     assert Lockout.objects.count() == 2
-    # The one whose step was rolled back is still there; a sweep of the storage finds it.
+    # The file of the step that was rolled back is still there; a sweep of the storage finds it.
     assert files(tmp_path) == 1
 
     let_time_pass(deletion)
     assert (ran(deletion).state, deletion.deleted, deletion.error) == (State.FINISHED, {"callcentre.lockout": 3}, "")
 
 
-def test_a_deletion_that_finds_its_object_in_use_waits_and_never_fails(rows: Rows) -> None:
+def test_a_deletion_of_an_object_in_use_waits_and_never_fails(rows: Rows) -> None:
     rows.failures = {number: [Busy("A call still goes on.")] for number in range(1, 20)}
     deletion = asked()
 
@@ -133,7 +133,7 @@ def test_a_deletion_that_finds_its_object_in_use_waits_and_never_fails(rows: Row
     assert ran(deletion).state == State.FINISHED
 
 
-def test_a_deletion_that_fails_again_and_again_is_given_up_until_a_person_tries_again(rows: Rows) -> None:
+def test_a_deletion_fails_after_repeated_errors_until_a_person_retries(rows: Rows) -> None:
     rows.failures = {number: [RuntimeError("x")] for number in range(1, 20)}
     deletion = asked()
 
@@ -147,12 +147,12 @@ def test_a_deletion_that_fails_again_and_again_is_given_up_until_a_person_tries_
     assert ran(deletion).state == State.FINISHED
 
 
-def test_only_a_deletion_that_failed_is_tried_again() -> None:
+def test_only_a_failed_deletion_can_be_retried() -> None:
     with pytest.raises(Conflict):
         DeletionFactory(finished=True).ask_again(ACTOR)
 
 
-def test_of_two_workers_one_deletes(rows: Rows) -> None:
+def test_only_one_of_two_workers_deletes(rows: Rows) -> None:
     deletion = asked()
     assert deletion.claim()
 
@@ -161,7 +161,7 @@ def test_of_two_workers_one_deletes(rows: Rows) -> None:
     assert rows.steps == 0
 
 
-def test_a_worker_that_was_thought_dead_deletes_nothing_more(rows: Rows) -> None:
+def test_a_worker_that_lost_its_lease_deletes_no_more(rows: Rows) -> None:
     first = asked()
     assert first.claim()
     let_time_pass(first)
@@ -173,7 +173,7 @@ def test_a_worker_that_was_thought_dead_deletes_nothing_more(rows: Rows) -> None
     assert (Lockout.objects.count(), rows.steps) == (3, 0)
 
 
-def test_a_long_deletion_lets_others_have_its_worker(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_deletion_lets_other_tasks_run(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
     enqueued: list[Any] = []
     monkeypatch.setattr(deletions, "enqueue", lambda *call: enqueued.append(call))
     monkeypatch.setattr(deletions, "TURN_SECONDS", -1.0)
@@ -185,7 +185,7 @@ def test_a_long_deletion_lets_others_have_its_worker(rows: Rows, monkeypatch: py
     assert enqueued == [("callcentre.delete_personal_data", deletion.pk)] * 2
 
 
-def test_the_sweep_finds_what_a_lost_message_or_worker_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sweep_resumes_deletions_of_lost_messages_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     enqueued: list[Any] = []
     monkeypatch.setattr(deletions, "enqueue", lambda *call: enqueued.append(call))
     queued, orphan = DeletionFactory(), DeletionFactory(state="running")
@@ -201,7 +201,7 @@ def test_the_sweep_finds_what_a_lost_message_or_worker_left(monkeypatch: pytest.
 # Files
 
 
-def test_a_file_that_the_storage_does_not_let_go_is_removed_later(
+def test_a_file_that_the_storage_fails_to_remove_is_removed_later(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = default_storage.save("files/kept", ContentFile(b"x"))
@@ -231,7 +231,7 @@ def test_a_file_that_is_gone_already_is_no_failure() -> None:
     assert FileRemoval.objects.count() == 1
 
 
-def test_files_are_removed_only_if_their_rows_are(rows: Rows, tmp_path: Path) -> None:
+def test_files_are_removed_only_after_their_rows(rows: Rows, tmp_path: Path) -> None:
     default_storage.save("files/y", ContentFile(b"y"))
     rows.failures = {1: [RuntimeError("x")]}
 

@@ -1,4 +1,4 @@
-"""What deploy/, .env.example and docs/operations.md say of one thing is the same, and fits the settings."""
+"""deploy/, .env.example and docs/operations.md agree with each other and with the settings."""
 
 import re
 from ipaddress import ip_address, ip_network
@@ -17,7 +17,7 @@ DEPLOY = ROOT / "deploy"
 NGINX = (DEPLOY / "nginx.conf").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 UNITS = {file.stem.removeprefix("callcentre-"): file.read_text() for file in (DEPLOY / "systemd").glob("*.service")}
-# The one that leads has six, the one that stands by has one.
+# The leader has six connections, the standby has one.
 LISTENER_CONNECTIONS = 6 + 1
 LISTENERS = ("listener", "standby")
 TARGET = (DEPLOY / "systemd" / "callcentre.target").read_text()
@@ -31,13 +31,13 @@ def compose() -> dict[str, Any]:
 
 
 def examples() -> dict[str, str]:
-    """The variables of .env.example."""
+    """Return the variables of .env.example."""
     lines = (ROOT / ".env.example").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if re.match(r"[A-Z_0-9]+=", line))
 
 
 def sizes() -> dict[str, int]:
-    """Path of nginx.conf -> the bytes of the largest body there; "" for every other one."""
+    """Return path of nginx.conf -> the most bytes of a body; "" for all other paths."""
     found, place = {}, ""
     for line in NGINX.splitlines():
         if match := re.search(r"location = (\S+) {", line):
@@ -52,7 +52,7 @@ def sizes() -> dict[str, int]:
 # Sizes
 
 
-def test_the_proxy_lets_every_body_through_that_the_service_takes_and_hardly_more() -> None:
+def test_the_proxy_limits_bodies_as_the_service_does() -> None:
     forms = file_forms()
     largest = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, *(forms[name] for name in forms if name != IMPORT))
 
@@ -64,21 +64,21 @@ def test_the_proxy_lets_every_body_through_that_the_service_takes_and_hardly_mor
 
 
 @pytest.mark.parametrize("name", ["MAX_UPLOAD_MB", "MAX_IMPORT_MB"])
-def test_the_examples_sizes_are_the_settings_own(name: str) -> None:
+def test_sizes_of_the_example_equal_the_defaults(name: str) -> None:
     assert examples()[name] == str(getattr(settings, name))
 
 
 # The proxy
 
 
-def test_the_proxy_says_of_tls_what_the_service_says() -> None:
+def test_proxy_and_service_agree_on_tls() -> None:
     (value,) = re.findall(r'add_header Strict-Transport-Security "([^"]*)" always;', NGINX)
 
     assert value == f"max-age={365 * 86400}; includeSubDomains; preload"
     assert "proxy_hide_header Strict-Transport-Security;" in NGINX
 
 
-def test_the_proxy_buffers_bodies_but_those_of_imports() -> None:
+def test_the_proxy_buffers_all_bodies_except_imports() -> None:
     values = re.findall(r"proxy_request_buffering (\w+);", NGINX)
 
     assert values == ["on", "off"]
@@ -91,7 +91,7 @@ def test_the_proxy_closes_idle_connections_before_the_service_does() -> None:
     assert not [line for line in UNITS["web"].splitlines() if "header-read-timeout" in line]
 
 
-def test_the_proxy_lets_those_see_metrics_whom_the_service_lets() -> None:
+def test_proxy_and_service_agree_on_networks_for_metrics() -> None:
     allowed = re.findall(r"allow (\S+);", NGINX)
 
     assert ",".join(allowed) == examples()["METRICS_ALLOWED_NETWORKS"]
@@ -114,7 +114,7 @@ def test_each_deployment_trusts_the_proxy_beside_it(compose: dict[str, Any]) -> 
 
 
 def words(command: str) -> list[str]:
-    """A command without the words in which its places may differ."""
+    """Return a command without the parts that may differ by place."""
     listed = command.replace("%%h", "%h").split()
     start = next(place for place, word in enumerate(listed) if word in ("-m", "manage.py"))
     kept = listed[start:]
@@ -129,13 +129,13 @@ def expected() -> dict[str, list[str]]:
     return {program.name: words(" ".join(("python", *program.arguments))) for program in programs(8000)}
 
 
-def test_the_units_run_what_make_run_runs() -> None:
+def test_the_units_run_the_processes_of_make_run() -> None:
     commands = {name: re.findall(r"^ExecStart=(.*)$", UNITS[name], re.MULTILINE) for name in expected()}
 
     assert {name: words(command) for name, (command,) in commands.items()} == expected()
 
 
-def test_the_containers_run_what_make_run_runs(compose: dict[str, Any]) -> None:
+def test_the_containers_run_the_processes_of_make_run(compose: dict[str, Any]) -> None:
     image = (DEPLOY / "Containerfile").read_text().replace("\\\n", "")
     (web,) = re.findall(r"^CMD \[(.*)\]$", image, re.MULTILINE)
     commands = {name: compose["services"][name].get("command") for name in expected()}
@@ -145,7 +145,7 @@ def test_the_containers_run_what_make_run_runs(compose: dict[str, Any]) -> None:
 
 
 def test_the_documented_commands_are_those_of_make_run() -> None:
-    """Options of logging apart, which the document leaves to the units."""
+    """Ignore options of logging, which the document leaves to the units."""
     plain = [
         [word for word in command if word not in ("--log-config", "deploy/granian-logging.json", "-q")]
         for command in expected().values()
@@ -183,7 +183,7 @@ def test_each_deployment_has_a_listener_that_stands_by(compose: dict[str, Any]) 
     assert {f"callcentre-{name}.service" for name in UNITS} == set(re.findall(r"callcentre-\w+\.service", TARGET))
 
 
-# What confines them
+# Confinement
 
 
 def test_every_container_is_confined(compose: dict[str, Any]) -> None:
@@ -200,8 +200,8 @@ def test_the_proxy_limits_log_ins() -> None:
     assert f"limit_req zone={zone[1]} " in NGINX
 
 
-def test_no_image_is_taken_by_a_name_that_another_one_can_get(compose: dict[str, Any]) -> None:
-    """A value of `.env` stands behind `@sha256:`, so that nothing but a digest makes a name of an image."""
+def test_images_are_pinned_by_digest(compose: dict[str, Any]) -> None:
+    """A value of `.env` follows `@sha256:`, so that only a digest completes the name of an image."""
     images = {service["image"].partition(":?")[0] for service in compose["services"].values()}
     built_from = re.findall(r"^FROM (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
 

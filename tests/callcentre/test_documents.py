@@ -1,4 +1,4 @@
-"""The documents of the API at /api/schema and /api/docs: their forms, and who may read them."""
+"""The documents of the API at /api/schema and /api/docs: their forms and their readers."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def test_the_document_names_the_server_by_the_address_of_its_request(api: ApiCli
     }
 
 
-def test_the_document_is_english_whatever_the_client_speaks(api: ApiClient) -> None:
+def test_the_document_is_english_in_every_language(api: ApiClient) -> None:
     from callcentre.api.documents import rendered_document
 
     rendered_document.cache_clear()
@@ -97,7 +97,7 @@ def test_a_back_office_user_reads_the_documents(db: None, client: Client, path: 
     assert client.get(path, HTTP_ACCEPT="text/html").status_code == 200
 
 
-def test_a_session_opens_nothing_but_the_documents(db: None, client: Client) -> None:
+def test_a_session_opens_only_the_documents(db: None, client: Client) -> None:
     client.force_login(User.objects.create_superuser("admin"))
 
     assert client.get("/api/outbounds").status_code == 401

@@ -1,4 +1,4 @@
-"""The embedded stores, for real: every test starts servers of its own, and looks for leftovers."""
+"""Real embedded stores: every test starts servers of its own, and looks for leftovers."""
 
 import json
 import os
@@ -34,7 +34,7 @@ needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become anothe
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder every account may pass through; pytest's own are closed to all but their owner."""
+    """A folder that every account may pass through; pytest's own folders are closed."""
     folder = Path(tempfile.mkdtemp(prefix="callcentre-test-"))
     folder.chmod(0o711)
     yield folder
@@ -61,7 +61,7 @@ def execute(folder: Path, *command: str) -> subprocess.Popen[str]:
 
 
 def wait_for_command(folder: Path) -> None:
-    """Until the stores run and the command, a `sleep`, has been started."""
+    """Wait until the stores run and the command, a `sleep`, has started."""
     assert wait_until(lambda: any(c.startswith("sleep ") for c in processes_of(folder).values()))
 
 
@@ -90,7 +90,7 @@ def test_durable_stores_wait_for_the_disk_and_refuse_to_evict(tmp_path: Path) ->
         }
 
 
-def test_running_stores_say_where_they_are_to_their_owner_only() -> None:
+def test_only_the_owner_can_read_the_addresses_of_running_stores() -> None:
     with temporary_stores() as stores:
         stores.publish({"SECRET_KEY": "x"})
         running = read_stores(stores.var), read_environment(stores.var)
@@ -102,9 +102,9 @@ def test_running_stores_say_where_they_are_to_their_owner_only() -> None:
     assert (read_stores(var), read_environment(var)) == (None, {})
 
 
-def test_a_file_left_by_a_killed_launcher_is_not_believed(tmp_path: Path) -> None:
+def test_the_file_of_a_killed_launcher_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    # A living process, but one that started at another time than the launcher.
+    # A living process that started at another time than the launcher.
     stale = {"launcher": {"pid": os.getpid(), "started": 1}, "database_url": "x", "redis_url": "y"}
     (tmp_path / "run" / "stores.json").write_text(json.dumps(stale))
 
@@ -181,7 +181,7 @@ def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
         assert query(stores, "SELECT 1") == 1
 
 
-def test_the_systems_postgresql_serves_without_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "wheel_folder", lambda _package: None)
     if not list(postgres.program_folders()):
         pytest.skip("this system has no PostgreSQL of its own")
@@ -202,7 +202,7 @@ def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: P
         data = stores.var / "postgres" / "data"
         answer = query(stores, "SELECT 1")
 
-    # Behind a closed folder they keep the owner's number, but in a user namespace of their own.
+    # Behind a closed folder the stores keep the owner's number, but in a user namespace of their own.
     owner = NOBODY.pw_uid if mode == 0o711 else 0
     assert (answer, data.stat().st_uid) == (1, owner)
     assert stat.S_IMODE(home.stat().st_mode) == mode
@@ -290,7 +290,7 @@ def test_a_killed_launcher_leaves_no_process_and_no_folder(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_launcher_killed_with_its_guardian_leaves_no_process(tmp_path: Path) -> None:
+def test_a_launcher_killed_with_its_process_guard_leaves_no_process(tmp_path: Path) -> None:
     process = execute(tmp_path, "sleep", "1000")
     wait_for_command(tmp_path)
     guard = next(pid for pid, c in processes_of(tmp_path).items() if "process_guard.py" in c)

@@ -1,4 +1,4 @@
-"""What keeps embedded stores from starting is one sentence for the person at the terminal."""
+"""Reasons why embedded stores cannot start, each one sentence for the person at the terminal."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("no_stores_given")
 
 
 def failure(var: Path, **environment: str) -> str:
-    """What a launcher that cannot start says, and that it says so with exit code 1."""
+    """Return the sentence of a launcher that cannot start and exits with code 1."""
     code = (
         "import sys; from pathlib import Path\n"
         "from callcentre.launch.embedded import Stores, fail\n"

@@ -6,7 +6,7 @@ from cryptography.fernet import Fernet
 from callcentre.core.encryption import decrypt, encrypt
 
 
-def test_what_is_encrypted_can_be_read_again_and_not_by_looking() -> None:
+def test_encrypted_text_is_unreadable_and_can_be_decrypted() -> None:
     token = encrypt("zażółć".encode())
 
     assert "zażółć".encode() not in token

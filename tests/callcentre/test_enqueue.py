@@ -1,4 +1,4 @@
-"""Waking: nothing that was committed goes without a message after it, and a stream of changes is few messages."""
+"""Enqueueing: a message follows every commit, and a stream of changes causes few messages."""
 
 import threading
 from typing import Any
@@ -20,7 +20,7 @@ def publisher(monkeypatch: pytest.MonkeyPatch) -> enqueue._Publisher:
 
 
 @pytest.mark.usefixtures("publisher")
-def test_the_last_of_many_equal_calls_is_followed_by_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_follows_the_last_of_many_equal_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 500
     made = 0
     messages: list[int] = []
@@ -59,7 +59,7 @@ def test_calls_for_different_rows_are_different_messages(monkeypatch: pytest.Mon
     assert messages == {("app.task", (1,)), ("app.task", (2,)), ("app.other", (1,))}
 
 
-def test_what_is_rolled_back_wakes_nobody(publisher: enqueue._Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rolled_back_call_sends_no_message(publisher: enqueue._Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(publisher, "put", calls.append)
 
@@ -72,7 +72,7 @@ def test_what_is_rolled_back_wakes_nobody(publisher: enqueue._Publisher, monkeyp
     assert calls == [("app.task", (2,))]
 
 
-def test_equal_messages_are_further_apart_the_longer_a_stream_of_calls_lasts() -> None:
+def test_messages_of_a_long_stream_of_calls_become_rarer() -> None:
     pause = enqueue._Pause(0.0, APART_SECONDS)
     waits = []
     for _ in range(5):

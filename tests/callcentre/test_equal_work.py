@@ -30,7 +30,7 @@ LOGIN = reverse("admin:login")
 
 
 class CountingHasher(MD5PasswordHasher):
-    """A quick hash that counts how often it was computed."""
+    """A quick hash that counts its computations."""
 
     algorithm = "counting"
     computed = 0
@@ -59,7 +59,7 @@ def ping(login: str, secret: str, **extra: Any) -> Any:
 
 @pytest.fixture
 def api_users() -> dict[str, str]:
-    """Login -> secret of API users of all kinds."""
+    """Return login -> secret of API users of all kinds."""
     robot, secret = ApiUser.create(SYSTEM, "robot")
     rotated, _ = ApiUser.create(SYSTEM, "rotated")
     ApiUser.create(SYSTEM, "human", "correct horse")
@@ -108,7 +108,7 @@ def test_a_locked_out_address_costs_no_hash(api_users: dict[str, str], settings:
     assert hashes(lambda: ping("one-more", "wrong")) == 0
 
 
-def test_a_credential_that_is_no_credential_costs_no_hash() -> None:
+def test_a_malformed_credential_costs_no_hash() -> None:
     client = Client(headers={"authorization": "Basic bm8tY29sb24="})
 
     assert hashes(lambda: client.get("/api/ping")) == 0
@@ -163,7 +163,7 @@ def test_with_too_many_log_ins_at_once_a_credential_is_refused_without_a_hash(
     assert answers[0].json()["errors"][0]["code"] == ErrorCode.TOO_MANY_REQUESTS.number
 
 
-def test_with_too_many_log_ins_at_once_verified_credentials_work_on(
+def test_with_too_many_log_ins_at_once_verified_credentials_still_work(
     api_users: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ping("human", "correct horse")
@@ -172,7 +172,7 @@ def test_with_too_many_log_ins_at_once_verified_credentials_work_on(
     assert [ping(login, api_users[login]).status_code for login in ("human", "robot", "rotated")] == [204] * 3
 
 
-def test_with_too_many_log_ins_at_once_the_log_in_page_asks_for_patience(full_gates: None) -> None:
+def test_with_too_many_log_ins_at_once_the_log_in_page_is_429(full_gates: None) -> None:
     UserFactory(username="ewa", staff=True)
 
     response = Client().post(LOGIN, {"username": "ewa", "password": "user-pass"})
@@ -225,7 +225,7 @@ def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
     assert not gate.run("192.0.2.1", bool)
 
     def inside() -> list[str]:
-        """Ask for the one place that guessing addresses have, then for a kept one."""
+        """Ask for the one place of guessing addresses, then for a kept place."""
         with pytest.raises(Busy):
             gate.run("192.0.2.1", bool)
         return [str(gate._places._value)]
@@ -234,7 +234,7 @@ def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
     assert gate.run("192.0.2.9", lambda: "never failed") == "never failed"
 
 
-def test_an_address_is_under_suspicion_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guessing_address_is_suspect_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, now = HashGate(), [1000.0]
     monkeypatch.setattr("callcentre.core.hashing.time.monotonic", lambda: now[0])
     gate.run("192.0.2.1", bool)
@@ -244,7 +244,7 @@ def test_an_address_is_under_suspicion_for_five_minutes(monkeypatch: pytest.Monk
     assert not gate._is_suspect("192.0.2.1")
 
 
-def test_a_process_remembers_so_many_addresses_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_remembers_a_limited_number_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashing, "MOST_REMEMBERED", 10)
     gate = HashGate()
 
@@ -254,7 +254,7 @@ def test_a_process_remembers_so_many_addresses_and_no_more(monkeypatch: pytest.M
     assert list(gate._failures) == [f"192.0.2.{number}" for number in range(20, 30)]
 
 
-def test_what_fails_gives_its_place_back() -> None:
+def test_a_failed_hash_releases_its_place() -> None:
     gate = HashGate()
 
     with pytest.raises(ZeroDivisionError):
@@ -265,7 +265,7 @@ def test_what_fails_gives_its_place_back() -> None:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Hashes that take as long as the test wants; none is computed. At the end they go on."""
+    """Let hashes take as long as the test wants; none is computed, and at the end all continue."""
     go_on = threading.Event()
 
     def check(password: str, encoded: str) -> bool:
@@ -282,7 +282,7 @@ def running_hashes() -> int:
     return len(verified_passwords._running)
 
 
-def test_one_credential_that_many_requests_bring_at_once_is_hashed_once(held: threading.Event) -> None:
+def test_simultaneous_requests_with_one_credential_share_one_hash(held: threading.Event) -> None:
     with ThreadPoolExecutor(12) as threads:
         answers = [threads.submit(verified_passwords.check, "human", "once", "stored", "") for _ in range(12)]
         wait_for(lambda: CountingHasher.computed)
@@ -293,8 +293,8 @@ def test_one_credential_that_many_requests_bring_at_once_is_hashed_once(held: th
     assert CountingHasher.computed == 1
 
 
-def test_one_secret_for_two_logins_is_hashed_twice(held: threading.Event) -> None:
-    """Unknown logins share no hash: what they shared, a login with a password would not."""
+def test_two_logins_with_one_secret_cost_two_hashes(held: threading.Event) -> None:
+    """Unknown logins share no hash, because a login with a password shares none either."""
     with ThreadPoolExecutor(2) as threads:
         answers = [threads.submit(verified_passwords.check, login, "twice", "", "") for login in ("unknown", "other")]
         wait_for(lambda: running_hashes() == 2)

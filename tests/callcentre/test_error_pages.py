@@ -1,4 +1,4 @@
-"""Pages for what somebody may not do, for what is not there, for forms that came too late, and for what broke."""
+"""Pages for forbidden actions, missing pages, stale forms, unreadable requests and failures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def token_of(page: str) -> str:
 
 
 def browser_with_two_tabs() -> tuple[BackOffice, dict[str, str]]:
-    """A browser with tokens, and what was typed into the log-in page of its first tab."""
+    """Return a browser with tokens, and the input of the log-in page in its first tab."""
     user = UserFactory(admin=True, username="anna")
     user.set_password(PASSWORD)
     user.save()
@@ -42,7 +42,7 @@ def browser_with_two_tabs() -> tuple[BackOffice, dict[str, str]]:
 # Not allowed
 
 
-def test_whoever_may_not_see_a_page_is_told_who_he_is_and_led_on():
+def test_a_forbidden_page_names_the_user_and_links_onwards():
     client = staff()
 
     response = client.get(USERS)
@@ -54,7 +54,7 @@ def test_whoever_may_not_see_a_page_is_told_who_he_is_and_led_on():
     assert client.get(INDEX).status_code == 200
 
 
-def test_somebody_else_logs_in_and_is_where_the_first_one_wanted_to_be():
+def test_another_user_can_log_in_and_lands_on_the_refused_page():
     client, other = staff(), UserFactory(admin=True)
     other.set_password("of the other one")
     other.save()
@@ -69,7 +69,7 @@ def test_somebody_else_logs_in_and_is_where_the_first_one_wanted_to_be():
     assert back.headers["Location"] == wanted
 
 
-def test_what_was_refused_to_be_done_is_not_gone_back_to():
+def test_a_refused_action_is_not_repeated_after_a_log_in():
     response = staff("view_apiuser").post(
         reverse("admin:callcentre_apiuser_delete", args=[ApiUserFactory().pk]), {"post": "yes"}
     )
@@ -87,14 +87,14 @@ def test_a_refusal_in_polish():
     assert "Zaloguj się na inne konto" in page
 
 
-def test_who_may_do_it_sees_no_refusal():
+def test_a_permitted_user_sees_no_refusal():
     assert "Log in as somebody else" not in superuser().page(USERS)
 
 
-# Nothing there
+# Missing pages
 
 
-def test_whoever_has_a_menu_keeps_it_on_a_page_that_is_not_there():
+def test_a_missing_page_keeps_the_menu():
     response = staff("view_apiuser").get("/admin/nothing/of/the/kind")
 
     page = response.content.decode()
@@ -104,7 +104,7 @@ def test_whoever_has_a_menu_keeps_it_on_a_page_that_is_not_there():
     assert reverse("admin:callcentre_apiuser_changelist") in page
 
 
-def test_a_stranger_gets_a_page_that_asks_the_database_nothing(client: Client, django_assert_num_queries):
+def test_the_missing_page_of_a_stranger_needs_no_query(client: Client, django_assert_num_queries):
     with django_assert_num_queries(0):
         response = client.get("/nothing")
 
@@ -114,7 +114,7 @@ def test_a_stranger_gets_a_page_that_asks_the_database_nothing(client: Client, d
     assert "/static/" not in page
 
 
-def test_what_a_view_said_of_what_is_missing_is_read_as_text(monkeypatch):
+def test_a_views_explanation_of_a_404_is_shown_as_text(monkeypatch):
     client = superuser()
     silent = client.get("/admin/nothing").content.decode()
     monkeypatch.setattr("callcentre.web.menu.dashboard", Mock(side_effect=Http404("No <b>recording</b> any more.")))
@@ -125,17 +125,17 @@ def test_what_a_view_said_of_what_is_missing_is_read_as_text(monkeypatch):
     assert "No &lt;b&gt;recording&lt;/b&gt; any more." in said
 
 
-def test_a_page_that_is_not_there_in_polish():
+def test_a_missing_page_in_polish():
     response = superuser().get("/admin/nothing", headers={"accept-language": "pl"})
 
     assert (response.status_code, response["Content-Language"]) == (404, "pl")
     assert "Nie ma takiej strony" in response.content.decode()
 
 
-# Forms that came too late
+# Stale forms
 
 
-def test_who_logged_in_in_another_tab_goes_on_from_the_first_to_where_he_wanted():
+def test_after_a_log_in_in_another_tab_the_first_tab_leads_to_its_page():
     client, typed = browser_with_two_tabs()
     other_tab = client.page(LOGIN)
     client.post(LOGIN, typed | {"csrfmiddlewaretoken": token_of(other_tab)})
@@ -166,7 +166,7 @@ def test_after_a_log_out_in_another_tab_the_log_in_is_opened_again_and_works():
     assert get_user(client).username == "anna"
 
 
-def test_a_form_inside_that_came_too_late_saved_nothing_and_is_opened_again():
+def test_a_stale_form_saves_nothing_and_is_opened_again():
     client, typed = browser_with_two_tabs()
     client.post(LOGIN, typed)
     page, form = reverse("admin:callcentre_apiuser_change", args=[ApiUserFactory().pk]), "http://testserver/admin/x?y=1"
@@ -200,7 +200,7 @@ def test_a_browser_without_cookies_is_named_as_the_cause():
     assert "Your browser sent no cookies" in response.content.decode()
 
 
-def test_a_form_that_came_too_late_in_polish():
+def test_a_stale_form_in_polish():
     client, typed = browser_with_two_tabs()
     client.post(LOGIN, typed)
 
@@ -209,7 +209,7 @@ def test_a_form_that_came_too_late_in_polish():
     assert "Nic nie zapisano" in response.content.decode()
 
 
-# What broke
+# Failures
 
 
 def without_database(*_: Any) -> None:
@@ -217,7 +217,7 @@ def without_database(*_: Any) -> None:
 
 
 @pytest.mark.parametrize(("language", "title"), [("en", "This did not work"), ("pl", "Coś się nie udało")])
-def test_a_page_without_a_database_is_a_page_all_the_same(language: str, title: str):
+def test_the_error_page_works_without_a_database(language: str, title: str):
     client = superuser()
     client.raise_request_exception = False
 
@@ -232,7 +232,7 @@ def test_a_page_without_a_database_is_a_page_all_the_same(language: str, title: 
     assert "/static/" not in page
 
 
-def test_a_customer_is_not_shown_the_way_into_the_admin(monkeypatch):
+def test_error_pages_of_customers_have_no_link_to_the_admin(monkeypatch):
     monkeypatch.setattr("tickets.rating_page.message_of", Mock(side_effect=OperationalError))
 
     response = Client(raise_request_exception=False).get(reverse("rating", args=["x"]))
@@ -241,7 +241,7 @@ def test_a_customer_is_not_shown_the_way_into_the_admin(monkeypatch):
     assert "/admin" not in response.content.decode()
 
 
-def test_what_cannot_be_read_is_answered_with_a_page():
+def test_an_unreadable_request_gets_a_page():
     response = Client().get(INDEX, headers={"host": "elsewhere.example"})
 
     assert response.status_code == 400

@@ -1,4 +1,4 @@
-"""Wire formats: how values are read, to the edges of what can be stored, and written."""
+"""Wire formats: reading values, to the limits of the columns, and writing them."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -51,7 +51,7 @@ def test_a_time_has_three_spellings_and_is_wall_clock_time(text: str, instant: d
         ("2026-01-15", datetime(2026, 1, 15, 22, 59, 59, 999999, tzinfo=UTC)),
         ("2026-01-15 10:30", datetime(2026, 1, 15, 9, 30, 59, 999999, tzinfo=UTC)),
         ("2026-01-15 10:30:59", datetime(2026, 1, 15, 9, 30, 59, tzinfo=UTC)),
-        # Days of 23 and of 25 hours end when they end.
+        # Days of 23 and of 25 hours end at their own end.
         ("2026-03-29", datetime(2026, 3, 29, 21, 59, 59, 999999, tzinfo=UTC)),
         ("2026-10-25", datetime(2026, 10, 25, 22, 59, 59, 999999, tzinfo=UTC)),
     ],
@@ -73,11 +73,11 @@ def test_a_time_that_the_spring_skips_is_shifted_forward(text: str, instant: dat
     assert parse_instant(text) == instant
 
 
-def test_what_the_spring_skips_reads_an_hour_later() -> None:
+def test_a_skipped_time_reads_an_hour_later() -> None:
     assert minute(parse_instant("2026-03-29 02:30")) == "2026-03-29 03:30"
 
 
-def test_of_a_time_that_comes_twice_in_autumn_the_first_is_meant() -> None:
+def test_a_repeated_time_in_autumn_is_the_first_one() -> None:
     assert parse_instant("2026-10-25 02:30") == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     assert minute(parse_instant("2026-10-25 02:30")) == "2026-10-25 02:30"
 
@@ -111,12 +111,12 @@ WRONG_TIMES = [
 
 
 @pytest.mark.parametrize("text", WRONG_TIMES)
-def test_what_is_no_time_is_refused(text: Any) -> None:
+def test_malformed_times_are_refused(text: Any) -> None:
     assert rejected(parse_instant, text) is ErrorCode.NOT_INSTANT
 
 
 @pytest.mark.parametrize("text", [*WRONG_TIMES, "2026-01-15 10:30"])
-def test_what_is_no_date_is_refused(text: Any) -> None:
+def test_malformed_dates_are_refused(text: Any) -> None:
     assert rejected(parse_date, text) is ErrorCode.NOT_DATE
 
 
@@ -130,7 +130,7 @@ def test_the_first_and_last_days_are_read_or_refused(text: str, is_upper_bound: 
 
 
 @given(st.datetimes(datetime(1950, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001
-def test_whatever_minute_is_written_is_read_as_itself_or_as_an_hour_later(wall: datetime) -> None:
+def test_every_written_minute_is_read_as_itself_or_an_hour_later(wall: datetime) -> None:
     text = wall.isoformat(" ", "minutes")
 
     read = minute(parse_instant(text))
@@ -151,11 +151,11 @@ def test_times_are_written_in_the_configured_zone_to_the_minute() -> None:
     assert minute(datetime(2026, 7, 15, 22, 30, 59, tzinfo=UTC)) == "2026-07-16 00:30"
 
 
-def test_what_is_unset_is_an_empty_string() -> None:
+def test_unset_times_are_empty_strings() -> None:
     assert (minute(None), day(None)) == ("", "")
 
 
-def test_a_date_is_written_as_such() -> None:
+def test_a_date_is_written_in_iso_form() -> None:
     assert day(date(2026, 7, 5)) == "2026-07-05"
 
 
@@ -168,12 +168,12 @@ def test_a_whole_number_has_many_spellings(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "x", "7.0", "7e1", "٧", "1_000", "0x7", 7.5, True, None, [], {}, float("inf")])
-def test_what_is_no_whole_number_is_refused(value: Any) -> None:
+def test_malformed_whole_numbers_are_refused(value: Any) -> None:
     assert rejected(parse_integer, value) is ErrorCode.NOT_INTEGER
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, "9" * 30, 1e300])
-def test_a_number_that_no_column_holds_is_out_of_range(value: Any) -> None:
+def test_a_number_beyond_bigint_is_out_of_range(value: Any) -> None:
     assert rejected(parse_integer, value) is ErrorCode.OUT_OF_RANGE
 
 
@@ -182,12 +182,12 @@ def test_a_number_of_thousands_of_digits_is_refused_unread() -> None:
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0, 0), ("5", 5), (-1, 0), (2**63, 0), ("9" * 30, 0), ("", None)])
-def test_an_id_that_cannot_exist_reads_as_one_that_does_not(value: Any, expected: int | None) -> None:
+def test_an_impossible_id_reads_as_an_unknown_id(value: Any, expected: int | None) -> None:
     assert fields.IdField().to_internal_value(value) == expected
 
 
 @pytest.mark.parametrize("value", [None, "yes", "on", 2, -1, 1.0, 0.0, "", [], {}])
-def test_what_is_neither_true_nor_false_is_refused(value: Any) -> None:
+def test_malformed_booleans_are_refused(value: Any) -> None:
     assert rejected(parse_boolean, value) is ErrorCode.NOT_BOOLEAN
 
 
@@ -196,12 +196,12 @@ def test_a_text_has_no_nul_and_no_half_surrogate(value: str) -> None:
     assert rejected(parse_text, value) is ErrorCode.NUL
 
 
-def test_a_text_keeps_what_is_inside_it() -> None:
+def test_a_text_keeps_its_inner_blanks() -> None:
     assert parse_text("  zażółć \n 🙂\t") == "zażółć \n 🙂"
 
 
 @pytest.mark.parametrize("value", [True, 1.5, [], {}, None])
-def test_what_is_no_text_is_refused(value: Any) -> None:
+def test_values_that_are_no_text_are_refused(value: Any) -> None:
     assert rejected(parse_text, value) is ErrorCode.NOT_TEXT
 
 
@@ -235,7 +235,7 @@ def test_faults_in_a_list_name_the_entry() -> None:
         assert caught.value.fault.field == path
 
 
-def test_what_can_be_read_of_a_list_keeps_its_place() -> None:
+def test_readable_entries_of_a_list_keep_their_positions() -> None:
     with pytest.raises(RejectEntries) as caught:
         fields.ListField(child=fields.TextField()).to_internal_value(["a", 1.5, "b", None, "c"])
 
@@ -244,7 +244,7 @@ def test_what_can_be_read_of_a_list_keeps_its_place() -> None:
 
 
 @pytest.mark.parametrize("data", ["a,b", {"0": "a"}, 1, True])
-def test_what_is_no_list_is_refused(data: Any) -> None:
+def test_values_that_are_no_list_are_refused(data: Any) -> None:
     field = fields.ListField(child=fields.TextField())
 
     assert rejected(field.to_internal_value, data) is ErrorCode.NOT_LIST

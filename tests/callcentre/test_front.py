@@ -1,4 +1,4 @@
-"""The front of the web server without a server: what it reads of whom, and what a thread is taken for."""
+"""The front of the web server without a server: the bodies it reads, and the use of threads."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ def scope(method: str = "POST", path: str = "/form", **headers: str) -> dict[str
 
 
 def pieces(*bodies: bytes) -> Callable[[], Awaitable[dict[str, Any]]]:
-    """The client sends these pieces of its body, then nothing."""
+    """Send these pieces of the client's body, then nothing."""
     waiting = [
         {"type": "http.request", "body": body, "more_body": number < len(bodies)}
         for number, body in enumerate(bodies, start=1)
@@ -48,7 +48,7 @@ async def unreadable() -> dict[str, Any]:
 
 
 class Service:
-    """A WSGI application that keeps what it was called with and answers `content`."""
+    """A WSGI application that keeps its arguments and answers `content`."""
 
     def __init__(self, content: Any = (b"done",)) -> None:
         self.content = content
@@ -74,7 +74,7 @@ def answer_of(
     allowed: int = 1000,
     body_seconds: float = 60,
 ) -> Messages:
-    """What is sent to the client."""
+    """Return the bytes sent to the client."""
     sent: Messages = []
 
     async def send(message: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ def content_of(messages: Messages) -> bytes:
     return b"".join(message.get("body", b"") for message in messages)
 
 
-def test_a_body_is_whole_when_the_service_reads_it() -> None:
+def test_the_service_reads_the_complete_body() -> None:
     service = Service()
 
     sent = answer_of(service, scope(content_length="6"), pieces(b"abc", b"def"))
@@ -117,7 +117,7 @@ def test_a_request_without_a_body_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("headers", [{"content_length": "6"}, {"transfer_encoding": "chunked"}])
-def test_a_body_of_which_nothing_may_be_read_fails_whoever_reads_it(headers: dict[str, str]) -> None:
+def test_reading_a_forbidden_body_fails(headers: dict[str, str]) -> None:
     service = Service()
 
     sent = answer_of(service, scope(**headers), unreadable, allowed=0)
@@ -143,7 +143,7 @@ def test_a_chunked_body_is_read_up_to_the_limit() -> None:
     assert (service.calls[0][BODY_FAULT], service.bodies) == (413, [])
 
 
-def test_a_body_that_does_not_come_is_given_up_without_a_thread_having_waited() -> None:
+def test_a_missing_body_is_given_up_without_holding_a_thread() -> None:
     service = Service()
 
     answer_of(service, scope(content_length="6"), _half(), body_seconds=0.05)
@@ -152,7 +152,7 @@ def test_a_body_that_does_not_come_is_given_up_without_a_thread_having_waited() 
 
 
 def _half() -> Callable[[], Awaitable[dict[str, Any]]]:
-    """Half a body, and then silence."""
+    """Send half a body, and then nothing."""
     waiting = [{"type": "http.request", "body": b"abc", "more_body": True}]
 
     async def receive() -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _half() -> Callable[[], Awaitable[dict[str, Any]]]:
     return receive
 
 
-def test_a_body_that_trickles_is_given_up_however_long_it_goes_on() -> None:
+def test_a_trickling_body_is_given_up() -> None:
     service, given = Service(), 0
 
     async def trickle() -> dict[str, Any]:
@@ -188,7 +188,7 @@ def test_a_client_that_closes_in_the_middle_of_its_body_changes_nothing() -> Non
     assert service.calls == []
 
 
-def test_bodies_that_are_awaited_hold_no_thread() -> None:
+def test_awaited_bodies_hold_no_thread() -> None:
     service = Service()
 
     async def serve() -> int:
@@ -300,7 +300,7 @@ class Stream:
         self.is_closed = True
 
 
-def test_an_answer_that_is_made_piece_by_piece_is_made_in_one_thread_and_closed() -> None:
+def test_an_answer_of_several_pieces_is_made_in_one_thread_and_closed() -> None:
     stream = Stream(1000)
 
     sent = answer_of(Service(lambda environ: stream), scope("GET"), _silent)
@@ -309,7 +309,7 @@ def test_an_answer_that_is_made_piece_by_piece_is_made_in_one_thread_and_closed(
     assert (len(stream.threads), stream.is_closed) == (1, True)
 
 
-def test_nothing_more_is_made_for_a_client_that_is_gone() -> None:
+def test_no_more_pieces_are_made_for_a_closed_connection() -> None:
     stream = Stream(1_000_000)
 
     async def gone() -> dict[str, Any]:
@@ -342,7 +342,7 @@ def test_a_client_that_reads_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch
 # Requests
 
 
-def test_a_request_is_described_as_wsgi_has_it() -> None:
+def test_the_wsgi_environment_of_a_request() -> None:
     environ = environ_of(scope("PUT", "/a%2Fb%C5%82", host="callcentre.example", content_type="text/plain"))
 
     assert environ["REQUEST_METHOD"] == "PUT"
@@ -359,7 +359,7 @@ def test_a_request_is_described_as_wsgi_has_it() -> None:
 @pytest.mark.parametrize(
     "name", [b"x_forwarded_for", b"x-forwarded_for", b"x_forwarded_proto", b"content_length", b"content_type"]
 )
-def test_a_header_with_an_underscore_takes_the_place_of_none(name: bytes) -> None:
+def test_a_header_with_an_underscore_replaces_no_other(name: bytes) -> None:
     request = scope(x_forwarded_for="203.0.113.9", x_forwarded_proto="http", content_type="text/plain")
     usual = environ_of(request)
     request["headers"] += [(name, b"10.0.0.1")]
@@ -367,7 +367,7 @@ def test_a_header_with_an_underscore_takes_the_place_of_none(name: bytes) -> Non
     assert environ_of(request) == usual
 
 
-def test_repeated_headers_are_one() -> None:
+def test_repeated_headers_are_joined() -> None:
     request = scope()
     request["headers"] = [(b"x-forwarded-for", b"1.1.1.1"), (b"cookie", b"a=1")]
     request["headers"] += [(b"x-forwarded-for", b"203.0.113.9"), (b"cookie", b"b=2")]

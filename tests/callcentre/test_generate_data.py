@@ -1,4 +1,4 @@
-"""Data for load tests: so many rows, that look as if they had come about by work."""
+"""Data for load tests: the requested numbers of rows, as from real work."""
 
 import pytest
 from django.core.management import call_command
@@ -26,7 +26,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tickets.bulk, "BATCH", 7)
 
 
-def test_connections_are_as_many_as_asked_for_in_the_order_of_time_and_over() -> None:
+def test_the_requested_number_of_ended_connections_in_order_of_time() -> None:
     call_command("generate_data", connections=3000)
 
     calls = Connection.objects.all()
@@ -39,7 +39,7 @@ def test_connections_are_as_many_as_asked_for_in_the_order_of_time_and_over() ->
     assert not calls.filter(Q(ended_at__lt=F("created_at")) | Q(answered_at__lt=F("created_at"))).exists()
 
 
-def test_each_call_that_came_in_was_offered_to_somebody() -> None:
+def test_each_inbound_call_was_offered() -> None:
     call_command("generate_data", connections=1000)
 
     inbound = Connection.objects.filter(direction="INBOUND")
@@ -47,7 +47,7 @@ def test_each_call_that_came_in_was_offered_to_somebody() -> None:
     assert Offer.objects.filter(outcome="answered").count() == inbound.filter(disposition="ANSWERED").count()
 
 
-def test_calls_go_on_after_it(api: ApiClient) -> None:
+def test_calls_work_after_the_data_is_generated(api: ApiClient) -> None:
     call_command("generate_data", connections=10)
     call_command("generate_data", connections=10)
     call = ConnectionFactory(dst="now")
@@ -56,7 +56,7 @@ def test_calls_go_on_after_it(api: ApiClient) -> None:
     assert api.get("/api/connections").json()["count"] == 21
 
 
-def test_records_are_as_many_as_asked_for_each_of_another_number_and_can_be_read(api: ApiClient) -> None:
+def test_the_requested_number_of_records_with_distinct_numbers(api: ApiClient) -> None:
     call_command("generate_data", records=500)
     call_command("generate_data", records=500)
 
@@ -67,7 +67,7 @@ def test_records_are_as_many_as_asked_for_each_of_another_number_and_can_be_read
     assert set(answer["record_fields"]) == {"first_name", "city"}
 
 
-def test_tickets_are_as_many_as_asked_for_with_three_messages_each_in_the_order_of_time(api: ApiClient) -> None:
+def test_the_requested_number_of_tickets_with_three_messages_each(api: ApiClient) -> None:
     call_command("generate_data", tickets=20)
     call_command("generate_data", tickets=20)
 
@@ -81,7 +81,7 @@ def test_tickets_are_as_many_as_asked_for_with_three_messages_each_in_the_order_
     assert api.get("/api/tickets?limit=1").json()["count"] == 40
 
 
-def test_articles_are_as_many_as_asked_for_and_are_found(api: ApiClient) -> None:
+def test_the_requested_number_of_articles_can_be_found(api: ApiClient) -> None:
     call_command("generate_data", articles=20)
     call_command("generate_data", articles=20)
 

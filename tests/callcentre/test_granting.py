@@ -1,4 +1,4 @@
-"""Who gives which permissions: nobody what they lack, and nobody edits a person or a group that is stronger."""
+"""Limits of giving permissions: people give only their own, and edit no stronger person or group."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,7 +62,7 @@ STRONGER = [superuser_account, more_permissions, stronger_group, sleeping_superu
 
 @pytest.fixture
 def manager() -> BackOffice:
-    """Somebody who manages users, and may look at agents besides."""
+    """Return a person who manages users, and may view agents besides."""
     return staff("view_user", "change_user", "add_user", "view_agent")
 
 
@@ -85,7 +85,7 @@ def stronger(request: pytest.FixtureRequest) -> User:
     ],
     ids=str,
 )
-def test_nobody_edits_somebody_stronger(manager: BackOffice, stronger: User, typed: dict[str, Any]) -> None:
+def test_a_stronger_user_cannot_be_edited(manager: BackOffice, stronger: User, typed: dict[str, Any]) -> None:
     before = User.objects.values().get(pk=stronger.pk)
     shown = {"username": "strong", "email": "strong@example.com", "is_staff": "on", "is_active": "on"}
 
@@ -95,7 +95,7 @@ def test_nobody_edits_somebody_stronger(manager: BackOffice, stronger: User, typ
     assert User.objects.values().get(pk=stronger.pk) == before
 
 
-def test_nobody_sets_the_password_of_somebody_stronger(manager: BackOffice, stronger: User) -> None:
+def test_the_password_of_a_stronger_user_cannot_be_set(manager: BackOffice, stronger: User) -> None:
     path = reverse("admin:auth_user_password_change", args=[stronger.pk])
 
     statuses = [manager.get(path).status_code, manager.post(path, {"password1": NEW, "password2": NEW}).status_code]
@@ -104,7 +104,7 @@ def test_nobody_sets_the_password_of_somebody_stronger(manager: BackOffice, stro
     assert User.objects.get(pk=stronger.pk).check_password("user-pass")
 
 
-def test_the_page_of_somebody_stronger_has_no_inputs(manager: BackOffice, stronger: User) -> None:
+def test_the_page_of_a_stronger_user_has_no_inputs(manager: BackOffice, stronger: User) -> None:
     page = manager.page(page_of(stronger))
 
     assert "strong@example.com" in page
@@ -113,7 +113,7 @@ def test_the_page_of_somebody_stronger_has_no_inputs(manager: BackOffice, strong
 
 
 @pytest.mark.parametrize("name", ["view_user", "change_user", "add_user", "view_agent"])
-def test_somebody_with_no_more_permissions_is_edited(manager: BackOffice, name: str) -> None:
+def test_a_user_with_no_more_permissions_can_be_edited(manager: BackOffice, name: str) -> None:
     user: User = UserFactory(staff=True)
     user.user_permissions.add(permission(name))
 
@@ -127,7 +127,7 @@ def test_somebody_with_no_more_permissions_is_edited(manager: BackOffice, name: 
 # Giving to people
 
 
-def test_a_person_gives_permissions_and_groups_that_they_have(manager: BackOffice) -> None:
+def test_a_person_can_give_their_own_permissions_and_groups(manager: BackOffice) -> None:
     user, group = UserFactory(staff=True), group_with("view_agent", "view_user")
 
     manager.submit(page_of(user), user_permissions=[permission("change_user").pk], groups=[group.pk])
@@ -137,7 +137,7 @@ def test_a_person_gives_permissions_and_groups_that_they_have(manager: BackOffic
 
 
 @pytest.mark.parametrize("is_self", [False, True])
-def test_a_person_gives_no_permission_that_they_lack(manager: BackOffice, *, is_self: bool) -> None:
+def test_a_person_cannot_give_a_permission_that_they_lack(manager: BackOffice, *, is_self: bool) -> None:
     user = me(manager) if is_self else UserFactory(staff=True)
     before = set(user.user_permissions.all())
     given = [permission("view_agent").pk, permission("change_group").pk]
@@ -149,7 +149,7 @@ def test_a_person_gives_no_permission_that_they_lack(manager: BackOffice, *, is_
 
 
 @pytest.mark.parametrize("is_self", [False, True])
-def test_a_person_gives_no_group_with_a_permission_that_they_lack(manager: BackOffice, *, is_self: bool) -> None:
+def test_a_person_cannot_give_a_group_with_a_permission_that_they_lack(manager: BackOffice, *, is_self: bool) -> None:
     user, group = me(manager) if is_self else UserFactory(staff=True), group_with("view_agent", "change_group")
 
     response = manager.submit(page_of(user), expected=200, groups=[group.pk])
@@ -167,7 +167,7 @@ def test_only_a_superuser_makes_a_superuser(manager: BackOffice, *, is_self: boo
     assert not User.objects.get(pk=user.pk).is_superuser
 
 
-def test_the_page_offers_what_can_be_given(manager: BackOffice) -> None:
+def test_the_page_offers_only_permissions_that_can_be_given(manager: BackOffice) -> None:
     weak, strong = group_with("view_agent"), group_with("view_agent", "change_group")
 
     form = manager.get(page_of(UserFactory(staff=True))).context["adminform"].form
@@ -189,7 +189,7 @@ def test_a_permission_that_a_group_gives_can_be_given_on() -> None:
     assert user.user_permissions.count() == 1
 
 
-def test_a_new_person_has_no_rights_that_were_not_given(manager: BackOffice) -> None:
+def test_a_new_person_has_only_the_given_rights(manager: BackOffice) -> None:
     forged = {"is_superuser": "on", "user_permissions": [permission("change_group").pk]}
 
     manager.submit(reverse("admin:callcentre_user_add"), username="new", password1=NEW, password2=NEW, **forged)
@@ -206,7 +206,7 @@ def group_manager() -> BackOffice:
     return staff("view_group", "add_group", "change_group", "delete_group", "view_agent")
 
 
-def test_the_right_to_change_groups_gives_not_everything(group_manager: BackOffice) -> None:
+def test_the_permission_to_change_groups_does_not_give_all_permissions(group_manager: BackOffice) -> None:
     group = group_with("view_agent")
     me(group_manager).groups.add(group)
     everything = list(Permission.objects.values_list("pk", flat=True))
@@ -258,7 +258,7 @@ STRONGER_GROUPS = [stronger_permissions, stronger_member, member_with_more]
 
 
 @pytest.mark.parametrize("make", STRONGER_GROUPS)
-def test_nobody_weakens_a_stronger_group(group_manager: BackOffice, make: Callable[[], Group]) -> None:
+def test_a_stronger_group_cannot_be_weakened(group_manager: BackOffice, make: Callable[[], Group]) -> None:
     group = make()
     before = set(group.permissions.all())
 
@@ -273,7 +273,7 @@ def test_nobody_weakens_a_stronger_group(group_manager: BackOffice, make: Callab
     assert (group.name == "weak", set(group.permissions.all())) == (False, before)
 
 
-def test_a_group_that_is_not_stronger_is_deleted(group_manager: BackOffice) -> None:
+def test_a_weaker_group_can_be_deleted(group_manager: BackOffice) -> None:
     group = group_with("view_agent")
 
     group_manager.submit(page_of(group, "delete"), post="yes")
@@ -281,7 +281,7 @@ def test_a_group_that_is_not_stronger_is_deleted(group_manager: BackOffice) -> N
     assert not Group.objects.exists()
 
 
-def test_several_groups_are_not_deleted_at_once(group_manager: BackOffice) -> None:
+def test_groups_cannot_be_deleted_in_bulk(group_manager: BackOffice) -> None:
     group = stronger_permissions()
 
     group_manager.act(reverse("admin:auth_group_changelist"), "delete_selected", group, post="yes")

@@ -1,4 +1,4 @@
-"""Who gives API users which rights, and who may edit, rotate and disable which API user."""
+"""Limits of giving rights to API users, and of editing, rotating and disabling them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "qu
 API_USERS = reverse("admin:callcentre_apiuser_changelist")
 NEW = "a long and odd one"
 
-# Which areas can be given
+# Areas that can be given
 
 NARROW_RIGHTS = [right for right in RIGHTS if "*" not in right]
 
@@ -31,7 +31,7 @@ def names_of(right: str) -> list[str]:
     return [name.partition(".")[2] for name in needed_permissions()[right]]
 
 
-def test_every_right_of_an_area_has_permissions_that_stand_for_it() -> None:
+def test_every_right_of_an_area_is_tied_to_permissions() -> None:
     named = {
         f"{one.content_type.app_label}.{one.codename}" for one in Permission.objects.select_related("content_type")
     }
@@ -43,7 +43,7 @@ def test_every_right_of_an_area_has_permissions_that_stand_for_it() -> None:
 
 
 @pytest.mark.parametrize("right", NARROW_RIGHTS)
-def test_an_area_is_given_by_those_only_who_have_all_its_permissions(right: str) -> None:
+def test_giving_an_area_needs_all_its_permissions(right: str) -> None:
     names = names_of(right)
 
     assert right in givable_rights(me(staff(*names)))
@@ -52,7 +52,7 @@ def test_an_area_is_given_by_those_only_who_have_all_its_permissions(right: str)
         assert right not in givable_rights(me(staff(*others)))
 
 
-def test_everybody_with_all_permissions_but_a_superuser_gives_no_wildcard() -> None:
+def test_only_superusers_can_give_wildcards() -> None:
     user: User = UserFactory(staff=True)
     user.user_permissions.set(Permission.objects.all())
 
@@ -62,7 +62,7 @@ def test_everybody_with_all_permissions_but_a_superuser_gives_no_wildcard() -> N
 
 @pytest.fixture
 def api_manager() -> BackOffice:
-    """Somebody who manages API users, and may read the campaigns."""
+    """Return a person who manages API users, and may read the campaigns."""
     return staff("view_apiuser", "add_apiuser", "change_apiuser", *names_of("campaigns:read"))
 
 
@@ -76,7 +76,7 @@ def test_a_new_api_user_has_no_right_that_its_maker_cannot_give(api_manager: Bac
     assert not ApiUser.objects.exists()
 
 
-def test_a_right_is_given_by_those_who_have_the_area(api_manager: BackOffice) -> None:
+def test_a_person_with_the_area_can_give_its_rights(api_manager: BackOffice) -> None:
     api_manager.submit(
         reverse("admin:callcentre_apiuser_add"), expected=200, login="robot", is_active="on", rights=["campaigns:read"]
     )
@@ -102,14 +102,14 @@ def test_the_matrix_offers_the_rights_that_can_be_given(api_manager: BackOffice)
     assert "You can give the rights of those areas that you may use yourself." in page
 
 
-def test_the_matrix_of_somebody_who_can_give_nothing_says_so() -> None:
+def test_the_matrix_says_so_if_no_right_can_be_given() -> None:
     page = staff("view_apiuser", "add_apiuser").page(reverse("admin:callcentre_apiuser_add"))
 
     assert 'name="rights"' not in page
     assert "You can give the rights of those areas that you may use yourself." in page
 
 
-# Which API users may be edited
+# API users that may be edited
 
 
 @pytest.fixture(params=[["*"], ["*:write"], ["campaigns:read", "campaigns:write"]], ids=str)
@@ -125,7 +125,7 @@ def strong_robot(request: pytest.FixtureRequest) -> tuple[ApiUser, str]:
         ("set_password", {"password": NEW, "again": NEW}),
     ],
 )
-def test_nobody_takes_over_a_stronger_api_user(
+def test_a_stronger_api_user_cannot_be_taken_over(
     api_manager: BackOffice, strong_robot: tuple[ApiUser, str], page: str, typed: dict[str, Any]
 ) -> None:
     robot, secret = strong_robot
@@ -138,7 +138,7 @@ def test_nobody_takes_over_a_stronger_api_user(
     assert [change.action for change in robot.changes.all()] == ["create"]
 
 
-def test_nobody_disables_a_stronger_api_user_from_the_list(
+def test_a_stronger_api_user_cannot_be_disabled_from_the_list(
     api_manager: BackOffice, strong_robot: tuple[ApiUser, str]
 ) -> None:
     weak, _ = ApiUser.create(SYSTEM, "weak", rights=["campaigns:read"])
@@ -162,7 +162,7 @@ def test_the_page_of_a_stronger_api_user_has_no_buttons(
     assert 'name="description"' not in page
 
 
-def test_an_api_user_that_is_not_stronger_is_edited_and_gets_a_new_secret(api_manager: BackOffice) -> None:
+def test_a_weaker_api_user_can_be_edited_and_get_a_new_secret(api_manager: BackOffice) -> None:
     robot, _ = ApiUser.create(SYSTEM, "robot", rights=["campaigns:read"])
 
     api_manager.submit(page_of(robot), description="Nightly export")

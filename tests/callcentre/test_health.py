@@ -18,7 +18,7 @@ SERVICE_TIMEOUT = health.TIMEOUT_SECONDS
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What answers is waited for, however busy the machine."""
+    """Wait for every answer, however busy the machine is."""
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", 60.0)
 
 
@@ -31,14 +31,14 @@ def _forget_migrations() -> Iterator[None]:
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port that takes connections and never says a word."""
+    """Yield a port that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @pytest.fixture
 def dead_port() -> int:
-    """A port that nobody listens at."""
+    """Return a port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
@@ -100,7 +100,7 @@ def test_stores_that_hang_are_not_waited_for(
     assert statuses(response) == {"database": "failed", "broker": "failed", "migrations": "failed"}
 
 
-def test_all_checks_together_are_waited_for_two_seconds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_checks_share_a_limit_of_two_seconds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", SERVICE_TIMEOUT)
     may_end = threading.Event()
     monkeypatch.setattr(health, "CHECKS", {f"store {n}": lambda: may_end.wait(100) for n in range(8)})
@@ -112,11 +112,11 @@ def test_all_checks_together_are_waited_for_two_seconds(client: Client, monkeypa
 
     assert SERVICE_TIMEOUT == 2
     assert {check["error"] for check in response.json()["checks"].values()} == {"No answer within 2 seconds."}
-    # One after another they would take sixteen.
+    # One after another they would take sixteen seconds.
     assert took < 10
 
 
-def test_a_failing_check_says_no_secret(
+def test_a_failing_check_shows_no_secret(
     client: Client,
     settings: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -132,7 +132,7 @@ def test_a_failing_check_says_no_secret(
     assert "s3cret-word" not in said
 
 
-def test_a_migration_that_is_not_applied_is_named(client: Client) -> None:
+def test_a_missing_migration_is_named(client: Client) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE django_migrations SET name = name || '-' WHERE app = 'campaigns' AND name LIKE '0001%%'")
     try:
@@ -145,7 +145,7 @@ def test_a_migration_that_is_not_applied_is_named(client: Client) -> None:
     assert "campaigns.0001_initial" in response.json()["checks"]["migrations"]["error"]
 
 
-def test_migrations_are_compared_no_more_once_they_are_applied(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_applied_migrations_are_not_compared_again(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     client.get("/health/ready")
     monkeypatch.setattr(health, "MigrationLoader", None)
 

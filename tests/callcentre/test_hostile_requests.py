@@ -1,4 +1,4 @@
-"""Requests that no browser sends, to pages outside the API: an answer of ours, and never a 500."""
+"""Requests that no browser sends, to pages outside the API: always an answer of ours, never a 500."""
 
 import pytest
 from django.test import Client
@@ -8,7 +8,7 @@ from tests.serving import WebServer
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
-# What http.cookies reads as NUL.
+# Spellings that http.cookies reads as NUL.
 NUL = r'"\000aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"'
 
 
@@ -25,14 +25,14 @@ NUL = r'"\000aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"'
         "/admin/autocomplete/?term=%00",
     ],
 )
-def test_an_address_with_nul_is_400_for_anybody(path: str) -> None:
+def test_an_address_with_nul_is_400(path: str) -> None:
     assert Client().get(path).status_code == 400
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("cookie", ["sessionid", "csrftoken", "django_language"])
 @pytest.mark.parametrize("path", ["/admin/login/", "/api/docs", "/"])
-def test_a_cookie_with_nul_is_400_for_anybody(path: str, cookie: str) -> None:
+def test_a_cookie_with_nul_is_400(path: str, cookie: str) -> None:
     assert Client().get(path, headers={"cookie": f"{cookie}={NUL}"}).status_code == 400
 
 
@@ -41,12 +41,12 @@ def test_a_per_cent_sign_before_two_noughts_is_no_nul() -> None:
     assert superuser().get("/admin/callcentre/user/?q=100%2500").status_code == 200
 
 
-# Codecs that are no text, that are read by nobody, and that make half a surrogate pair of ASCII.
+# Codecs that do not give text, unknown ones, and one that makes half a surrogate pair of ASCII.
 CHARSETS = ["hex", "rot13", "undefined", "idna", "utf-16", "unicode_escape", "utf-7"]
 
 
 @pytest.mark.parametrize("charset", CHARSETS)
-def test_no_charset_that_a_client_names_is_a_failure(charset: str, servers: list[WebServer]) -> None:
+def test_no_charset_of_a_client_causes_a_failure(charset: str, servers: list[WebServer]) -> None:
     """Django decodes the query with it before any middleware runs."""
     server, kind = servers[0], f"text/html; charset={charset}"
 
@@ -59,7 +59,7 @@ def test_no_charset_that_a_client_names_is_a_failure(charset: str, servers: list
     assert [answer.status for answer in answers] == [200, 404, 401]
 
 
-def test_too_many_parameters_beside_a_charset_are_no_failure(servers: list[WebServer]) -> None:
+def test_too_many_parameters_with_a_charset_cause_no_failure(servers: list[WebServer]) -> None:
     query = "&".join("a" * 10_001)
 
     answer = servers[0].request("GET", f"/api/outbounds?{query}", Content_Type="text/html; charset=utf-8")

@@ -1,4 +1,4 @@
-"""The cleaning of HTML: in this process what is plainly harmless, everything else in one with limits."""
+"""The cleaning of HTML: harmless text in this process, all other text in a process with limits."""
 
 import re
 import subprocess
@@ -41,7 +41,7 @@ ROW = '<tr><td style="x"><p class="y">Hello <b>world</b>, <a href="https://x.exa
         "<P>CAPITALS</P>" * 100,
     ],
 )
-def test_what_people_and_their_programs_write_is_harmless(text: str) -> None:
+def test_usual_html_is_harmless(text: str) -> None:
     assert is_harmless(text)
 
 
@@ -72,7 +72,7 @@ FONTS = "".join(f"<font color=c{number}>" for number in range(200))
         "<p>x</p>" * 30_000,
     ],
 )
-def test_what_may_be_work_is_not_harmless(text: str) -> None:
+def test_costly_html_is_not_harmless(text: str) -> None:
     assert not is_harmless(text)
 
 
@@ -81,7 +81,7 @@ TAGS = ("b", "font", "p", "div", "td", "tr", "table", "a", "span", "li", "ul", "
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """Draw tags that are mostly closed in their order, with mistakes in between."""
+    """Draw tags that are mostly closed in order, with some mistakes."""
     opened: list[str] = []
     parts: list[str] = []
     for number in range(draw(st.integers(1, 60))):
@@ -101,7 +101,7 @@ def documents(draw: st.DrawFn) -> str:
 
 @settings(max_examples=300, deadline=None)
 @given(text=documents())
-def test_a_harmless_text_becomes_hardly_longer_than_it_is(text: str) -> None:
+def test_a_harmless_text_hardly_grows(text: str) -> None:
     html_cleaning._SHORT, short = 0, html_cleaning._SHORT
     try:
         assume(is_harmless(text))
@@ -139,7 +139,7 @@ def test_the_limited_process_knows_none_of_our_secrets(monkeypatch: pytest.Monke
     assert given["env"] == {}
 
 
-def test_one_text_at_a_time_is_cleaned_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limited_process_cleans_one_text_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     running, most = 0, []
     lock = threading.Lock()
 
@@ -178,17 +178,17 @@ def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: 
     with ThreadPoolExecutor(9) as pool:
         outcomes = list(pool.map(outcome, range(9)))
 
-    # The ninth did not wait: it let the others go on.
+    # The ninth text did not wait, so the others could continue.
     assert sorted(outcomes) == [""] * 8 + ["refused"]
 
 
 @pytest.mark.parametrize("text", ["<div>" * 200_000, "x" * 2_000_001, f"<p>{FONTS * 40}</p>" + "<p>x</p>" * 8_000])
-def test_what_takes_more_than_its_share_is_uncleanable(text: str) -> None:
+def test_html_beyond_the_limits_is_uncleanable(text: str) -> None:
     with pytest.raises(Uncleanable):
         clean(text, POLICY)
 
 
-def test_a_value_that_cannot_be_decided_on_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undecidable_value_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
         groups = 0
 
@@ -201,16 +201,16 @@ def test_a_value_that_cannot_be_decided_on_is_removed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "x" + "f" * 5_000, "12345678"])
-def test_a_character_of_an_impossible_number_is_a_replacement(number: str) -> None:
+def test_an_impossible_character_reference_becomes_a_replacement_character(number: str) -> None:
     assert unescape(f"a&#{number};b") == "a\ufffdb"
     assert clean(f"<p>a&#{number};b</p>", POLICY) == "<p>a\ufffdb</p>"
 
 
-def test_what_postgresql_cannot_keep_is_left_out() -> None:
+def test_characters_that_postgresql_cannot_store_are_removed() -> None:
     assert clean("<p>a\0b\ud800c</p>", POLICY) == "<p>abc</p>"
 
 
-def test_nothing_else_of_the_product_cleans_or_parses_html() -> None:
+def test_no_other_module_cleans_or_parses_html() -> None:
     found = {
         path.relative_to(ROOT).as_posix()
         for app in APPS
@@ -218,12 +218,12 @@ def test_nothing_else_of_the_product_cleans_or_parses_html() -> None:
         if {"nh3", "html.parser", "unescape"} & set(re.findall(r"[\w.]+", _imports(path)))
     }
 
-    # These take the bounded `unescape` from the first.
+    # These use the bounded `unescape` from the start.
     others = {
         "knowledgebase/exchange/folder_import.py",
         "knowledgebase/html.py",
         "tickets/html.py",
-        "tickets/mail/lines.py",
+        "tickets/mail/mail_lines.py",
     }
     assert found == {"callcentre/core/html_cleaning.py", *others}
     for name in others:
@@ -235,7 +235,7 @@ def _imports(path: Path) -> str:
     return "\n".join(line for line in path.read_text().splitlines() if line.startswith(("import ", "from ")))
 
 
-def test_tags_are_counted_however_they_are_written() -> None:
+def test_tags_are_counted_in_every_spelling() -> None:
     text = "<IMG/SRC=x/onerror=1><p a='>' b>x<script>if (a<b) c</script><!-- <i> --><o:p></o:p><b"
 
     found = clean_and_count(text, POLICY)

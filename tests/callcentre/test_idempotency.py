@@ -1,4 +1,4 @@
-"""Idempotency-Key: a write that is repeated runs once, whatever happens between the work and its answer."""
+"""Idempotency-Key: a repeated write runs once, whatever happens between the work and its answer."""
 
 import os
 import threading
@@ -16,6 +16,7 @@ from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import ApiUser, IdempotencyRecord
 from callcentre.tasks import prune_idempotency
 from campaigns.models import Campaign, CampaignGroup
+from campaigns.verbs.campaigns import create_group
 from tests.callcentre.factories import IdempotencyRecordFactory
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR, ApiClient
@@ -116,11 +117,11 @@ def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
         assert "Idempotent-Replayed" not in response
 
 
-# What is kept, and what is not
+# Kept answers
 
 
 @pytest.mark.django_db
-def test_a_400_is_kept_although_it_would_succeed_by_now(api: ApiClient) -> None:
+def test_a_400_is_kept_even_if_it_would_succeed_now(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1")
     first = post(api, "outbounds/DEMO1/add_agents", {"logins": ["anna"]})
     AgentFactory(login="anna")
@@ -177,18 +178,16 @@ def test_a_415_is_not_kept(api: ApiClient) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("error", "status"), [(Conflict(ErrorCode.RECORD_BUSY), 409), (RuntimeError("x"), 500)])
-def test_an_answer_of_the_moment_is_not_kept_and_its_work_is_undone(
+def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
     error: Exception, status: int, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = CampaignGroup.create
-
     def fail(*args: Any, **kwargs: Any) -> None:
-        create(*args, **kwargs)
+        create_group(*args, **kwargs)
         raise error
 
     api.raise_request_exception = False
     with monkeypatch.context() as patch:
-        patch.setattr(CampaignGroup, "create", fail)
+        patch.setattr("campaigns.api.views.create_group", fail)
         assert post(api, "outbound_groups", {"name": "Sales"}).status_code == status
     assert not CampaignGroup.objects.exists()
     assert not IdempotencyRecord.objects.exists()
@@ -214,7 +213,7 @@ def test_any_text_may_be_a_key(key: str, api: ApiClient) -> None:
     assert [post(api, "outbound_groups", {"name": "Sales"}, key).status_code for _ in range(2)] == [201, 201]
 
 
-# What is stored
+# Storage
 
 
 @pytest.mark.django_db
@@ -247,10 +246,10 @@ def test_the_timetable_prunes() -> None:
     assert prune_idempotency.name in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 
 
-# At once
+# Simultaneous requests
 
 
-def test_of_many_at_once_one_runs_and_the_others_have_its_answer(servers: list[WebServer], credential: str) -> None:
+def test_simultaneous_requests_with_one_key_run_once(servers: list[WebServer], credential: str) -> None:
     def call(server: WebServer) -> Callable[[], Answer]:
         return lambda: server.request(
             "POST", "/api/outbounds", NEW_CAMPAIGN, auth=credential, Idempotency_Key="at-once"
@@ -269,19 +268,18 @@ def committed_api(committed_db: None) -> ApiClient:
     return ApiClient("all", secret)
 
 
-def test_whoever_waits_too_long_for_the_first_is_409(
+def test_waiting_too_long_for_the_first_request_is_409(
     committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.IDEMPOTENCY_WAIT_SECONDS = 1
     is_working, may_end = threading.Event(), threading.Event()
-    create = CampaignGroup.create
 
     def work(*args: Any, **kwargs: Any) -> CampaignGroup:
         is_working.set()
         assert may_end.wait(60)
-        return create(*args, **kwargs)
+        return create_group(*args, **kwargs)
 
-    monkeypatch.setattr(CampaignGroup, "create", work)
+    monkeypatch.setattr("campaigns.api.views.create_group", work)
 
     def first() -> Any:
         return post(committed_api, "outbound_groups", {"name": "Sales"})
@@ -300,23 +298,20 @@ def test_whoever_waits_too_long_for_the_first_is_409(
     assert error_code(refused) == ErrorCode.KEY_BUSY.number
 
 
-def test_ten_seconds_are_waited_for_in_service(settings: Any) -> None:
+def test_the_default_wait_is_ten_seconds(settings: Any) -> None:
     assert settings.IDEMPOTENCY_WAIT_SECONDS == 10
 
 
-def test_when_the_first_fails_the_one_that_waits_for_it_runs(
-    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     is_working = threading.Event()
-    create = CampaignGroup.create
 
     def fail_once(*args: Any, **kwargs: Any) -> CampaignGroup:
         if is_working.is_set():
-            return create(*args, **kwargs)
+            return create_group(*args, **kwargs)
         is_working.set()
         raise Conflict(ErrorCode.CONFLICT)
 
-    monkeypatch.setattr(CampaignGroup, "create", fail_once)
+    monkeypatch.setattr("campaigns.api.views.create_group", fail_once)
 
     def call() -> Any:
         return post(committed_api, "outbound_groups", {"name": "Sales"})
@@ -333,17 +328,15 @@ def test_when_the_first_fails_the_one_that_waits_for_it_runs(
 def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
     committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = CampaignGroup.create
-
     def work_and_lose_the_connection(*args: Any, **kwargs: Any) -> CampaignGroup:
-        group = create(*args, **kwargs)
+        group = create_group(*args, **kwargs)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         return group
 
     committed_api.raise_request_exception = False
     with monkeypatch.context() as patch:
-        patch.setattr(CampaignGroup, "create", work_and_lose_the_connection)
+        patch.setattr("campaigns.api.views.create_group", work_and_lose_the_connection)
         assert post(committed_api, "outbound_groups", {"name": "Sales"}).status_code == 500
     connection.close()
     assert not CampaignGroup.objects.exists()
@@ -355,17 +348,15 @@ def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
 def test_a_process_that_dies_after_the_work_leaves_neither_work_nor_key(
     committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = CampaignGroup.create
-
     def work_and_die(*args: Any, **kwargs: Any) -> None:
-        create(*args, **kwargs)
+        create_group(*args, **kwargs)
         os._exit(9)
 
     connection.close()
     child = os.fork()
     if child == 0:
         try:
-            monkeypatch.setattr(CampaignGroup, "create", work_and_die)
+            monkeypatch.setattr("campaigns.api.views.create_group", work_and_die)
             post(committed_api, "outbound_groups", {"name": "Sales"})
         finally:
             os._exit(0)

@@ -1,4 +1,4 @@
-"""Logs are JSON, carry the request id, and never a secret."""
+"""Logs are JSON, carry the request id, and never contain a secret."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def lines() -> Iterator[Lines]:
-    """What the service writes, line by line; every line must be a JSON object."""
+    """Return the lines of the service's log; every line must be a JSON object."""
     written: list[str] = []
 
     class Keep(logging.Handler):
@@ -85,7 +85,7 @@ def test_a_value_under_a_secret_name_is_cut_out(lines: Lines) -> None:
     assert (line["http_auth_password"], line["headers"]) == ("[secret]", {"X-Token": "[secret]", "Accept": "*/*"})
 
 
-def test_what_is_no_secret_is_left_alone(lines: Lines) -> None:
+def test_other_text_is_logged_unchanged(lines: Lines) -> None:
     logging.getLogger("tests").warning("wrong login or secret", extra={"path": "/api/outbounds/DEMO1", "status": 401})
 
     (line,) = lines()
@@ -100,7 +100,7 @@ def test_a_traceback_names_neither_local_variables_nor_rows(lines: Lines, db: No
 
     try:
         break_a_constraint(SECRET)
-    except IntegrityError as error:  # in which PostgreSQL shows the failing row
+    except IntegrityError as error:  # here PostgreSQL shows the failing row
         logging.getLogger("tests").exception("failed", extra={"error": repr(error)})
 
     (line,) = lines()
@@ -167,7 +167,7 @@ def test_every_line_of_a_request_carries_its_id(lines: Lines, anonymous: ApiClie
     assert response.json()["request_id"] == response["X-Request-Id"]
 
 
-def test_a_request_line_says_who_did_what_and_how_it_went(lines: Lines, api: ApiClient) -> None:
+def test_a_request_line_has_user_operation_and_status(lines: Lines, api: ApiClient) -> None:
     api.get("/api/ping")
 
     line = lines()[-1]
@@ -211,7 +211,7 @@ def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines: Lines, d
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """For processes of ours that write their log to a pipe."""
+    """Return the environment of a process that writes its log to a pipe."""
     return {
         **os.environ,
         "REDIS_URL": django_settings.REDIS_URL.rsplit("/", 1)[0] + "/9",
@@ -260,7 +260,7 @@ else:
     written = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
     of_task = [line for line in written if line.get("task") == "tests.fail"]
     assert {line["request_id"] for line in of_task} == {"53678450401cf"}
-    # It went well, as it does every second of every day.
+    # A successful run, as every second of every day.
     assert [line for line in written if line.get("task") == "tests.sweep"] == []
     assert "working" in [line["event"] for line in of_task]
     assert SECRET not in (tmp_path / "log").read_text()

@@ -1,4 +1,4 @@
-"""A service without a mail server: mails become files, and nobody says that they were sent."""
+"""A service without a mail server: mails become files, and are not reported as sent."""
 
 from email import message_from_bytes, policy
 from pathlib import Path
@@ -11,7 +11,7 @@ from callcentre.launch.supervisor import describe_mail_delivery
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.mail.dispatching import dispatch
+from tickets.mail.dispatcher import dispatch
 from tickets.verbs.messages import reply_to
 
 
@@ -40,7 +40,7 @@ def test_other_mail_of_the_service_is_written_too(folder: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_reply_is_written_and_nobody_says_that_it_was_sent(folder: Path) -> None:
+def test_a_reply_is_written_and_not_reported_as_sent(folder: Path) -> None:
     message = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="<p>Hello</p>")
 
     dispatch(message.dispatch.pk)

@@ -30,14 +30,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def broker(settings: Any) -> redis.Redis:
-    """The real one, with empty queues."""
+    """Yield the real broker, with empty queues."""
     store = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     store.delete(*(f"cc:{name}" for name in (*settings.CELERY_TASK_QUEUE_NAMES, "unacked", "unacked_index")))
     return store
 
 
 def scraped(client: Client, **headers: Any) -> dict[tuple[str, ...], float]:
-    """(name, label values…) -> value of everything that /metrics says."""
+    """Return (name, label values…) -> value of all lines of /metrics."""
     text = client.get("/metrics", **headers).content.decode()
     return {
         (sample.name, *sample.labels.values()): sample.value
@@ -127,7 +127,7 @@ def test_without_the_database_metrics_still_answer(client: Client, monkeypatch: 
     assert ("callcentre_queries_total",) in found
 
 
-def test_methods_that_strangers_invent_are_one_series(client: Client) -> None:
+def test_unknown_methods_are_one_series(client: Client) -> None:
     before = {labels for labels in scraped(client) if labels[0] == "callcentre_request_seconds_count"}
 
     for number in range(50):
@@ -139,7 +139,7 @@ def test_methods_that_strangers_invent_are_one_series(client: Client) -> None:
     assert all("other" in labels for labels in new)
 
 
-# Who may read them
+# Access
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_methods_that_strangers_invent_are_one_series(client: Client) -> None:
         (200, {"REMOTE_ADDR": "127.0.0.1"}),
         (200, {"REMOTE_ADDR": "::1"}),
         (404, {"REMOTE_ADDR": "10.1.2.3"}),
-        # A proxy on this machine that is not trusted: the client could be anybody.
+        # A proxy on this machine that is not trusted hides the client's address.
         (404, {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "127.0.0.1"}),
     ],
 )
@@ -212,7 +212,7 @@ def test_processes_add_up_in_one_folder(tmp_path: Path) -> None:
     assert "callcentre_queries_total 4.0" in said.stdout
 
 
-def test_a_renewed_pool_process_goes_on_with_the_files_of_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renewed_pool_process_continues_the_files_of_its_predecessor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "current_process", lambda: SimpleNamespace(index=1))
 
     assert metrics._process_name().endswith(f"-{os.getppid()}-1")

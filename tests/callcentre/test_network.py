@@ -26,13 +26,13 @@ def test_an_address_is_in_a_network_or_not(address: str, networks: list[str], ex
 
 
 @pytest.mark.parametrize("network", ["10.0.0.0/33", "10.0.0.1/8", "x", "", "10.0.0", "::/129"])
-def test_what_is_no_network_is_refused(network: str) -> None:
+def test_malformed_networks_are_refused(network: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         parse_networks((network,))
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.2.3", "1.2.3.4:80", "[::1]", "1.2.3.4, 5.6.7.8"])
-def test_what_is_no_address_is_none(text: str) -> None:
+def test_malformed_addresses_are_none(text: str) -> None:
     assert parse_address(text) is None
 
 
@@ -45,27 +45,27 @@ def test_without_trusted_proxies_a_client_cannot_choose_its_address(settings: An
     assert _address("203.0.113.9", "10.0.0.1", [], settings) == "203.0.113.9"
 
 
-def test_the_header_of_somebody_who_is_no_proxy_of_ours_is_not_believed(settings: Any) -> None:
+def test_forwarding_headers_of_untrusted_senders_are_ignored(settings: Any) -> None:
     assert _address("203.0.113.9", "10.0.0.1", ["10.0.0.0/8"], settings) == "203.0.113.9"
 
 
-def test_a_trusted_proxy_says_who_the_client_is(settings: Any) -> None:
+def test_a_trusted_proxy_names_the_client(settings: Any) -> None:
     assert _address("10.0.0.1", "203.0.113.9", ["10.0.0.0/8"], settings) == "203.0.113.9"
 
 
-def test_of_a_chain_the_last_hop_that_is_not_ours_is_the_client(settings: Any) -> None:
+def test_in_a_chain_the_last_untrusted_hop_is_the_client(settings: Any) -> None:
     forwarded = "1.1.1.1, 203.0.113.9, 10.0.0.2"
 
     assert _address("10.0.0.1", forwarded, ["10.0.0.0/8"], settings) == "203.0.113.9"
 
 
 @pytest.mark.parametrize("forwarded", ["", " , ", ","])
-def test_a_proxy_that_says_nothing_is_the_client_itself(forwarded: str, settings: Any) -> None:
+def test_a_proxy_without_a_header_is_the_client(forwarded: str, settings: Any) -> None:
     assert _address("10.0.0.1", forwarded, ["10.0.0.0/8"], settings) == "10.0.0.1"
 
 
 @pytest.mark.django_db
-def test_only_a_trusted_proxy_may_say_that_the_client_came_by_https(settings: Any) -> None:
+def test_only_a_trusted_proxy_can_mark_a_request_as_https(settings: Any) -> None:
     settings.SECURE_SSL_REDIRECT = True
     settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
     headers = {"x-forwarded-proto": "https"}

@@ -1,4 +1,4 @@
-"""The own password, asked for again before a secret is shown or changed: by whom, when, and with which limit."""
+"""The own password, asked for before a secret is shown or changed: the pages, the time, the limit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,12 +28,12 @@ NEW = "a long and odd one"
 
 @dataclass(frozen=True)
 class Page:
-    """A page that shows or changes a secret, and what is typed there."""
+    """A page that shows or changes a secret, with its input."""
 
     make: Callable[[], Model | None]
     name: str
     typed: dict[str, str] = field(default_factory=dict)
-    # Of the admin, where there is no object yet.
+    # Pages of the admin without an object.
     add: str = ""
 
     def path(self, row: Model | None) -> str:
@@ -87,7 +87,7 @@ def is_asked(text: str) -> bool:
 
 
 @every_page
-def test_without_the_own_password_nothing_is_shown_or_changed(page: Page) -> None:
+def test_without_the_own_password_no_secret_is_shown_or_changed(page: Page) -> None:
     row = page.make()
     before = values_of(row)
     client = after_a_while(superuser())
@@ -106,7 +106,7 @@ def test_without_the_own_password_nothing_is_shown_or_changed(page: Page) -> Non
 
 
 @every_page
-def test_a_wrong_password_opens_nothing(page: Page) -> None:
+def test_a_wrong_password_is_refused(page: Page) -> None:
     row = page.make()
     client = after_a_while(superuser())
 
@@ -117,7 +117,7 @@ def test_a_wrong_password_opens_nothing(page: Page) -> None:
 
 
 @every_page
-def test_the_own_password_opens_the_page_and_is_good_for_ten_minutes(page: Page, time_machine: Any) -> None:
+def test_the_own_password_opens_secrets_for_ten_minutes(page: Page, time_machine: Any) -> None:
     row = page.make()
     time_machine.move_to(timezone.now())
     client = after_a_while(superuser())
@@ -134,7 +134,7 @@ def test_the_own_password_opens_the_page_and_is_good_for_ten_minutes(page: Page,
 
 
 @every_page
-def test_after_a_log_in_nobody_is_asked_for_ten_minutes(page: Page) -> None:
+def test_the_log_in_counts_as_the_own_password_for_ten_minutes(page: Page) -> None:
     row = page.make()
     client = superuser()
 
@@ -145,7 +145,7 @@ def test_after_a_log_in_nobody_is_asked_for_ten_minutes(page: Page) -> None:
 
 
 @pytest.mark.parametrize("make", [WebhookFactory, MarketplaceFactory, ApiUserFactory, UserFactory])
-def test_an_edit_that_touches_no_secret_asks_for_nothing(make: Callable[[], Model]) -> None:
+def test_an_edit_without_a_secret_needs_no_password(make: Callable[[], Model]) -> None:
     row = make()
 
     response = after_a_while(superuser()).submit(page_of(row))
@@ -153,11 +153,11 @@ def test_an_edit_that_touches_no_secret_asks_for_nothing(make: Callable[[], Mode
     assert errors_of(response) == {}
 
 
-def test_who_may_only_look_at_a_webhook_is_not_asked() -> None:
+def test_viewing_a_webhook_needs_no_password() -> None:
     assert not is_asked(after_a_while(staff("view_webhook")).page(page_of(WebhookFactory())))
 
 
-def test_what_was_typed_stays_while_the_password_is_asked_for() -> None:
+def test_the_form_keeps_its_input_while_it_asks_for_the_password() -> None:
     client = after_a_while(superuser())
     path = reverse("admin:callcentre_apiuser_add")
 
@@ -194,7 +194,7 @@ def test_an_empty_password_is_no_guess(settings: Any) -> None:
 
 
 def test_a_session_gets_a_new_key_with_the_password() -> None:
-    """A copy of the session that was taken before does not become one that may see secrets."""
+    """Check that a copy of the session taken before does not become a confirmed one."""
     client = after_a_while(superuser())
     before = str(client.session.session_key)
 
@@ -204,7 +204,7 @@ def test_a_session_gets_a_new_key_with_the_password() -> None:
     assert not client.session.exists(before)
 
 
-def test_the_password_that_one_session_gave_is_not_given_in_another() -> None:
+def test_a_password_given_in_one_session_does_not_count_in_another() -> None:
     client = superuser()
     other = BackOffice()
     other.force_login(User.objects.get(is_superuser=True))
@@ -225,8 +225,8 @@ def test_the_own_password_is_in_no_history(caplog: pytest.LogCaptureFixture) -> 
     assert OWN not in caplog.text
 
 
-def test_no_action_about_a_secret_is_left_out() -> None:
-    """The actions of all pages whose names speak of secrets or passwords are in the table above."""
+def test_every_action_about_a_secret_is_tested() -> None:
+    """Check that the table above has all actions whose names contain secret or password."""
     actions = {
         (model, name)
         for model, model_admin in admin.site._registry.items()

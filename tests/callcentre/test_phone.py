@@ -1,4 +1,4 @@
-"""Numbers as people write them: each has one normal form, or a reason why it has none."""
+"""Phone numbers in usual spellings: each has one normal form or a reason for its refusal."""
 
 from types import SimpleNamespace
 
@@ -76,7 +76,7 @@ def test_every_spelling_of_a_polish_number_has_one_normal_form(raw: str) -> None
         ("+999 123 456 789", "+999123456789"),
     ],
 )
-def test_what_is_no_possible_number_keeps_its_digits_and_plus(raw: str, normal: str) -> None:
+def test_an_impossible_number_keeps_its_digits_and_plus(raw: str, normal: str) -> None:
     assert normalise(raw, "PL") == normal
 
 
@@ -194,7 +194,7 @@ def test_without_a_region_the_configured_one_is_the_default(
     assert normalise("020 7946 0018") == "+442079460018"
 
 
-def test_an_unknown_region_is_a_mistake_of_the_caller_not_of_the_number() -> None:
+def test_an_unknown_region_raises_a_lookup_error() -> None:
     with pytest.raises(LookupError):
         normalise("+48221234567", "XX")
 

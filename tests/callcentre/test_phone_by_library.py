@@ -1,4 +1,4 @@
-"""Any text, and the numbers of the whole world: read as phonenumbers reads them."""
+"""Any text, and the numbers of the whole world, read as phonenumbers reads them."""
 
 import csv
 import random
@@ -21,7 +21,7 @@ REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
 
 
 def by_library(number: str, region: str) -> str | None:
-    """E.164 as the library alone gives it; None where it calls the number not possible."""
+    """Return the E.164 of the library alone; None if it calls the number not possible."""
     try:
         parsed = phonenumbers.parse(number, region)
     except NumberParseException:
@@ -32,7 +32,7 @@ def by_library(number: str, region: str) -> str | None:
 
 
 def settled_by_library(clean: str, region: str) -> str:
-    """The rule in the library's terms: E.164 read again until it stands, else the digits."""
+    """Apply the rule with the library: read E.164 again until it is stable, else keep the digits."""
     normal, reading = clean, by_library(clean, region)
     while reading is not None and reading != normal:
         normal, reading = reading, by_library(reading, region)
@@ -48,7 +48,7 @@ TEXTS = st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\uf
 
 @settings(max_examples=1000)
 @given(raw=TEXTS, region=st.sampled_from(REGIONS))
-def test_any_text_is_refused_or_has_a_normal_form_that_stands(raw: str, region: str) -> None:
+def test_any_text_is_refused_or_has_a_stable_normal_form(raw: str, region: str) -> None:
     try:
         normal = normalise(raw, region)
     except PhoneError:
@@ -73,11 +73,11 @@ def test_separators_never_change_a_number(digits: str, separators: list[str], si
     assert normalise(spelled, region) == normalise(sign + digits, region)
 
 
-# The same as the library, for every region
+# Equal to the library in every region
 
 
 def neighbours(region: str, digits: random.Random) -> Iterator[str]:
-    """Digits that come close to the region's rules: its prefixes, lengths and examples, bent."""
+    """Draw digits that are close to the region's rules: its prefixes, lengths and examples, changed."""
     metadata = PhoneMetadata.metadata_for_region(region)
     assert metadata is not None
     calling_code = str(metadata.country_code)
@@ -161,8 +161,8 @@ def test_threads_that_load_the_plans_together_read_the_same(
 # Real input
 
 
-# Every spelling of every example agrees, save those that do not exist: these numbers belong to no
-# country, so there is nowhere their national spelling ("1234 5678") would be read as theirs.
+# All spellings of all examples agree, except national spellings of numbers without a country ("1234 5678"), which do
+# not exist.
 WITHOUT_NATIONAL_SPELLING = {800, 808, 870, 878, 881, 882, 883, 888, 979}
 
 

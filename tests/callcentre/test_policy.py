@@ -1,4 +1,4 @@
-"""The content security policy of whatever a browser shows."""
+"""The content security policy of all pages."""
 
 import io
 from collections.abc import Callable
@@ -20,7 +20,7 @@ INDEX, LOGIN = reverse("admin:index"), reverse("admin:login")
 
 
 def policy_of(answer: Any) -> dict[str, set[str]]:
-    """Directive -> its sources."""
+    """Return directive -> its sources."""
     directives = (part.split() for part in answer["Content-Security-Policy"].split(";"))
     return {name: set(sources) for name, *sources in directives}
 
@@ -56,7 +56,7 @@ ANSWERS: dict[str, tuple[int, Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_no_answer_lets_written_scripts_run_nor_is_shown_in_a_frame(kind: str) -> None:
+def test_no_answer_allows_inline_scripts_or_frames(kind: str) -> None:
     status, ask = ANSWERS[kind]
 
     answer = ask()
@@ -71,13 +71,13 @@ def test_no_answer_lets_written_scripts_run_nor_is_shown_in_a_frame(kind: str) -
 
 
 @pytest.mark.parametrize("kind", ["documents of the API", "not understood", "broken", "a rating"])
-def test_what_does_not_need_the_theme_evaluates_nothing(kind: str) -> None:
+def test_pages_without_the_theme_forbid_eval(kind: str) -> None:
     _status, ask = ANSWERS[kind]
 
     assert "'unsafe-eval'" not in sources_of(ask(), "script-src")
 
 
-def test_images_from_elsewhere_are_shown_only_beside_what_people_write() -> None:
+def test_foreign_images_are_allowed_only_on_pages_with_written_texts() -> None:
     client = superuser()
 
     shown = {row: sources_of(client.get(page_of(row)), "img-src") for row in (CannedReplyFactory(), TicketFactory())}
@@ -87,7 +87,7 @@ def test_images_from_elsewhere_are_shown_only_beside_what_people_write() -> None
 
 
 @pytest.mark.parametrize("kind", ["text/javascript", "application/ecmascript", "text/JScript; charset=x"])
-def test_no_file_that_was_sent_in_is_a_script_of_ours(kind: str) -> None:
+def test_uploaded_files_cannot_be_loaded_as_scripts(kind: str) -> None:
     answer = file_response(lambda: io.BytesIO(b"alert(1)"), "a.js", kind)
 
     assert answer["Content-Type"] == "application/octet-stream"

@@ -1,4 +1,4 @@
-"""Guessing and rates: who is stopped, who is not, and what happens when Redis does not answer."""
+"""Limits of guessing and of requests, and the service without Redis."""
 
 import socket
 import time
@@ -43,24 +43,24 @@ def guess(times: int, login: str | Callable[[int], str] = "robot", address: str 
 # Guessing
 
 
-def test_twenty_wrong_secrets_of_one_login_from_one_address_are_enough(user: tuple[str, str]) -> None:
+def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address(user: tuple[str, str]) -> None:
     assert guess(20) == [401] * 20
 
     response = ping("robot", "wrong")
 
     assert response.status_code == 429
     assert response.json()["errors"][0]["code"] == ErrorCode.TOO_MANY_FAILURES.number
-    # The clock of the database stands still in the test's transaction: it may be a second behind.
+    # The database's clock stands still in the test's transaction, so it may be a second behind.
     assert 200 <= int(response["Retry-After"]) <= 301
 
 
-def test_after_too_many_guesses_not_even_the_right_secret_opens(user: tuple[str, str]) -> None:
+def test_after_too_many_guesses_even_the_right_secret_is_refused(user: tuple[str, str]) -> None:
     guess(20)
 
     assert ping(*user).status_code == 429
 
 
-def test_nineteen_wrong_secrets_and_a_right_one_are_nobodys_business(user: tuple[str, str]) -> None:
+def test_nineteen_wrong_secrets_and_a_right_one_are_accepted(user: tuple[str, str]) -> None:
     guess(19)
 
     assert ping(*user).status_code == 204
@@ -79,13 +79,13 @@ def test_guesses_at_logins_that_do_not_exist_count_too(user: tuple[str, str]) ->
 
 
 @pytest.mark.parametrize("login", ["", " "])
-def test_guesses_at_no_login_do_not_shut_out_the_address(login: str, user: tuple[str, str]) -> None:
+def test_guesses_without_a_login_do_not_lock_out_the_address(login: str, user: tuple[str, str]) -> None:
     guess(25, login)
 
     assert ping(*user).status_code == 204
 
 
-def test_two_hundred_failures_of_any_logins_shut_out_their_address_alone(user: tuple[str, str]) -> None:
+def test_two_hundred_failures_lock_out_only_their_address(user: tuple[str, str]) -> None:
     assert guess(200, lambda n: f"login-{n}") == [401] * 200
 
     assert ping(*user).status_code == 429
@@ -113,7 +113,7 @@ def test_a_lockout_ends_by_itself(user: tuple[str, str]) -> None:
     assert ping(*user).status_code == 204
 
 
-def test_a_lockout_that_is_lifted_begins_to_count_anew(user: tuple[str, str]) -> None:
+def test_a_lifted_lockout_starts_a_new_count(user: tuple[str, str]) -> None:
     guess(20)
     rate_limits.forget_failures(Lockout.objects.get())
 
@@ -121,7 +121,7 @@ def test_a_lockout_that_is_lifted_begins_to_count_anew(user: tuple[str, str]) ->
     assert ping(*user).status_code == 429
 
 
-def test_lockouts_that_are_over_are_forgotten() -> None:
+def test_expired_lockouts_are_deleted() -> None:
     from callcentre.tasks import prune_idempotency
 
     LockoutFactory(over=True)
@@ -146,7 +146,7 @@ def limited(in_one_minute: None, api_client: Callable[..., ApiClient]) -> ApiCli
     return api_client("*", rate_limit=3)
 
 
-def test_each_answer_says_what_is_left_of_the_limit(limited: ApiClient) -> None:
+def test_each_answer_has_the_remaining_limit(limited: ApiClient) -> None:
     paths = ("/api/ping", "/api/nothing", "/api/outbounds/XXXXX")
     answers = [limited.get(path) for path in paths]
 
@@ -182,20 +182,20 @@ def test_each_api_user_has_a_limit_of_its_own(limited: ApiClient, api_client: Ca
     assert api_client("*", rate_limit=3).get("/api/ping").status_code == 204
 
 
-def test_a_limit_of_nought_is_no_limit_and_no_header(api_client: Callable[..., ApiClient]) -> None:
+def test_a_limit_of_zero_is_no_limit_and_no_header(api_client: Callable[..., ApiClient]) -> None:
     response = api_client("*", rate_limit=0).get("/api/ping")
 
     assert response.status_code == 204
     assert "RateLimit-Limit" not in response
 
 
-def test_a_user_without_limit_has_that_of_the_service(api: ApiClient, settings: Any) -> None:
+def test_a_user_without_a_limit_has_the_default_limit(api: ApiClient, settings: Any) -> None:
     settings.API_RATE_LIMIT = 1234
 
     assert api.get("/api/ping")["RateLimit-Limit"] == "1234"
 
 
-def test_a_wrong_secret_costs_its_owner_none_of_the_limit(limited: ApiClient) -> None:
+def test_a_wrong_secret_does_not_use_up_the_owners_limit(limited: ApiClient) -> None:
     for _ in range(5):
         ApiClient(limited.login_name, "wrong").get("/api/ping")
 
@@ -213,7 +213,7 @@ def test_several_processes_together_never_exceed_the_limit(limit: int, in_one_mi
     assert admitted >= limit - 2 * (limit // rate_limits.SHARES)
 
 
-def test_a_changed_limit_is_in_force_at_once(limited: ApiClient) -> None:
+def test_a_changed_limit_takes_effect_at_once(limited: ApiClient) -> None:
     for _ in range(4):
         limited.get("/api/ping")
     ApiUser.objects.get(login=limited.login_name).edit(ACTOR, rate_limit=10)
@@ -229,9 +229,9 @@ Attempts = list[tuple[float | None, float | None]]
 
 @pytest.fixture(params=["refuses", "hangs"])
 def dead_redis(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[Attempts]:
-    """A port where nobody listens, or where nobody answers.
+    """A port without a listener, or one that never answers.
 
-    Gives the seconds that each attempt to reach it allows for a connection, and for an answer.
+    Yields the time limits of each attempt to connect, and to get an answer.
     """
     attempts: Attempts = []
     connect = redis.Connection._connect
@@ -260,7 +260,7 @@ def let_through() -> float:
     return REGISTRY.get_sample_value("callcentre_limits_let_through_total") or 0.0
 
 
-def test_without_redis_requests_are_let_through_within_100_ms_and_counted(
+def test_without_redis_requests_pass_within_100_ms_and_are_counted(
     dead_redis: Attempts, api_client: Callable[..., ApiClient]
 ) -> None:
     client = api_client("*", rate_limit=1)
@@ -274,11 +274,13 @@ def test_without_redis_requests_are_let_through_within_100_ms_and_counted(
     assert let_through() - before == 4
 
 
-def test_without_redis_nobody_asks_again_for_a_second(dead_redis: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_it_is_not_asked_again_for_a_second(
+    dead_redis: Attempts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked_at = time.monotonic()
     rate_limits.rates.admit(999, 1)
     may_ask_at = rate_limits._Script.paused_until
-    # A second that does not pass while this is tried.
+    # A second that does not end during this test.
     monkeypatch.setattr(rate_limits._Script, "paused_until", may_ask_at + 1000)
 
     for _ in range(100):

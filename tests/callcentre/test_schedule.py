@@ -1,4 +1,4 @@
-"""The timetable, as beat's own scheduler keeps it over the two clock changes of the year."""
+"""The timetable, as beat's own scheduler runs it over the two clock changes of the year."""
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ SPAN = timedelta(hours=2, minutes=20)
 
 
 class Recorder(PersistentScheduler):
-    """Beat's scheduler, with a note of each message in place of the message."""
+    """Beat's scheduler, which records each message instead of sending it."""
 
     producer: Any = None
 
@@ -37,7 +37,7 @@ class Recorder(PersistentScheduler):
 
 @pytest.fixture(scope="module", params=[SPRING, AUTUMN], ids=["spring", "autumn"])
 def published(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[datetime]]:
-    """Run the timetable over a clock change, each wait as long as the scheduler asks for."""
+    """Run the timetable over a clock change, with the waits that the scheduler asks for."""
     assert settings.TIME_ZONE == "Europe/Warsaw"
     with time_machine.travel(request.param, tick=False) as clock:
         beat = Recorder(app, schedule_filename=str(tmp_path_factory.mktemp("beat") / "schedule"))
@@ -82,7 +82,7 @@ def test_clock_changes_neither_lose_nor_repeat_a_time_of_day(published: dict[str
 
 
 def test_every_entry_is_an_interval_an_hour_or_a_local_time() -> None:
-    """A `crontab` with an hour would be read in UTC."""
+    """Check that no entry is a `crontab` with an hour, which would be read in UTC."""
     for name, entry in SCHEDULE.items():
         when: Any = entry["schedule"]
         is_hourly = type(entry["schedule"]) is crontab and when.hour == set(range(24)) and len(when.minute) == 1
@@ -90,7 +90,7 @@ def test_every_entry_is_an_interval_an_hour_or_a_local_time() -> None:
 
 
 def test_another_time_zone_is_kept_at_the_next_start(settings: Any, tmp_path: Path) -> None:
-    """The file of the last run holds instants of the zone before."""
+    """The file of the last run contains instants of the old zone."""
     path = str(tmp_path / "beat")
     with time_machine.travel(datetime(2026, 6, 1, 18, 30, tzinfo=UTC), tick=False) as clock:
         Recorder(app, schedule_filename=path).close()

@@ -1,4 +1,4 @@
-"""Sessions and cookies of the back office: how long a session lasts, who reads a cookie, where a log-in leads."""
+"""Sessions and cookies of the back office: the life of a session, flags of cookies, redirects of the log-in."""
 
 import subprocess
 import sys
@@ -37,23 +37,23 @@ def _forget_counts() -> None:
 
 @pytest.fixture
 def clock(time_machine: Any) -> Any:
-    """A clock that a test moves on."""
+    """A clock that a test moves forward."""
     time_machine.move_to(timezone.now())
     return time_machine
 
 
 def logged_in() -> BackOffice:
-    """A browser whose person has typed the password into the log-in page."""
+    """Return a browser whose user typed the password into the log-in page."""
     UserFactory(username="ewa", admin=True)
     client = BackOffice()
     client.submit(LOGIN, username="ewa", password="user-pass")
     return client
 
 
-# How long a session lasts
+# The life of a session
 
 
-def test_a_session_ends_twelve_hours_after_its_person_last_did_something(clock: Any) -> None:
+def test_a_session_ends_after_twelve_hours_without_activity(clock: Any) -> None:
     client = logged_in()
 
     for expected in (200, 200, 302):
@@ -61,7 +61,7 @@ def test_a_session_ends_twelve_hours_after_its_person_last_did_something(clock: 
         assert client.get(INDEX).status_code == expected
 
 
-def test_a_page_that_asks_by_itself_does_not_keep_a_session(clock: Any) -> None:
+def test_polling_does_not_extend_a_session(clock: Any) -> None:
     client = logged_in()
 
     statuses = []
@@ -81,7 +81,7 @@ def test_the_idle_time_is_a_setting(settings: Any, clock: Any) -> None:
     assert client.get(INDEX).status_code == 302
 
 
-def test_the_browser_keeps_the_cookie_as_long_as_the_service_keeps_the_session(clock: Any) -> None:
+def test_cookie_and_session_expire_together(clock: Any) -> None:
     client = logged_in()
     clock.shift(timedelta(hours=11))
 
@@ -110,7 +110,7 @@ def test_a_request_without_a_log_in_makes_no_session() -> None:
     assert not Session.objects.exists()
 
 
-def test_sessions_that_are_over_are_deleted_every_night(clock: Any) -> None:
+def test_expired_sessions_are_deleted_every_night(clock: Any) -> None:
     logged_in()
     clock.shift(timedelta(hours=13))
     superuser()
@@ -125,7 +125,7 @@ def test_sessions_that_are_over_are_deleted_every_night(clock: Any) -> None:
 
 
 def cookies_of(client: Client) -> dict[str, Any]:
-    """The cookies of a person who logged in and chose a language."""
+    """Return the cookies of a user who logged in and chose a language."""
     UserFactory(username="ewa", admin=True)
     client.get(LOGIN)
     client.post(LOGIN, {"username": "ewa", "password": "user-pass"})
@@ -143,7 +143,7 @@ def test_cookies_are_bound_to_this_host_and_to_https() -> None:
 
 
 @pytest.mark.usefixtures("plain_http")
-def test_cookies_by_plain_http_have_names_that_browsers_take() -> None:
+def test_cookies_over_plain_http_have_accepted_names() -> None:
     cookies = cookies_of(Client())
 
     assert set(cookies) == {"sessionid", "csrftoken", "django_language"}
@@ -170,15 +170,15 @@ def test_the_setting_secure_cookies_decides_names_and_flags(secure: str, prefix:
     assert done.stdout.strip() == str(tuple(value for name in names for value in (name, secure == "1")))
 
 
-def test_a_browser_that_takes_no_cookie_by_plain_http_is_told_why() -> None:
-    """Secure cookies and plain HTTP: the browser takes no cookie, and the log-in page says what to do."""
+def test_a_browser_without_cookies_over_plain_http_gets_the_reason() -> None:
+    """Check secure cookies over plain HTTP: the browser refuses them, and the log-in page explains it."""
     response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"})
 
     assert response.status_code == 403
     assert "Open this site by https://" in response.content.decode()
 
 
-def test_a_browser_that_takes_no_cookie_by_https_is_told_to_allow_them() -> None:
+def test_a_browser_without_cookies_over_https_is_told_to_allow_them() -> None:
     origin = {"origin": "https://testserver"}
 
     response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"}, secure=True, headers=origin)
@@ -187,14 +187,14 @@ def test_a_browser_that_takes_no_cookie_by_https_is_told_to_allow_them() -> None
     assert "Allow cookies for this site" in response.content.decode()
 
 
-# Where a log-in leads
+# Redirects of the log-in
 
 ELSEWHERE = ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)", "/\\elsewhere.example", ""]
 
 
 @pytest.mark.parametrize("wanted", ELSEWHERE)
 @pytest.mark.parametrize("is_in_body", [True, False])
-def test_a_log_in_that_names_another_site_leads_to_the_front_page(wanted: str, is_in_body: bool) -> None:
+def test_a_log_in_never_redirects_to_another_site(wanted: str, is_in_body: bool) -> None:
     UserFactory(username="ewa", admin=True)
     data = {"username": "ewa", "password": "user-pass"}
 
@@ -219,7 +219,7 @@ def test_a_log_out_leads_to_the_log_in(wanted: str, is_in_body: bool) -> None:
 
 
 @pytest.mark.parametrize("wanted", ELSEWHERE)
-def test_a_change_of_language_that_names_another_site_stays_here(wanted: str) -> None:
+def test_a_change_of_language_never_redirects_to_another_site(wanted: str) -> None:
     response = superuser().post(reverse("language"), {"language": "pl", "next": wanted})
 
     assert response.headers["Location"] == "/"
@@ -258,7 +258,7 @@ def test_guesses_of_the_old_password_lock_out_like_guesses_at_the_log_in(setting
     assert Client().post(LOGIN, {"username": "ewa", "password": "user-pass"}).status_code == 429
 
 
-def test_only_who_is_logged_in_changes_a_password() -> None:
+def test_changing_a_password_needs_a_log_in() -> None:
     response = change_password(Client(), "user-pass")
 
     assert response.headers["Location"].startswith(LOGIN)
@@ -266,12 +266,12 @@ def test_only_who_is_logged_in_changes_a_password() -> None:
 
 @pytest.mark.usefixtures("committed_db")
 def test_pages_survive_the_end_of_their_database_connection(servers: list[WebServer]) -> None:
-    """A thread keeps its connection between requests, and the database may have been started again meanwhile."""
+    """A thread keeps its connection between requests, and the database may have restarted meanwhile."""
     user = UserFactory(admin=True)
     client = Client()
     client.force_login(user)
     cookie = f"{configured.SESSION_COOKIE_NAME}={client.cookies[configured.SESSION_COOKIE_NAME].value}"
-    # A page that only sends those who are logged in to the front page.
+    # A page that only redirects logged-in users to the front page.
     ask = partial(servers[0].request, "GET", LOGIN, Cookie=cookie)
     assert ask().status == 302
 

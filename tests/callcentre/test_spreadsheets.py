@@ -1,4 +1,4 @@
-"""Cells of CSV and XLSX files: what a spreadsheet would take for a formula, to Python and to PostgreSQL alike."""
+"""Cells of CSV and XLSX files: Python and PostgreSQL find the same formulas."""
 
 import ast
 import io
@@ -34,7 +34,7 @@ HARMLESS = ["", " ", "it's", "a=b", " Nowak", "+48 (22) 555-01.01/2", " +48 22",
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_a_formula_gets_an_apostrophe_that_an_import_takes_away(text: str) -> None:
+def test_a_formula_gets_an_apostrophe_that_an_import_removes(text: str) -> None:
     assert harmless(text) == f"'{text}"
     assert as_entered(f"'{text}") == text
 
@@ -47,7 +47,7 @@ def test_other_cells_stay_as_they_are(text: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", [*FORMULAS, *HARMLESS])
-def test_postgresql_tells_them_alike(text: str) -> None:
+def test_postgresql_finds_the_same_formulas(text: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("SELECT {}").format(harmless_in_sql(sql.Literal(text))).as_string(cursor.connection))
         [written] = cursor.fetchone()
@@ -63,7 +63,7 @@ def test_a_csv_file_has_no_formula_in_headings_or_cells() -> None:
     assert output.getvalue() == "'=name;number\n'@SUM(A1);-5\n;+48 22 555\n"
 
 
-def test_an_xlsx_file_has_no_formula_however_it_is_written() -> None:
+def test_an_xlsx_file_never_has_a_formula() -> None:
     output = io.BytesIO()
     book = workbook(output)
     sheet = book.add_worksheet()
@@ -88,5 +88,5 @@ def test_every_spreadsheet_of_the_product_is_written_by_the_one_module() -> None
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in writing
     }
-    # The workbook there is a subclass, by another name.
+    # The workbook class there is a subclass, under another name.
     assert found == {"callcentre/core/spreadsheets.py"}

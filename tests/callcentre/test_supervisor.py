@@ -1,4 +1,4 @@
-"""`make run`: first with small programs in place of the service's, at the end for real."""
+"""`make run`: first with small programs in place of the service's, at the end with the real ones."""
 
 import os
 import signal
@@ -26,14 +26,14 @@ from pathlib import Path
 from callcentre.launch.embedded import Stores, end_on_signals
 from callcentre import supervisor
 from callcentre.launch.supervisor import Program, Supervisor
-# Whoever ends within the test's time was not waited for until the patience was over.
+# A process that ends within the test's time did not use up this time.
 supervisor.PATIENCE_SECONDS = 1000
 end_on_signals()
 with Stores(Path(sys.argv[1])) as stores:
     programs = [Program(name, ("-c", code)) for name, code in zip(sys.argv[2::2], sys.argv[3::2])]
     Supervisor(stores, programs, os.environ | stores.environment).run()
 """
-# Its stores take until there is the file `written`, or until all have to stop.
+# Its stores wait for the file `written`, or for the request to stop.
 REVIVER = """
 import os, sys
 from pathlib import Path
@@ -52,7 +52,7 @@ with SlowStores(Path(sys.argv[1])) as stores:
     Supervisor(stores, programs, os.environ | stores.environment).run()
 """
 SLEEPER = "import time; print('up', flush=True); time.sleep(1000)"
-# It may be told to leave while it is printing still, where it cannot print.
+# A request to stop may arrive while it prints, when it cannot print again.
 POLITE = """
 import os, signal, sys, time
 def leave(number, frame):
@@ -71,7 +71,7 @@ ELSEWHERE = {"DATABASE_URL": "postgresql://elsewhere/1", "REDIS_URL": "redis://e
 
 
 class Launch:
-    """A supervisor in a process of its own, with its output in a file."""
+    """Start a supervisor in a process of its own, with its output in a file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,7 +90,7 @@ class Launch:
         return self.process
 
     def run(self, **codes: str) -> subprocess.Popen[bytes]:
-        """Supervise programs, given as Python code, beside stores that are elsewhere."""
+        """Supervise programs, given as Python code, beside stores that run elsewhere."""
         pairs = [word for pair in codes.items() for word in pair]
         return self.start("-c", LAUNCHER, str(self.folder / "var"), *pairs, **ELSEWHERE)
 
@@ -110,7 +110,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     assert_all_gone(tmp_path)
 
 
-def test_lines_carry_the_name_of_their_process_and_a_crash_is_made_good(launch: Launch) -> None:
+def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch: Launch) -> None:
     launch.run(one="print('up'); exit(3)", two=SLEEPER)
 
     assert launch.said(
@@ -122,7 +122,7 @@ def test_lines_carry_the_name_of_their_process_and_a_crash_is_made_good(launch: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_all_and_their_last_words_are_heard(launch: Launch, number: signal.Signals) -> None:
+def test_a_signal_stops_all_and_prints_their_last_lines(launch: Launch, number: signal.Signals) -> None:
     process = launch.run(one=POLITE, two=POLITE)
     assert launch.said("one       | up\n", "two       | up\n")
 
@@ -133,7 +133,7 @@ def test_a_signal_stops_all_and_their_last_words_are_heard(launch: Launch, numbe
     assert processes_of(launch.folder) == {}
 
 
-def test_children_write_their_logs_while_a_store_is_started_again(launch: Launch) -> None:
+def test_children_can_log_while_a_store_restarts(launch: Launch) -> None:
     written = launch.folder / "var" / "written"
     lines = f"print('x' * 1000 + '\\n' * 1000 + 'all', flush=True); open({str(written)!r}, 'w')"
 
@@ -142,7 +142,7 @@ def test_children_write_their_logs_while_a_store_is_started_again(launch: Launch
     assert launch.said("reviving", "web       | all", "PostgreSQL had ended and was started again")
 
 
-def test_requests_get_their_error_while_a_store_is_started_again(launch: Launch) -> None:
+def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     port = free_port()
     web = next(program for program in programs(port) if program.name == "web")
     process = launch.run_reviver(
@@ -154,11 +154,12 @@ def test_requests_get_their_error_while_a_store_is_started_again(launch: Launch)
     )
     assert launch.said("reviving", "Started worker-2")
     server = WebServer(port, process)
+    server.wait()
 
-    # What they log is more than a pipe holds.
+    # Their log lines are more than a pipe holds.
     answers = [server.request("GET", "/api/outbounds", auth="user:password") for _ in range(40)]
 
-    # None has waited for the store, which takes until now.
+    # None has waited for the store, which starts only now.
     assert "was started again" not in launch.log.read_text()
     (launch.folder / "var" / "written").touch()
     assert launch.said("PostgreSQL had ended and was started again")
@@ -169,7 +170,7 @@ def test_requests_get_their_error_while_a_store_is_started_again(launch: Launch)
     assert sum(map(len, logged)) > 2 * PIPE_BYTES
 
 
-def test_a_signal_is_heard_while_a_store_is_started_again(launch: Launch) -> None:
+def test_a_signal_is_handled_while_a_store_restarts(launch: Launch) -> None:
     process = launch.run_reviver(SLEEPER)
     assert launch.said("reviving", "web       | up")
 
@@ -178,7 +179,7 @@ def test_a_signal_is_heard_while_a_store_is_started_again(launch: Launch) -> Non
     assert process.wait(100) == 0
 
 
-def test_a_second_signal_ends_what_does_not_listen(launch: Launch) -> None:
+def test_a_second_signal_kills_processes_that_ignore_the_first(launch: Launch) -> None:
     process = launch.run(one=STUBBORN)
     assert launch.said("one       | up\n")
 
@@ -189,7 +190,7 @@ def test_a_second_signal_ends_what_does_not_listen(launch: Launch) -> None:
     assert process.wait(60) == 0
 
 
-def test_a_killed_supervisor_leaves_neither_children_nor_theirs(launch: Launch) -> None:
+def test_a_killed_supervisor_leaves_no_descendants(launch: Launch) -> None:
     process = launch.run(one=PARENT, two=SLEEPER)
     assert launch.said("one       | up\n", "two       | up\n")
 
@@ -254,7 +255,7 @@ def test_calls_share_no_worker_with_webhooks() -> None:
     assert BY_QUEUE["calls"] != BY_QUEUE["webhooks"]
 
 
-def test_a_quarter_of_the_threads_for_webhooks_waits_for_no_receiver() -> None:
+def test_a_quarter_of_the_webhook_threads_is_free_of_slow_receivers() -> None:
     assert slots.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
 
 
@@ -276,7 +277,7 @@ def test_each_way_to_run_the_service_has_the_same_workers(file: str, host: str) 
 
 
 def open_to_others(var: Path) -> dict[str, str]:
-    """What others than the owner may do something with: path and mode. The stores keep their own data, in secret."""
+    """Yield path and mode of files that others than the owner may use. The stores keep their data private."""
     of_stores = {var / "postgres" / "data", var / "valkey" / "data"}
     found = {}
     for folder, folders, files in os.walk(var):

@@ -1,4 +1,4 @@
-"""The web server as it runs behind a proxy: slow clients, bodies of strangers, headers, refused requests."""
+"""The web server behind a proxy: slow clients, bodies of strangers, headers, refused requests."""
 
 import base64
 import select
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder: Path) -> Iterator[WebServer]:
-    """A server in production, behind a proxy on this machine. A body that trickles is given up after a minute."""
+    """Run a production server behind a proxy on this machine. A trickling body is given up after a minute."""
     production = {
         "ALLOWED_HOSTS": f"127.0.0.1,{HOST}",
         "TRUSTED_PROXIES": "127.0.0.1/32",
@@ -38,7 +38,7 @@ def server(django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder: Pa
 
 
 def ask(server: WebServer, path: str, method: str = "GET", *, auth: str = "", **headers: str) -> Answer:
-    """Send a request as the proxy passes it on."""
+    """Send a request as the proxy does."""
     given = {"Host": HOST, "X_Forwarded_Proto": "https", "X_Forwarded_For": "203.0.113.9"} | headers
     return server.request(method, path, auth=auth, **given)
 
@@ -63,8 +63,10 @@ def status_of(client: socket.socket) -> int:
 
 
 @pytest.mark.parametrize("credential_is_right", [False, True], ids=["strangers", "users"])
-def test_many_bodies_that_trickle_hold_nobody_up(server: WebServer, credential: str, credential_is_right: bool) -> None:
-    """200 connections, 16 threads."""
+def test_many_trickling_bodies_delay_no_other_request(
+    server: WebServer, credential: str, credential_is_right: bool
+) -> None:
+    """Open 200 connections to 16 threads."""
     form, json = {"Content_Type": FORM, "Content_Length": "5000"}, {"Content_Type": JSON}
     upload = {"Content_Type": TEXT, "Content_Length": "20000000"}
     chunked = json | {"Transfer_Encoding": "chunked"}
@@ -92,7 +94,7 @@ def test_many_bodies_that_trickle_hold_nobody_up(server: WebServer, credential: 
         client.close()
 
 
-def test_clients_that_read_nothing_of_a_file_hold_nobody_up(server: WebServer, credential: str) -> None:
+def test_clients_that_do_not_read_their_file_delay_no_other_request(server: WebServer, credential: str) -> None:
     large = begin(
         server,
         "POST /api/temporary_files?filename=a.bin",
@@ -111,7 +113,7 @@ def test_clients_that_read_nothing_of_a_file_hold_nobody_up(server: WebServer, c
         client.close()
 
 
-# Bodies of those who are not known
+# Bodies of unknown senders
 
 
 @pytest.mark.parametrize(
@@ -133,10 +135,10 @@ def test_clients_that_read_nothing_of_a_file_hold_nobody_up(server: WebServer, c
         ("POST /admin/campaigns/recordimport/add/", (FORM, "chunked"), "", 302),
     ],
 )
-def test_a_body_that_will_be_refused_is_not_waited_for(
+def test_a_body_to_be_refused_is_not_awaited(
     server: WebServer, line: str, body: tuple[str, str], login: str, expected: int
 ) -> None:
-    """Only the head is sent; the answer comes all the same."""
+    """Send only the head; the answer comes without the body."""
     media_type, size = body
     length: dict[str, Any] = {"Transfer_Encoding": size} if size == "chunked" else {"Content_Length": size}
 
@@ -146,7 +148,7 @@ def test_a_body_that_will_be_refused_is_not_waited_for(
     client.close()
 
 
-def test_too_large_a_body_of_a_user_is_not_waited_for(server: WebServer, credential: str) -> None:
+def test_a_users_too_large_body_is_not_awaited(server: WebServer, credential: str) -> None:
     line = "POST /api/outbounds"
 
     client = begin(server, line, credential=credential, Content_Type=JSON, Content_Length="400000000")
@@ -159,29 +161,29 @@ def test_too_large_a_body_of_a_user_is_not_waited_for(server: WebServer, credent
 
 
 @pytest.mark.parametrize("name", ["X_Forwarded_For", "X-Forwarded_For", "x_forwarded-for"])
-def test_no_spelling_of_a_header_takes_the_place_of_the_proxys(server: WebServer, name: str) -> None:
-    """The proxy says that the client is elsewhere; the client, that it is on this machine, which may see metrics."""
+def test_no_spelling_of_a_header_replaces_the_proxys_header(server: WebServer, name: str) -> None:
+    """The proxy names another address; the client names this machine, which may read metrics."""
     request = f"GET /metrics HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-For: 203.0.113.9\r\n{name}: 127.0.0.1\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), timeout=100) as client:
         client.sendall(request.encode())
         assert status_of(client) == 404
 
 
-def test_a_spelling_of_a_header_does_not_make_a_request_a_secure_one(server: WebServer) -> None:
+def test_no_spelling_of_a_header_makes_a_request_secure(server: WebServer) -> None:
     request = f"GET /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nX_Forwarded_Proto: https\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), timeout=100) as client:
         client.sendall(request.encode())
         assert status_of(client) == 301
 
 
-def test_a_request_that_came_by_tls_is_answered_and_told_to_go_on_so(server: WebServer) -> None:
+def test_a_request_over_tls_is_answered_with_hsts(server: WebServer) -> None:
     answer = ask(server, "/admin/")
 
     assert (answer.status, answer.headers["location"]) == (302, "/admin/login/?next=/admin/")
     assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains; preload"
 
 
-def test_a_request_that_came_without_tls_is_sent_to_it_once(server: WebServer) -> None:
+def test_a_request_without_tls_is_redirected_once(server: WebServer) -> None:
     answer = ask(server, "/admin/login/", X_Forwarded_Proto="http")
 
     assert (answer.status, answer.headers["location"]) == (301, f"https://{HOST}/admin/login/")

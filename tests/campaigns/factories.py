@@ -24,6 +24,7 @@ from campaigns.models import (
     RecordStatus,
     SystemStatus,
 )
+from campaigns.verbs.campaigns import create_campaign
 from tests.telephony.factories import AgentFactory
 
 
@@ -56,7 +57,7 @@ class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
 
     @classmethod
     def _create(cls, model_class: type[Campaign], *args: Any, **kwargs: Any) -> Campaign:
-        return model_class.create(SYSTEM, **kwargs)
+        return create_campaign(SYSTEM, **kwargs)
 
     @factory.post_generation  # type: ignore[untyped-decorator]
     def fields(self, create: bool, names: list[str] | None, **kwargs: Any) -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from campaigns.admin import progress
 from campaigns.models import Campaign, CampaignGroup, DictionaryStatus, SystemStatus
+from campaigns.verbs.campaigns import add_agents
 from tests.backoffice import messages_of, page_of, staff, superuser
 from tests.campaigns.factories import (
     CampaignFactory,
@@ -95,7 +96,7 @@ def test_the_front_page_says_why_an_active_campaign_is_not_dialled(values, warni
 def test_the_list_of_campaigns_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
     for campaign in CampaignFactory.create_batch(count, group=CampaignGroupFactory()):
         RecordFactory(campaign=campaign)
-        campaign.add_agents(ACTOR, [AgentFactory().login])
+        add_agents(campaign, ACTOR, [AgentFactory().login])
     client = superuser()
 
     with django_assert_num_queries(7):

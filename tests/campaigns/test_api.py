@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign, CampaignGroup
-from tests.campaigns.asking import faults, shown
+from tests.campaigns.api_calls import faults, shown
 from tests.campaigns.factories import (
     CampaignFactory,
     CampaignGroupFactory,

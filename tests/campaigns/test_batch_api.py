@@ -12,7 +12,7 @@ from django.utils import timezone
 from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record, RecordChange
-from campaigns.models.adding import NewRecord
+from campaigns.verbs.new_records import NewRecord
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from callcentre.core.errors import Conflict
 from campaigns.models import Campaign, DictionaryStatus, RecordStatus, SystemStatus
+from campaigns.verbs.campaigns import add_agents, edit_campaign, remove_campaign
 from tests.backoffice import errors_of, inputs_of, messages_of, page_of, superuser
 from tests.campaigns.factories import (
     CampaignFactory,
@@ -78,13 +79,12 @@ def test_what_breaks_a_rule_is_refused_at_its_field(values, field):
 def test_a_campaign_is_edited_by_the_verb_and_keeps_its_id(monkeypatch):
     campaign = CampaignFactory(code="SPRNG")
     made = []
-    edit = Campaign.edit
 
-    def listen(self, actor, **values):
+    def listen(campaign, actor, **values):
         made.append((actor.kind, values))
-        edit(self, actor, **values)
+        edit_campaign(campaign, actor, **values)
 
-    monkeypatch.setattr(Campaign, "edit", listen)
+    monkeypatch.setattr("campaigns.admin.campaigns.edit_campaign", listen)
 
     superuser().submit(page_of(campaign), code="OTHER", name="Autumn offer", caller_id="+48225550100")
 
@@ -97,7 +97,7 @@ def test_agents_are_added_and_taken_out():
     # Whatever their order on the page, each is sent as one who was there or not.
     stays, goes, comes = (AgentFactory(login=login) for login in ("b", "a", "c"))
     campaign = CampaignFactory()
-    campaign.add_agents(ACTOR, [stays.login, goes.login])
+    add_agents(campaign, ACTOR, [stays.login, goes.login])
 
     superuser().submit(page_of(campaign), agents=[stays.pk, comes.pk])
 
@@ -109,7 +109,7 @@ def test_an_agent_added_meanwhile_by_somebody_else_stays():
     campaign = CampaignFactory()
     client = superuser()
     page = client.page(page_of(campaign))
-    campaign.add_agents(ACTOR, [theirs.login])
+    add_agents(campaign, ACTOR, [theirs.login])
 
     client.post(page_of(campaign), {**inputs_of(page), "agents": [mine.pk]})
 
@@ -131,7 +131,7 @@ def test_agents_are_kept_when_something_else_on_the_page_is_mended():
 def test_the_page_of_a_campaign_takes_the_same_queries_however_much_belongs_to_it(count, django_assert_num_queries):
     campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
     RecordStatusFactory.create_batch(count, campaign=campaign)
-    campaign.add_agents(ACTOR, [agent.login for agent in AgentFactory.create_batch(count)])
+    add_agents(campaign, ACTOR, [agent.login for agent in AgentFactory.create_batch(count)])
     RecordFactory.create_batch(count, campaign=campaign)
     client = superuser()
 
@@ -211,10 +211,10 @@ def test_a_crm_campaign_shows_no_fields():
 def test_a_broken_constraint_is_a_sentence_and_no_500(monkeypatch):
     campaign = CampaignFactory()
 
-    def lose_the_race(self, actor, **values):
+    def lose_the_race(campaign, actor, **values):
         raise IntegrityError("duplicate key value violates unique constraint")
 
-    monkeypatch.setattr(Campaign, "edit", lose_the_race)
+    monkeypatch.setattr("campaigns.admin.campaigns.edit_campaign", lose_the_race)
 
     response = superuser().submit(page_of(campaign), expected=200, name="Autumn offer")
 
@@ -300,7 +300,7 @@ def test_the_verb_refuses_to_remove_a_campaign_with_records():
     campaign = RecordFactory().campaign
 
     with pytest.raises(Conflict):
-        campaign.remove(ACTOR)
+        remove_campaign(campaign, ACTOR)
 
 
 def test_the_records_of_a_campaign_are_downloaded_as_a_file():

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign
-from tests.campaigns.asking import faults, shown
+from tests.campaigns.api_calls import faults, shown
 from tests.campaigns.factories import (
     CampaignFactory,
     CampaignFieldFactory,

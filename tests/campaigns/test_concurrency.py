@@ -15,6 +15,7 @@ from django.utils import timezone
 from callcentre.core.actor import SYSTEM
 from callcentre.core.errors import Conflict, ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
+from campaigns.verbs.records import lease_record
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.processes import wait_until
 from tests.serving import Answer, WebServer, at_once
@@ -216,7 +217,7 @@ def test_one_record_is_leased_to_one_call_only(committed_db: None) -> None:
 
     def lease(call: str) -> bool:
         try:
-            Record.objects.get(pk=record.pk).lease(SYSTEM, call, until)
+            lease_record(Record.objects.get(pk=record.pk), SYSTEM, call, until)
         except Conflict:
             return False
         return True

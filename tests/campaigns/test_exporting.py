@@ -12,11 +12,11 @@ from django.db import connection
 
 from callcentre.core.actor import SYSTEM
 from campaigns.exporting import export_rows
-from campaigns.importing.merging import Totals
-from campaigns.models import Campaign, Record
-from campaigns.models.editing import Edit
+from campaigns.importing.merge import Totals
+from campaigns.models import Campaign
+from campaigns.verbs.record_edits import Edit, edit_records
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
-from tests.campaigns.importing import facts_of, import_text
+from tests.campaigns.import_files import facts_of, import_text
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,7 @@ def test_a_record_is_exported_with_its_result(campaign: Campaign) -> None:
     AdditionalNumberFactory.create(record=record, phone_number="22 555 01 02")
     AdditionalNumberFactory.create(record=record, phone_number="22 555 01 03")
     status = campaign.statuses.get(system_status="NO_CALL")
-    Record.objects.edit_many(SYSTEM, facts_of(campaign), [Edit("22 555 01 01", {"status_id": status.pk})])
+    edit_records(facts_of(campaign), SYSTEM, [Edit("22 555 01 01", {"status_id": status.pk})])
 
     (row,) = exported(campaign)
 

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Campaign, Record, RecordImport
+from campaigns.verbs.imports import upload_import
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser
 from tests.campaigns.factories import CampaignFactory, RecordFactory, RecordImportFactory
 
@@ -34,7 +35,7 @@ def _files_of_their_own(settings: Any, tmp_path: Path, plain_static: None) -> No
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The messages that would have gone to workers."""
     messages: list[tuple[str, Any]] = []
-    monkeypatch.setattr("campaigns.models.imports.enqueue", lambda task, pk: messages.append((task, pk)))
+    monkeypatch.setattr("campaigns.verbs.imports.enqueue", lambda task, pk: messages.append((task, pk)))
     return messages
 
 
@@ -79,13 +80,12 @@ def test_an_upload_is_described_as_found_out_and_leads_to_its_columns(campaign: 
 
 def test_an_upload_goes_to_the_disk_however_small(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Any] = []
-    original = RecordImport.upload.__func__  # type: ignore[attr-defined]
 
-    def look(cls: Any, /, actor: Any, campaign: Any, file: Any, **values: Any) -> Any:
+    def look(campaign: Any, actor: Any, file: Any, **values: Any) -> Any:
         kept.append(type(file))
-        return original(cls, actor, campaign, file, **values)
+        return upload_import(campaign, actor, file, **values)
 
-    monkeypatch.setattr(RecordImport, "upload", classmethod(look))
+    monkeypatch.setattr("campaigns.admin.imports.upload_import", look)
     upload(superuser(), campaign, POLISH)
 
     assert kept == [TemporaryUploadedFile]
@@ -317,7 +317,7 @@ def test_two_who_start_one_import_start_it_once(campaign: Campaign, sent: list[A
 
     response = client.post(page_of(given, "retry"))
 
-    assert messages_of(response) == ["Somebody else has started this import already."]
+    assert messages_of(response) == ["Another user has started this import already."]
     assert len(sent) == 1
 
 

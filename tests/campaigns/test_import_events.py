@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from campaigns.importing import merging
-from campaigns.models import Campaign, Record, RecordImport
+from campaigns.importing import merge
+from campaigns.models import Campaign, Record
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
@@ -103,7 +103,7 @@ def test_an_import_that_fails_at_its_end_has_told_of_nothing(
     def fail(*args: Any) -> None:
         raise RuntimeError("at the last moment")
 
-    monkeypatch.setattr(RecordImport, "finish", fail)
+    monkeypatch.setattr("campaigns.importing.import_run.finish_import", fail)
 
     with pytest.raises(Exception, match="The service failed"):
         run(tmp_path, "phone\n225550101\n", "--events")
@@ -115,7 +115,7 @@ def test_slices_are_a_statement_each_whatever_they_hold(
     webhook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No loop over the records: a million of them cost fifty statements."""
-    monkeypatch.setattr(merging, "_SLICE_ROWS", 1_000)
+    monkeypatch.setattr(merge, "_SLICE_ROWS", 1_000)
     statements = []
     record_from_query = outbox.record_from_query
 

@@ -7,11 +7,11 @@ import pytest
 
 from callcentre.core.errors import Invalid
 from campaigns.importing.formats import MOST_COLUMNS, Format, guess_format
-from campaigns.importing.merging import Totals
-from campaigns.importing.reading import Rows, _Lines
+from campaigns.importing.merge import Totals
+from campaigns.importing.rows import Rows, _Lines
 from campaigns.models import Campaign
 from tests.campaigns.factories import CampaignFactory
-from tests.campaigns.importing import field_values, import_text, numbers_of
+from tests.campaigns.import_files import field_values, import_text, numbers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -122,8 +122,8 @@ def test_open_quotation_marks_in_many_rows_cost_these_rows_only(campaign: Campai
 
 
 def test_lines_are_read_again_a_bounded_number_of_times(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("campaigns.importing.reading.MOST_LINES", 10)
-    monkeypatch.setattr("campaigns.importing.reading.MOST_READ_AGAIN", 20)
+    monkeypatch.setattr("campaigns.importing.rows.MOST_LINES", 10)
+    monkeypatch.setattr("campaigns.importing.rows.MOST_READ_AGAIN", 20)
     rows = Rows(io.BytesIO(b"phone,first_name\n" + b'a"b,"c\n' * 100), Format("utf-8", ","))
     read: list[int] = []
     original = _Lines.keep_first_only

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from callcentre.core.errors import Conflict
 from campaigns import tasks
-from campaigns.importing import running
-from campaigns.importing.merging import Merge
+from campaigns.importing import import_run
+from campaigns.importing.merge import Merge
 from campaigns.models import Campaign, Record, RecordChange, RecordImport
-from campaigns.models.imports import MAX_ATTEMPTS
+from campaigns.verbs.imports import MAX_ATTEMPTS, queue_import, upload_import
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
 from tests.processes import ROOT, environment, wait_until
@@ -35,7 +35,7 @@ MANY = 60_000
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The messages that would have gone to workers."""
     messages: list[tuple[str, Any]] = []
-    monkeypatch.setattr("campaigns.models.imports.enqueue", lambda task, pk: messages.append((task, pk)))
+    monkeypatch.setattr("campaigns.verbs.imports.enqueue", lambda task, pk: messages.append((task, pk)))
     return messages
 
 
@@ -54,12 +54,12 @@ def campaign(settings: Any, tmp_path: Path) -> Any:
 def upload(campaign: Campaign, content: str, **values: Any) -> RecordImport:
     file = ContentFile(content.encode(), "records.csv")
     description = {"encoding": "utf-8", "delimiter": ",", "columns": {"0": "phone_number"}, **values}
-    return RecordImport.upload(ACTOR, campaign, file, **description)
+    return upload_import(campaign, ACTOR, file, **description)
 
 
 def queued(campaign: Campaign, content: str = "phone\n225550101\nx\n", **values: Any) -> RecordImport:
     given = upload(campaign, content, **values)
-    given.queue(ACTOR)
+    queue_import(given, ACTOR)
     return given
 
 
@@ -102,7 +102,7 @@ def test_an_import_is_not_done_twice(campaign: Campaign) -> None:
 def test_of_two_workers_at_once_one_imports(campaign: Campaign) -> None:
     given = queued(campaign, many_numbers(3000), duplicates=RecordImport.Duplicates.ALLOW)
 
-    done = at_once([lambda: running.run(given.pk)] * 4)
+    done = at_once([lambda: import_run.run(given.pk)] * 4)
 
     assert Record.objects.count() == 3000
     given.refresh_from_db()
@@ -114,15 +114,15 @@ def test_a_second_worker_leaves_alone_what_another_still_has_a_transaction_for(c
     given = queued(campaign)
 
     with transaction.atomic():
-        assert running._is_alone(given.pk)
-        (result,) = at_once([lambda: running.run(given.pk)])
+        assert import_run._is_alone(given.pk)
+        (result,) = at_once([lambda: import_run.run(given.pk)])
 
     assert result is None
     assert not Record.objects.exists()
 
 
 def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(import_run, "_RENEWAL_SECONDS", 0.01)
     given = queued(campaign, many_numbers(5000))
     seen: list[tuple[str, int, int]] = []
 
@@ -132,16 +132,16 @@ def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch
         assert now.leased_until is not None
         seen.append((now.state, now.read_count, Record.objects.count()))
 
-    stop = running._Lease.stop
+    stop = import_run._Lease.stop
 
-    def look_and_stop(self: running._Lease) -> None:
+    def look_and_stop(self: import_run._Lease) -> None:
         if self._thread:
             at_once([look])
         stop(self)
 
-    monkeypatch.setattr(running._Lease, "stop", look_and_stop)
+    monkeypatch.setattr(import_run._Lease, "stop", look_and_stop)
 
-    running.run(given.pk)
+    import_run.run(given.pk)
 
     assert seen == [(State.RUNNING, 5000, 0)]
 
@@ -195,7 +195,7 @@ def wait_until_rolled_back(given: RecordImport) -> None:
 
     def is_over() -> bool:
         with transaction.atomic():
-            return running._is_alone(given.pk)
+            return import_run._is_alone(given.pk)
 
     assert wait_until(is_over), "the transaction of the dead worker never ended"
 
@@ -279,7 +279,7 @@ def test_an_import_that_was_taken_over_adds_nothing(campaign: Campaign, monkeypa
         return merge(self)
 
     monkeypatch.setattr(Merge, "merge", lose_it)
-    running.run(given.pk)
+    import_run.run(given.pk)
 
     given.refresh_from_db()
     assert (given.state, Record.objects.count()) == (State.RUNNING, 0)
@@ -303,7 +303,7 @@ def test_a_failure_says_so_and_the_import_can_be_tried_again(
     )
     assert not Record.objects.exists()
 
-    given.queue(ACTOR)
+    queue_import(given, ACTOR)
     tasks.import_records(given.pk)
 
     given.refresh_from_db()
@@ -326,7 +326,7 @@ def test_an_import_is_queued_once(campaign: Campaign, state: str) -> None:
     RecordImport.objects.filter(pk=given.pk).update(state=state)
 
     with pytest.raises(Conflict):
-        given.queue(ACTOR)
+        queue_import(given, ACTOR)
 
 
 def test_an_error_file_of_an_attempt_that_died_is_replaced(campaign: Campaign) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from callcentre.core.errors import Invalid
-from campaigns.importing.merging import Totals
+from campaigns.importing.merge import Totals
 from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange, RecordImport
 from tests.campaigns.factories import CampaignFactory, RecordFactory
-from tests.campaigns.importing import facts_of, field_values, import_text, numbers_of
+from tests.campaigns.import_files import facts_of, field_values, import_text, numbers_of
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
@@ -369,7 +369,7 @@ def test_importing_the_same_file_twice_adds_nothing(campaign: Campaign) -> None:
 
 
 def test_more_rows_than_one_slice_keep_their_order(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("campaigns.importing.merging._SLICE_ROWS", 100)
+    monkeypatch.setattr("campaigns.importing.merge._SLICE_ROWS", 100)
     rows = "".join(f"22{number % 900:07},{number}\n" for number in range(1000))
 
     outcome = import_text(campaign, f"phone,order\n{rows}")

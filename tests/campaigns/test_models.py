@@ -10,9 +10,10 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
-from campaigns.models.adding import NewRecord
-from campaigns.models.editing import Edit
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.new_records import NewRecord, add_records
+from campaigns.verbs.record_edits import Edit, edit_records
+from campaigns.verbs.records import lease_record, release_record, remove_record
 from tests.campaigns.factories import (
     CampaignFactory,
     DictionaryStatusFactory,
@@ -145,7 +146,7 @@ def test_a_record_without_a_status_for_to_call_has_none_and_is_to_be_called() ->
     campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
 
     record = NewRecord({"phone_number": "221234567"})
-    Record.objects.add_many(ACTOR, facts(campaign), [record])
+    add_records(facts(campaign), ACTOR, [record])
 
     stored = Record.objects.get()
     assert (stored.status, stored.system_status) == (None, "TO_CALL")
@@ -156,7 +157,7 @@ def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
     first = RecordStatusFactory(campaign=campaign, system_status=SystemStatus.TO_CALL, order=1)
 
     record = NewRecord({"phone_number": "221234567"})
-    Record.objects.add_many(ACTOR, facts(campaign), [record])
+    add_records(facts(campaign), ACTOR, [record])
 
     assert Record.objects.get().status == first
 
@@ -167,20 +168,20 @@ def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
 def test_a_lease_gives_a_record_to_one_call_and_says_so_in_its_history() -> None:
     record = RecordFactory()
 
-    record.lease(DIALLER, "1416225570.341", timezone.now() + timedelta(minutes=5))
+    lease_record(record, DIALLER, "1416225570.341", timezone.now() + timedelta(minutes=5))
 
     record.refresh_from_db()
     assert (record.system_status, record.leased_by, record.is_leased) == ("IN_PROGRESS", "1416225570.341", True)
     change = record.history.get()
     assert (change.action, change.actor_kind, change.to_system_status) == ("lease", "dialler", "IN_PROGRESS")
     with pytest.raises(Conflict):
-        record.lease(DIALLER, "other", timezone.now() + timedelta(minutes=5))
+        lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
 
 
 def test_a_lease_that_is_over_can_be_given_anew() -> None:
     record = RecordFactory(of_lost_call=True)
 
-    record.lease(DIALLER, "other", timezone.now() + timedelta(minutes=5))
+    lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
 
     assert Record.objects.get().leased_by == "other"
 
@@ -190,7 +191,7 @@ def test_a_release_takes_the_record_back_with_the_result_of_its_call() -> None:
     status = record.campaign.statuses.get(system_status="NO_CALL")
     called_at = timezone.now().replace(microsecond=0)
 
-    record.release(DIALLER, status, called_at=called_at, last_note="Not interested.")
+    release_record(record, DIALLER, status, called_at=called_at, last_note="Not interested.")
 
     record.refresh_from_db()
     assert (record.status, record.system_status, record.is_leased) == (status, "NO_CALL", False)
@@ -212,7 +213,7 @@ def test_removing_the_primary_record_promotes_the_oldest_of_its_number() -> None
     primary = RecordFactory(phone_number="221234567")
     second, third = RecordFactory.create_batch(2, campaign=primary.campaign, phone_number="22 1234567", duplicate=True)
 
-    primary.remove(ACTOR)
+    remove_record(primary, ACTOR)
 
     assert list(Record.objects.order_by("id").values_list("id", "is_primary")) == [
         (second.pk, True),
@@ -224,7 +225,7 @@ def test_removing_a_further_record_leaves_the_primary_one() -> None:
     primary = RecordFactory(phone_number="221234567")
     second = RecordFactory(campaign=primary.campaign, phone_number="221234567", duplicate=True)
 
-    second.remove(ACTOR)
+    remove_record(second, ACTOR)
 
     assert Record.objects.get().is_primary
 
@@ -234,7 +235,7 @@ def test_a_number_of_another_campaign_is_not_promoted() -> None:
     other = RecordFactory(phone_number="221234567")
     further = RecordFactory(campaign=other.campaign, phone_number="221234567", duplicate=True)
 
-    record.remove(ACTOR)
+    remove_record(record, ACTOR)
 
     further.refresh_from_db()
     assert not further.is_primary
@@ -244,7 +245,7 @@ def test_a_record_in_a_live_call_is_not_removed() -> None:
     record = RecordFactory(in_live_call=True)
 
     with pytest.raises(Conflict):
-        record.remove(ACTOR)
+        remove_record(record, ACTOR)
     assert Record.objects.exists()
 
 
@@ -257,7 +258,7 @@ def test_history_keeps_the_names_of_statuses_that_are_gone() -> None:
     record = RecordFactory(campaign=campaign, status=status, system_status=status.system_status)
     to_call = campaign.statuses.get(system_status="TO_CALL")
 
-    Record.objects.edit_many(ACTOR, facts(campaign), [Edit(record.phone_number, {"status_id": to_call.pk})])
+    edit_records(facts(campaign), ACTOR, [Edit(record.phone_number, {"status_id": to_call.pk})])
     status.delete()
 
     change = RecordChange.objects.get()
@@ -272,7 +273,7 @@ def test_a_refused_edit_takes_no_identifier_from_a_later_one() -> None:
         Edit(second.phone_number, {"identifier": "ID-1"}),
     ]
 
-    Record.objects.edit_many(ACTOR, facts(campaign), edits)
+    edit_records(facts(campaign), ACTOR, edits)
 
     assert [[fault.code for fault in edit.faults] for edit in edits] == [[ErrorCode.AGENT_NOT_FOUND], []]
     assert Record.objects.get(identifier="ID-1") == second
@@ -288,7 +289,7 @@ def test_history_comes_newest_first() -> None:
 def test_fields_keep_their_values_when_they_are_renamed() -> None:
     campaign = CampaignFactory(fields=["city"])
     record = NewRecord({"phone_number": "221234567", "fields": {"city": "Łódź"}})
-    Record.objects.add_many(ACTOR, facts(campaign), [record])
+    add_records(facts(campaign), ACTOR, [record])
 
     campaign.fields.update(name="town")
 
@@ -299,7 +300,7 @@ def test_fields_keep_their_values_when_they_are_renamed() -> None:
 def test_an_agent_who_left_may_still_be_named() -> None:
     AgentFactory(login="anna", left=True)
     record = NewRecord({"phone_number": "221234567", "agent_login": "anna"})
-    Record.objects.add_many(ACTOR, facts(CampaignFactory()), [record])
+    add_records(facts(CampaignFactory()), ACTOR, [record])
 
     assert record.faults == []
 

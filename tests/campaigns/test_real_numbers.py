@@ -10,11 +10,11 @@ from urllib.parse import quote
 import pytest
 from django.test import override_settings
 
-from campaigns.importing.merging import Totals
+from campaigns.importing.merge import Totals
 from campaigns.models import Record
 from tests.callcentre.real_numbers import NO_COUNTRY, SPELLINGS, RealNumber, write_csv
 from tests.campaigns.factories import CampaignFactory
-from tests.campaigns.importing import import_text
+from tests.campaigns.import_files import import_text
 
 pytestmark = pytest.mark.django_db
 

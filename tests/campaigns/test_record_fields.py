@@ -5,11 +5,12 @@ from pathlib import Path
 
 from callcentre.core.field_tables import differences
 from campaigns.api.serializers import RecordEditInput, RecordInput, RecordPutInput
-from campaigns.importing import merging
+from campaigns.importing import merge
 from campaigns.importing.columns import TARGETS
-from campaigns.models import adding, editing, record_rows
+from campaigns.models import record_rows
 from campaigns.models.record_fields import RECORD_FIELDS, values_to_store
 from campaigns.models.rules import Draft, StatusFact
+from campaigns.verbs import new_records, record_edits
 
 STATUS = StatusFact(7, "To be called", "TO_CALL", None)
 
@@ -17,10 +18,10 @@ STATUS = StatusFact(7, "To be called", "TO_CALL", None)
 def test_composed_statements() -> None:
     statements = {
         "Read a record": record_rows.SELECT,
-        "Add records": adding.INSERT,
-        "Lock records to edit them": editing.LOCK,
-        "Edit records": editing.UPDATE,
-        "Stage the rows of an import": merging.STAGE,
+        "Add records": new_records.INSERT,
+        "Lock records to edit them": record_edits.LOCK,
+        "Edit records": record_edits.UPDATE,
+        "Stage the rows of an import": merge.STAGE,
     }
     composed = "\n\n".join(f"-- {title}\n{sql.strip()}" for title, sql in statements.items())
     print(composed)

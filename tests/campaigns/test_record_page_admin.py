@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Record, SystemStatus
+from campaigns.verbs.records import remove_record
 from tests.backoffice import errors_of, inputs_of, page_of, superuser
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory, RecordStatusFactory
 from tests.conftest import ACTOR
@@ -174,7 +175,7 @@ def test_a_call_that_begins_while_the_page_is_open_is_a_sentence_and_no_500(monk
 
 def test_a_record_that_is_gone_leads_back_to_the_front_page():
     record = RecordFactory()
-    record.remove(ACTOR)
+    remove_record(record, ACTOR)
 
     assert superuser().get(page_of(record)).status_code == 302
 

@@ -8,7 +8,8 @@ import pytest
 
 from callcentre.core.errors import ErrorCode
 from campaigns.models import AdditionalNumber, Campaign
-from tests.campaigns.asking import NUMBER, add, edit, faults, read, status_id
+from campaigns.verbs.records import remove_record
+from tests.campaigns.api_calls import NUMBER, add, edit, faults, read, status_id
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
@@ -283,10 +284,10 @@ def test_when_the_oldest_is_deleted_the_next_one_is_read(api: ApiClient, campaig
     oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
     second, third = RecordFactory.create_batch(2, campaign=campaign, phone_number=NUMBER, duplicate=True)
 
-    oldest.remove(SYSTEM)
+    remove_record(oldest, SYSTEM)
 
     assert read(api).json()["record_id"] == second.pk
-    third.remove(SYSTEM)
+    remove_record(third, SYSTEM)
     assert edit(api, order=1).status_code == 204
 
 

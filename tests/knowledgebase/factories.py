@@ -19,6 +19,8 @@ from knowledgebase.models import (
     SearchMiss,
     Term,
 )
+from knowledgebase.verbs.articles import create_article
+from knowledgebase.verbs.images import create_image
 from tests.callcentre.factories import ApiUserFactory
 from tests.telephony.factories import AgentFactory
 
@@ -62,7 +64,7 @@ class ArticleFactory(factory.django.DjangoModelFactory[Article]):
     @classmethod
     def _create(cls, model_class: type[Article], *args: Any, **kwargs: Any) -> Article:
         category, is_public = kwargs.pop("category"), kwargs.pop("is_public")
-        return model_class.create(SYSTEM, category_id=category.pk, publish=is_public, **kwargs)[0]
+        return create_article(SYSTEM, category_id=category.pk, publish=is_public, **kwargs)[0]
 
 
 class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
@@ -113,7 +115,7 @@ class ArticleImageFactory(factory.django.DjangoModelFactory[ArticleImage]):
 
     @classmethod
     def _create(cls, model_class: type[ArticleImage], *args: Any, **kwargs: Any) -> ArticleImage:
-        image = model_class.create(SYSTEM, kwargs.pop("name"), kwargs.pop("content"))
+        image = create_image(SYSTEM, kwargs.pop("name"), kwargs.pop("content"))
         if kwargs:
             model_class.objects.filter(pk=image.pk).update(**kwargs)
         return image

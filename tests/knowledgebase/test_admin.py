@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from knowledgebase.models import Article, ArticleImage, Catalog, Category, SearchMiss
+from knowledgebase.verbs.articles import edit_article
 from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import (
@@ -95,7 +96,7 @@ def test_the_page_of_a_published_article_edits_its_newest_draft(office: BackOffi
 
 def test_an_editor_who_was_overtaken_keeps_what_he_wrote(office: BackOffice) -> None:
     article = ArticleFactory(title="Before")
-    article.edit(ACTOR, title="Theirs")
+    edit_article(article, ACTOR, title="Theirs")
 
     response = office.submit(change_url(article), expected=200, title="Mine", began_with="1")
 
@@ -144,7 +145,7 @@ def test_articles_are_published_and_withdrawn_on_their_pages_and_in_the_list(off
 
 def test_an_earlier_version_is_restored_from_its_page(office: BackOffice) -> None:
     article = ArticleFactory(title="First")
-    article.edit(ACTOR, title="Second")
+    edit_article(article, ACTOR, title="Second")
     listed = office.get(url("versions", article.pk))
     assert str(article.pk) in listed["Location"]
     assert "First" in office.page(listed["Location"])

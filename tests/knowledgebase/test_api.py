@@ -11,6 +11,7 @@ import pytest
 import time_machine
 
 from knowledgebase.models import Article, ArticleVote, SearchMiss
+from knowledgebase.verbs.articles import edit_article, publish_article
 from tests.conftest import ACTOR, ApiClient
 from tests.knowledgebase.factories import ArticleFactory, ArticleImageFactory, CatalogFactory, CategoryFactory
 from tests.serving import WebServer, at_once
@@ -78,7 +79,7 @@ def test_a_draft_is_not_there(api: ApiClient) -> None:
 
 def test_readers_see_the_published_version_while_a_draft_is_written(api: ApiClient) -> None:
     article = ArticleFactory(title="Before", content="<p>old</p>")
-    article.edit(ACTOR, title="After", content="<p>new</p>")
+    edit_article(article, ACTOR, title="After", content="<p>new</p>")
 
     answer = api.get(f"{BASE}/articles/{article.pk}").json()
 
@@ -93,13 +94,13 @@ def test_readers_are_told_when_what_they_see_changed(api: ApiClient) -> None:
     with time_machine.travel(datetime(2026, 5, 4, tzinfo=UTC), tick=False):
         article = ArticleFactory()
     with time_machine.travel(datetime(2026, 5, 5, tzinfo=UTC), tick=False):
-        article.edit(ACTOR, title="Draft")
+        edit_article(article, ACTOR, title="Draft")
     assert changed() == "2026-05-04T00:00:00Z"
     with time_machine.travel(datetime(2026, 5, 6, tzinfo=UTC), tick=False):
-        article.publish(ACTOR)
+        publish_article(article, ACTOR)
     assert changed() == "2026-05-06T00:00:00Z"
     with time_machine.travel(datetime(2026, 5, 7, tzinfo=UTC), tick=False):
-        article.edit(ACTOR, category_id=CategoryFactory().pk)
+        edit_article(article, ACTOR, category_id=CategoryFactory().pk)
     assert changed() == "2026-05-07T00:00:00Z"
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from knowledgebase.models import Article, ArticleImage, Catalog
+from knowledgebase.verbs.articles import edit_article
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG, ArticleFactory, ArticleImageFactory, CategoryFactory
 from tests.telephony.factories import AgentFactory
@@ -193,7 +194,7 @@ def test_what_is_exported_is_imported_as_it_was(kind: str, tmp_path: Path) -> No
         written=True,
     )
     draft = ArticleFactory(category=category, title="Draft", draft=True)
-    article.edit(ACTOR, title="Newer: a/b?")
+    edit_article(article, ACTOR, title="Newer: a/b?")
     before = (article.newest.title, article.author, article.category.name)
     out = StringIO()
 

@@ -9,6 +9,7 @@ from knowledgebase import tasks
 from knowledgebase.load_test_articles import fill, vocabulary
 from knowledgebase.models import Article, Catalog, Term
 from knowledgebase.search import find, ranking
+from knowledgebase.verbs.articles import withdraw_article
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
 
 pytestmark = pytest.mark.django_db
@@ -131,7 +132,7 @@ def test_words_are_counted_where_articles_have_changed(django_capture_on_commit_
 
 def test_words_of_withdrawn_articles_go(db: None) -> None:
     article = ArticleFactory(title="Password")
-    Article.objects.get(pk=article.pk).unpublish(actor=_actor())
+    withdraw_article(Article.objects.get(pk=article.pk), actor=_actor())
 
     tasks.count_terms()
 

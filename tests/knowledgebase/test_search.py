@@ -12,6 +12,7 @@ from callcentre.core.actor import SYSTEM
 from knowledgebase.models import Category, Term
 from knowledgebase.search import MAX_HITS, find
 from knowledgebase.search.query import parse
+from knowledgebase.verbs.catalogs import edit_catalog
 from tests.knowledgebase.factories import ArticleFactory, CatalogFactory, CategoryFactory
 
 pytestmark = pytest.mark.django_db
@@ -187,7 +188,7 @@ def test_another_language_makes_the_index_anew() -> None:
     Term.objects.all().delete()
     assert titles(category, "invoicing") == []
 
-    category.catalog.edit(SYSTEM, language="english")
+    edit_catalog(category.catalog, SYSTEM, language="english")
 
     assert titles(category, "invoicing") == ["Paying"]
 

@@ -13,6 +13,8 @@ from knowledgebase.models import Article, Category, Lemma, Term
 from knowledgebase.models.lemma import FORMS_VERSION
 from knowledgebase.search import find
 from knowledgebase.search.query import fold
+from knowledgebase.verbs.articles import edit_article, publish_article
+from knowledgebase.verbs.catalogs import edit_catalog
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
 
 pytestmark = pytest.mark.django_db
@@ -142,7 +144,7 @@ def test_a_new_text_is_found_at_once_and_its_forms_when_the_worker_was_there(
     category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, ...]] = []
-    monkeypatch.setattr("knowledgebase.models.article.enqueue", lambda *call: sent.append(call))
+    monkeypatch.setattr("knowledgebase.verbs.articles.enqueue", lambda *call: sent.append(call))
     wanted = article(category, "Ludzie.")
     assert found(category, "ludzie") == [str(wanted.pk)]
     assert found(category, "człowiek") == []
@@ -156,8 +158,8 @@ def test_a_new_text_is_found_at_once_and_its_forms_when_the_worker_was_there(
 def test_a_changed_text_is_indexed_again(category: Category) -> None:
     changed = article(category, "Zwroty towarów.")
     index()
-    changed.edit(SYSTEM, content="<p>Reklamacje towarów.</p>")
-    changed.publish(SYSTEM)
+    edit_article(changed, SYSTEM, content="<p>Reklamacje towarów.</p>")
+    publish_article(changed, SYSTEM)
     changed.refresh_from_db()
     assert changed.forms_version == 0
     assert found(category, "reklamacje") == [str(changed.pk)]
@@ -171,7 +173,7 @@ def test_a_changed_text_is_indexed_again(category: Category) -> None:
 def test_a_draft_that_is_not_published_leaves_the_index_as_it_was(category: Category) -> None:
     drafted = article(category, "Zwroty towarów.")
     index()
-    drafted.edit(SYSTEM, content="<p>Reklamacje.</p>")
+    edit_article(drafted, SYSTEM, content="<p>Reklamacje.</p>")
 
     assert found(category, "zwrotem") == [str(drafted.pk)]
 
@@ -214,9 +216,9 @@ def test_rows_that_the_code_before_this_wrote_are_indexed(category: Category) ->
 def test_another_language_of_a_catalog_takes_the_forms_away_and_brings_them_back(category: Category) -> None:
     wanted = article(category, "Zwroty towarów.")
     index()
-    category.catalog.edit(SYSTEM, language="english")
+    edit_catalog(category.catalog, SYSTEM, language="english")
     assert found(category, "zwrotem") == []
-    category.catalog.edit(SYSTEM, language="polish")
+    edit_catalog(category.catalog, SYSTEM, language="polish")
     index()
 
     assert found(category, "zwrotem") == [str(wanted.pk)]

@@ -108,8 +108,8 @@ def test_a_call_that_the_pbx_did_not_answer_and_does_not_know_says_so(
 
     comparison = reconciliation.Comparison()
     for _ in range(2):
-        for finding in comparison.compare(switch).findings:
-            finding.act()
+        for repair in comparison.compare(switch).repairs:
+            repair.act()
 
     assert reason(asked) == ("FAILED", None, causes.NO_CONNECTION)
 
@@ -118,8 +118,8 @@ def test_a_call_that_the_pbx_did_not_answer_but_knows_goes_on(asked: Connection,
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
     placement.place(asked.pk)
     switch.listed = [Channel(f"callcentre-{asked.pk}-1", is_up=True)]
-    for finding in reconciliation.Comparison().compare(switch).findings:
-        finding.act()
+    for repair in reconciliation.Comparison().compare(switch).repairs:
+        repair.act()
     switch_events.handle(Ended(f"callcentre-{asked.pk}-1", timezone.now(), 16))
 
     assert reason(asked) == ("FAILED", 16, "Normal clearing")

@@ -94,7 +94,7 @@ def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, 
         pks = calls(agents)
         wait_for(lambda: in_state("talking", pks) == CALLS, "all talk")
         service.ari.cut()
-        wait_for(lambda: service.count_in_log("the switch is not heard"), "noticed")
+        wait_for(lambda: service.count_in_log("disconnected from the switch"), "noticed")
         service.hang_up(2, pks[:10])
         service.hang_up(1, pks[5:15])
         # Asked for while nobody hears: no phone rings before somebody does.
@@ -140,7 +140,7 @@ def test_of_two_listeners_one_leads_and_the_other_takes_its_place(service: Servi
             wait_for(lambda: in_state("talking", pks) == CALLS, "all talk")
             led = service.count_in_log('"leading"')
             kill(first)
-            wait_for(lambda: service.count_in_log("the switch is heard") == 2, "the second takes over")
+            wait_for(lambda: service.count_in_log("connected to the switch") == 2, "the second takes over")
             service.hang_up(2, pks)
 
             assert_over_and_counted_once(service, pks)
@@ -152,7 +152,7 @@ def test_who_calls_while_the_listener_is_killed_is_let_in_by_the_standby_and_who
 ) -> None:
     queue = QueueFactory(number=HOTLINE)
     with service.listener() as first:
-        wait_for(lambda: service.count_in_log("the switch is heard") == 1, "the first hears")
+        wait_for(lambda: service.count_in_log("connected to the switch") == 1, "the first hears")
         with service.listener():
             pbx = service.ari.pbx
             # Nobody answers this caller: the first listener is killed before it could.
@@ -291,7 +291,7 @@ def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[
         if "listener" in victims:
             kill(victim)
         else:
-            wait_for(lambda: service.count_in_log("the switch is not heard") == 1, "the listener hears it no more")
+            wait_for(lambda: service.count_in_log("disconnected from the switch") == 1, "the listener hears it no more")
         killed_at = timezone.now()
         if "listener" in victims:
             postgres.kill()

@@ -91,9 +91,9 @@ def test_one_leads_until_its_connection_is_gone() -> None:
 def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
     """Calls that are gone after both were gone, for all that is known, when the first one began."""
     contact = LastContact(MORNING)
-    contact.begin()
+    contact.begin_stream()
     contact.update(MORNING + timedelta(seconds=80))
-    contact.begin()
+    contact.begin_stream()
     before = contact.silent_since, contact.to_store
     contact.settle()
 
@@ -103,10 +103,10 @@ def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
 
 def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_heard_last() -> None:
     contact = LastContact()
-    contact.begin()
+    contact.begin_stream()
     contact.update(MORNING)
     contact.settle()
-    contact.begin()
+    contact.begin_stream()
 
     assert contact.silent_since == MORNING
 
@@ -115,7 +115,7 @@ def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> N
     """The answer to a ping is noted as of the ping; other signs may have come since."""
     contact, ping = LastContact(), call_clock.now()
     later = call_clock.now()
-    contact.begin()
+    contact.begin_stream()
     contact.settle()
     contact.update(later)
     contact.update(ping)
@@ -131,7 +131,7 @@ def test_a_switch_that_listed_its_channels_was_heard_then(monkeypatch: pytest.Mo
     listener._receive(Online())
     listener._contact.update(MORNING)
 
-    listener._look()
+    listener._compare()
     looked_at = call_clock.now()
     listener._receive(Online())
 

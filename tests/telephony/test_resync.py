@@ -35,14 +35,14 @@ def dialling(switch: RecordingSwitch) -> Connection:
 def look(switch: RecordingSwitch, times: int = 2) -> None:
     comparison = reconciliation.Comparison()
     for _ in range(times):
-        seen = comparison.compare(switch)
-        for caller in seen.callers:
+        differences = comparison.compare(switch)
+        for caller in differences.callers:
             if isinstance(caller, Missed):
                 inbound.missed(caller)
             else:
                 inbound.arrived(caller)
-        for finding in seen.findings:
-            finding.act()
+        for repair in differences.repairs:
+            repair.act()
 
 
 def channels(connection: Connection, *numbers: int, up: bool = True) -> list[Channel]:

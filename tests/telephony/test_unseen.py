@@ -58,8 +58,8 @@ def interrupt(switch: RecordingSwitch, clock: Clock, *, listed: list[str] | None
     switch.listed = [Channel(name, is_up=True) for name in listed or []]
     comparison = reconciliation.Comparison()
     for _ in range(looks):
-        for finding in comparison.compare(switch, silent_since).findings:
-            finding.act()
+        for repair in comparison.compare(switch, silent_since).repairs:
+            repair.act()
         clock.later(2)
 
 
@@ -281,8 +281,8 @@ def test_a_leg_that_was_listed_since_ended_when_it_was_missing(
     comparison = reconciliation.Comparison()
     for listed in (names, [], []):
         switch.listed = [Channel(name, is_up=True) for name in listed]
-        for finding in comparison.compare(switch, MORNING + timedelta(seconds=LAST)).findings:
-            finding.act()
+        for repair in comparison.compare(switch, MORNING + timedelta(seconds=LAST)).repairs:
+            repair.act()
         clock.later(30)
 
     assert fresh(talking).duration == ANSWERED + 100 + 30
@@ -294,8 +294,8 @@ def test_where_nobody_knows_when_the_switch_was_heard_a_call_ends_when_that_is_f
     clock.later(20)
     comparison = reconciliation.Comparison()
     for _ in range(2):
-        for finding in comparison.compare(switch).findings:
-            finding.act()
+        for repair in comparison.compare(switch).repairs:
+            repair.act()
 
     assert fresh(talking).billsec == 20
 

@@ -1,4 +1,4 @@
-"""The operations of the API that belong to tickets, customers, chats and files, and a world for them."""
+"""The API operations of tickets, customers, chats and files, and the rows that they need."""
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
@@ -96,8 +96,7 @@ EDIT = {"user_login": "free", "status_id": "55001", "custom_fields": {"colour": 
 NEW_CUSTOMER = {"surname": "S", "phone_numbers": ["+48 22 700 00 01"], "custom_fields": {"size": "L"}}
 
 OPERATIONS = [
-    # INTERFACE 4.4
-    # A full page, whose filter is counted; below, one that is not and counts itself.
+    # A full page needs a count of the filter; the page below is not full and needs none.
     Operation("GET", "/tickets?limit=1", READ, 200, {"count": int, "result": [TICKET]}, 5),
     Operation(
         "POST",
@@ -139,7 +138,7 @@ OPERATIONS = [
         {"message": "M", "user_login": "free"},
         "/customers/999999999/notes",
     ),
-    # DECISIONS 9: tickets
+    # Tickets
     ours(
         "GET",
         "/tickets?include_custom_fields=true&custom_fields[colour][0]=red&custom_fields[colour][1]=blue",
@@ -154,7 +153,7 @@ OPERATIONS = [
     ours("GET", "/ticket_statuses", READ, 200, [STATUS], 3),
     ours("GET", "/ticket_categories", READ, 200, [GROUP], 2),
     ours("GET", "/ticket_queues", READ, 200, [GROUP], 2),
-    # DECISIONS 5: files and chats
+    # Files and chats
     ours(
         "POST",
         "/temporary_files?filename=a.pdf",
@@ -190,7 +189,7 @@ OPERATIONS = [
     ours("POST", f"{CHAT}/assign", WRITE, 204, None, 6, {"agent_login": "free"}, f"{NO_CHAT}/assign"),
     ours("POST", f"{CHAT}/messages", WRITE, 204, None, 10, {"body": "B", "agent_login": "free"}, f"{NO_CHAT}/messages"),
     ours("POST", f"{CHAT}/close", WRITE, 204, None, 5, None, f"{NO_CHAT}/close"),
-    # DECISIONS 9: customers
+    # Customers
     ours("GET", "/customers", CUSTOMERS, 200, {"count": int, "result": [CUSTOMER]}, 5),
     ours("GET", "/customers/44001", CUSTOMERS, 200, CUSTOMER, 4, None, "/customers/999999999"),
     ours("POST", "/customers", CUSTOMERS_WRITE, 201, {"customer_id": int}, 7, NEW_CUSTOMER),
@@ -200,7 +199,7 @@ OPERATIONS = [
 
 
 def fill(size: int) -> None:
-    """Tickets with all that a ticket can have, in a queue of their own, and the customers and chats beside them."""
+    """Create complete tickets in a queue of their own, with customers and chats."""
     queue = TicketQueue.objects.create(name="Service")
     category = TicketCategory.objects.create(name="Parcels")
     for status in TicketStatus.objects.all():

@@ -1,4 +1,4 @@
-"""A person whose traces are everywhere, and looking for what is left of them in the whole database."""
+"""A person with traces in every table, and the search for their remains in the whole database."""
 
 from datetime import timedelta
 from typing import Any
@@ -45,7 +45,7 @@ from tickets import events
 from tickets.models import Chat, Customer, Ticket
 from webhooks.models import Event
 
-# Stands in each personal text of the person, and nowhere else.
+# Each personal text of the person contains this word, and no other text does.
 MARK = "Xyzzyna"
 EMAIL = f"{MARK.lower()}@client.example"
 NUMBER = "+48 22 555 98 76"
@@ -53,7 +53,7 @@ DIGITS = "48225559876"
 
 
 def left_of(*marks: str) -> dict[str, int]:
-    """Return table -> rows in which one of these texts stands in any column."""
+    """Return table -> rows with one of these texts in any column."""
     found = {}
     with connection.cursor() as cursor:
         for model in apps.get_models(include_auto_created=True):
@@ -95,7 +95,7 @@ def a_mail(name: str, **values: Any) -> Any:
 
 
 def a_ticket(name: str, **values: Any) -> Ticket:
-    """A ticket of the person with all that a ticket can have, two files and a mail on the disk."""
+    """Create a ticket of the person with everything that a ticket can have, two files and a mail on the disk."""
     agent = AgentFactory()
     ticket: Ticket = TicketFactory(
         subject=f"{MARK} complains", sender=EMAIL, sender_name=MARK, closed=True, closed_by=agent, **values
@@ -126,7 +126,7 @@ def a_chat(**values: Any) -> Chat:
 
 
 def a_call(customer: Customer, direction: str, **values: Any) -> Any:
-    """A call of the person, recorded and transcribed, with the file on the disk."""
+    """Create a call of the person, recorded and transcribed, with the file on the disk."""
     theirs = {"src" if direction == "INBOUND" else "dst": NUMBER}
     call = ConnectionFactory(direction=direction, customer_id=customer.pk, **theirs, **values)
     LegFactory(connection=call, role="customer", number=NUMBER)
@@ -143,7 +143,7 @@ def a_call(customer: Customer, direction: str, **values: Any) -> Any:
 
 
 def a_person() -> Customer:
-    """A customer with everything, and with another one merged into it."""
+    """Create a customer with everything, and another customer merged into it."""
     customer: Customer = CustomerFactory(
         name=MARK, surname=MARK, email=EMAIL, identifier=MARK, custom_fields={"1": MARK}, phone_numbers=[NUMBER]
     )

@@ -1,4 +1,4 @@
-"""Factories of the tickets app: each makes a row that is right by itself; traits name states."""
+"""Factories of the tickets app. Each makes a valid row; traits name states."""
 
 from datetime import time, timedelta
 from hashlib import sha256
@@ -80,7 +80,7 @@ class CompanyFactory(factory.django.DjangoModelFactory[Company]):
 
 
 class CustomerSettingsFactory(factory.django.DjangoModelFactory[CustomerSettings]):
-    """The one row that a migration has written."""
+    """The only row, which a migration has written."""
 
     class Meta:
         model = CustomerSettings
@@ -91,7 +91,7 @@ class CustomerSettingsFactory(factory.django.DjangoModelFactory[CustomerSettings
 
 
 class CustomerFactory(factory.django.DjangoModelFactory[Customer]):
-    """`phone_numbers`: in any spelling."""
+    """A customer; `phone_numbers` may be in any spelling."""
 
     class Meta:
         model = Customer
@@ -287,7 +287,7 @@ class ReceivedMailFactory(factory.django.DjangoModelFactory[ReceivedMail]):
 
 
 class StoredFileFactory(factory.django.DjangoModelFactory[StoredFile]):
-    """A file whose content is in the storage; temporary, unless it is given a message."""
+    """A file with its content in the storage; temporary, unless it has a message."""
 
     class Meta:
         model = StoredFile

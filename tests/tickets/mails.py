@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.tickets.storage import use_folder
-from tickets.mail.receiving import take_in
+from tickets.mail.intake import take_in
 from tickets.models import TicketQueue
 
 

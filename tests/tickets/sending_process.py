@@ -7,7 +7,7 @@ import django
 
 def main() -> None:
     django.setup()
-    from tickets.mail.dispatching import dispatch
+    from tickets.mail.dispatcher import dispatch
 
     dispatch(int(sys.argv[1]))
 

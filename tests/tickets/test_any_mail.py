@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.mails import a_mail, own_storage  # noqa: F401  (a fixture)
+from tickets.mail.intake import take_in
 from tickets.mail.parsing import Unreadable, parse
-from tickets.mail.receiving import take_in
 from tickets.models import Message, ReceivedMail
 
 pytestmark = pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Chats in the admin: read as a conversation, given to agents, answered, closed."""
+"""Chats in the admin: the conversation, the answer, and the actions that assign and close."""
 
 import pytest
 from django.urls import reverse
@@ -23,7 +23,7 @@ def agent_of(client):
     return AgentFactory(user=user)
 
 
-def test_a_chat_is_read_as_a_conversation():
+def test_a_chat_is_shown_as_a_conversation():
     chat = ChatFactory(client_name="Jan Kowal")
     agent = AgentFactory(name="Anna", surname="Nowak")
     write_in_chat(chat, ACTOR, body="Is <b>anybody</b> there?")
@@ -61,7 +61,7 @@ def test_a_chat_is_given_to_an_agent():
     assert Event.objects.filter(action="CHAT_AGENT_ASSIGNED").count() == 1
 
 
-def test_who_is_an_agent_answers():
+def test_an_agent_answers():
     chat, client = ChatFactory(), BackOffice()
     agent = agent_of(client)
 
@@ -71,7 +71,7 @@ def test_who_is_an_agent_answers():
     assert (line.agent, line.body) == (agent, "Good morning.")
 
 
-def test_who_is_no_agent_does_not_answer():
+def test_a_user_without_an_agent_cannot_answer():
     chat, client = ChatFactory(), superuser()
 
     assert page_of(chat, "answer") not in client.page(page_of(chat))
@@ -79,7 +79,7 @@ def test_who_is_no_agent_does_not_answer():
     assert not chat.messages.exists()
 
 
-def test_a_chat_is_closed_and_that_is_all_that_can_be_done_with_it():
+def test_a_closed_chat_has_no_further_actions():
     chat, client = ChatFactory(), superuser()
 
     client.submit(page_of(chat, "close"))
@@ -112,7 +112,7 @@ def test_a_chat_is_started():
     assert Event.objects.filter(action="CHAT_CONVERSATION_CREATED").count() == 1
 
 
-def test_who_may_only_look_closes_nothing():
+def test_viewers_cannot_close_chats():
     chat, client = ChatFactory(), staff("view_chat")
 
     client.act(LIST, "close_selected", chat, apply="1")
@@ -124,7 +124,7 @@ def test_who_may_only_look_closes_nothing():
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_the_list_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+def test_the_query_count_of_the_list_is_constant(count, django_assert_num_queries):
     ChatFactory.create_batch(count, assigned=True)
     client = superuser()
 
@@ -133,7 +133,7 @@ def test_the_list_takes_the_same_queries_however_many_there_are(count, django_as
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_a_page_takes_the_same_queries_however_long_the_conversation(count, django_assert_num_queries):
+def test_the_query_count_of_the_page_is_constant(count, django_assert_num_queries):
     chat = ChatFactory(assigned=True)
     for _ in range(count):
         ChatMessageFactory(chat=chat, agent=AgentFactory())
@@ -150,7 +150,7 @@ def lines_of(client, chat, after=0):
     return client.get(reverse("admin:tickets_chat_lines", args=[chat.pk]), {"after": after})
 
 
-def test_the_answer_is_written_under_the_conversation():
+def test_the_form_of_the_answer_is_under_the_conversation():
     chat, client = ChatFactory(), BackOffice()
     agent_of(client)
     page = client.page(page_of(chat))
@@ -166,7 +166,7 @@ def test_a_closed_chat_has_no_form_for_an_answer():
     assert 'id="chat-answer"' not in client.page(page_of(chat))
 
 
-def test_who_may_change_chats_and_is_no_agent_is_told_why_there_is_no_form():
+def test_a_user_without_an_agent_sees_why_there_is_no_form():
     chat = ChatFactory()
     pages = {name: client.page(page_of(chat)) for name, client in (("all", superuser()), ("view", staff("view_chat")))}
 
@@ -174,7 +174,7 @@ def test_who_may_change_chats_and_is_no_agent_is_told_why_there_is_no_form():
     assert not any('id="chat-answer"' in page for page in pages.values())
 
 
-def test_what_was_written_since_is_read_alone():
+def test_only_new_messages_are_fetched():
     chat, client = ChatFactory(), superuser()
     first = write_in_chat(chat, ACTOR, body="Is <b>anybody</b> there?")
     agent = AgentFactory(name="Anna", surname="Nowak")
@@ -198,7 +198,7 @@ def test_the_page_follows_the_state_of_the_chat(chat, state, sentence):
     assert sentence in text
 
 
-def test_only_who_may_look_reads_what_was_written_since():
+def test_new_messages_need_the_right_to_view():
     chat = ChatFactory()
 
     assert [lines_of(staff(right), chat).status_code for right in ("view_chat", "change_chat", "view_ticket")] == [
@@ -210,7 +210,7 @@ def test_only_who_may_look_reads_what_was_written_since():
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_what_was_written_since_takes_the_same_queries_however_much_it_is(count, django_assert_num_queries):
+def test_the_query_count_of_new_messages_is_constant(count, django_assert_num_queries):
     chat = ChatFactory(assigned=True)
     for _ in range(count):
         ChatMessageFactory(chat=chat, agent=AgentFactory())
@@ -220,7 +220,7 @@ def test_what_was_written_since_takes_the_same_queries_however_much_it_is(count,
         lines_of(client, chat)
 
 
-def test_a_script_that_sends_an_answer_hears_what_became_of_it():
+def test_a_script_gets_the_result_of_an_answer():
     chat, client = ChatFactory(), BackOffice()
     agent_of(client)
 
@@ -235,7 +235,7 @@ def test_a_script_that_sends_an_answer_hears_what_became_of_it():
     assert [line.body for line in chat.messages.all()] == ["Good morning."]
 
 
-def test_an_answer_that_comes_too_late_is_shown_again():
+def test_a_refused_answer_is_shown_again():
     chat, client = ChatFactory(closed=True), BackOffice()
     agent_of(client)
 

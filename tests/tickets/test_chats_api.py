@@ -1,4 +1,4 @@
-"""Chats over the API: started, assigned, written in, closed, read."""
+"""The API of chats: start, assign, write, close, read."""
 
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ def at(hour: int) -> datetime:
     return datetime(2026, 11, 20, hour, tzinfo=zone())
 
 
-def test_a_chat_from_start_to_end(api: ApiClient) -> None:
+def test_chat_from_start_to_end(api: ApiClient) -> None:
     queue, anna, ben = QueueFactory(), AgentFactory(login="anna"), AgentFactory(login="ben")
     body = {"client_name": "Jan", "client_email": "jan@client.example", "chat_queue_id": str(queue.pk)}
 
@@ -49,7 +49,7 @@ def test_a_chat_from_start_to_end(api: ApiClient) -> None:
     assert chat.closed_at is not None
 
 
-def test_an_agent_who_writes_does_not_take_a_chat_from_another(api: ApiClient) -> None:
+def test_writing_agent_does_not_take_over_an_assigned_chat(api: ApiClient) -> None:
     chat = ChatFactory(agent=AgentFactory(login="anna"))
     AgentFactory(login="ben")
 
@@ -75,7 +75,7 @@ def test_an_agent_who_writes_does_not_take_a_chat_from_another(api: ApiClient) -
         ("/messages", {"body": "x" * 100_001}, [(100003, "body")]),
     ],
 )
-def test_what_is_refused_leaves_nothing(
+def test_refused_request_stores_nothing(
     action: str, body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient
 ) -> None:
     AgentFactory(login="left", is_active=False)
@@ -89,12 +89,12 @@ def test_what_is_refused_leaves_nothing(
 
 
 @pytest.mark.parametrize("chat_id", ["x", "0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90", "0d9c6a52"])
-def test_a_chat_that_there_is_not(chat_id: str, api: ApiClient) -> None:
+def test_unknown_chat_is_404(chat_id: str, api: ApiClient) -> None:
     for action in ("assign", "messages", "close"):
         assert faults(api.post(f"/api/chats/{chat_id}/{action}"), 404)
 
 
-def test_a_closed_chat_takes_nothing_more(api: ApiClient) -> None:
+def test_closed_chat_accepts_nothing(api: ApiClient) -> None:
     chat = ChatFactory(agent=AgentFactory(login="anna"))
     api.post(f"/api/chats/{chat.pk}/close")
 
@@ -106,7 +106,7 @@ def test_a_closed_chat_takes_nothing_more(api: ApiClient) -> None:
 # Reading
 
 
-def test_a_chat_is_read_in_each_of_its_states(api: ApiClient) -> None:
+def test_read_a_chat_in_each_state(api: ApiClient) -> None:
     queue = QueueFactory()
     AgentFactory(login="anna")
     body = {"client_name": "Jan", "client_email": "jan@client.example", "chat_queue_id": queue.pk}
@@ -134,7 +134,7 @@ def test_a_chat_is_read_in_each_of_its_states(api: ApiClient) -> None:
     ]
 
 
-def test_chats_are_listed_newest_first_a_page_at_a_time(api: ApiClient) -> None:
+def test_list_chats_newest_first_in_pages(api: ApiClient) -> None:
     chats = [ChatFactory(created_at=at(hour)) for hour in (10, 12, 11, 11)]
     newest = sorted(chats, key=lambda chat: (chat.created_at, chat.pk), reverse=True)
 
@@ -164,7 +164,7 @@ def test_chats_are_listed_newest_first_a_page_at_a_time(api: ApiClient) -> None:
         ("date_from=2026-11-21", ""),
     ],
 )
-def test_each_filter_finds_its_chats(query: str, expected: str, api: ApiClient) -> None:
+def test_each_filter_of_chats(query: str, expected: str, api: ApiClient) -> None:
     chats = {
         "waiting": ChatFactory(created_at=at(10), client_email="jan@client.example"),
         "annas": ChatFactory(created_at=at(11), agent=AgentFactory(login="anna"), client_email=""),
@@ -178,7 +178,7 @@ def test_each_filter_finds_its_chats(query: str, expected: str, api: ApiClient) 
     assert (sorted(found), page["count"]) == (sorted(filter(None, expected.split(", "))), len(found))
 
 
-def test_the_messages_of_a_chat_are_listed_oldest_first(api: ApiClient) -> None:
+def test_list_chat_messages_oldest_first(api: ApiClient) -> None:
     chat, agent = ChatFactory(), AgentFactory(login="anna")
     lines = [ChatMessageFactory(chat=chat, body=body, agent=by) for body, by in (("Hello?", None), ("Hello!", agent))]
     ChatMessageFactory()
@@ -202,7 +202,7 @@ def test_the_messages_of_a_chat_are_listed_oldest_first(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/messages"])
-def test_what_a_list_cannot_read_is_said_all_at_once(path: str, api: ApiClient) -> None:
+def test_all_faults_of_a_list_are_reported_together(path: str, api: ApiClient) -> None:
     chat = f"/{ChatFactory().pk}" if path else ""
     query, expected = {
         "": (
@@ -222,6 +222,6 @@ def test_what_a_list_cannot_read_is_said_all_at_once(path: str, api: ApiClient) 
 
 
 @pytest.mark.parametrize("chat_id", ["x", "0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90", "0d9c6a52"])
-def test_a_chat_that_there_is_not_is_not_read(chat_id: str, api: ApiClient) -> None:
+def test_reading_an_unknown_chat_is_404(chat_id: str, api: ApiClient) -> None:
     for path in ("", "/messages"):
         assert faults(api.get(f"/api/chats/{chat_id}{path}"), 404)

@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,11 +13,11 @@ from webhooks.models import Event
 pytestmark = pytest.mark.django_db
 
 
-def codes(response: object) -> list[tuple[int, str | None]]:
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]  # type: ignore[attr-defined]
+def codes(response: Any) -> list[tuple[int, str | None]]:
+    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
 
 
-def test_a_reply_waits_for_the_customer_and_is_queued(api: ApiClient) -> None:
+def test_reply_is_queued_and_the_ticket_waits_for_the_customer(api: ApiClient) -> None:
     agent, ticket = AgentFactory(), TicketFactory()
 
     response = api.post(f"/api/tickets/{ticket.pk}/agent_response", {"body": "<p>Hi</p>", "user_login": agent.login})
@@ -32,7 +33,7 @@ def test_a_reply_waits_for_the_customer_and_is_queued(api: ApiClient) -> None:
     assert set(Event.objects.values_list("action", flat=True)) == {"TICKET_AGENT_RESPONDED", "TICKET_UPDATED"}
 
 
-def test_a_marketplace_wants_plain_text(api: ApiClient) -> None:
+def test_marketplace_accepts_plain_text_only(api: ApiClient) -> None:
     ticket = TicketFactory(source="marketplace_dispute")
 
     response = api.post(f"/api/tickets/{ticket.pk}/agent_response", {"body": "x", "user_login": AgentFactory().login})
@@ -41,7 +42,7 @@ def test_a_marketplace_wants_plain_text(api: ApiClient) -> None:
     assert not Message.objects.exists()
 
 
-def test_all_faults_of_a_reply_come_at_once(api: ApiClient) -> None:
+def test_all_faults_of_a_reply_are_reported_together(api: ApiClient) -> None:
     ticket = TicketFactory(source="phone")
     later = (timezone.localtime() + timedelta(days=1)).strftime("%Y-%m-%d %H:%M")
 
@@ -59,7 +60,7 @@ def test_all_faults_of_a_reply_come_at_once(api: ApiClient) -> None:
     ]
 
 
-def test_a_customer_opens_a_closed_ticket_again(api: ApiClient) -> None:
+def test_message_of_the_customer_reopens_a_closed_ticket(api: ApiClient) -> None:
     closed = TicketStatus.objects.get(kind="closed")
     ticket = TicketFactory(status=closed, closed_at=timezone.now())
 
@@ -74,7 +75,7 @@ def test_a_customer_opens_a_closed_ticket_again(api: ApiClient) -> None:
     assert (message.type, message.body, message.author_name) == ("MAIL", "a < b", "Jan")
 
 
-def test_a_ticket_is_opened_and_read(api: ApiClient) -> None:
+def test_open_and_read_a_ticket(api: ApiClient) -> None:
     queue = TicketQueueFactory()
     CustomFieldFactory(name="order_number")
     CustomFieldFactory(name="priority", type="choice", options=["high", "low"])
@@ -105,7 +106,7 @@ def test_a_ticket_is_opened_and_read(api: ApiClient) -> None:
     assert Ticket.objects.get().messages.get().body_type == "PLAIN"
 
 
-def test_a_change_of_status_leaves_a_note(api: ApiClient) -> None:
+def test_change_of_status_adds_a_system_comment(api: ApiClient) -> None:
     agent = AgentFactory()
     ticket = TicketFactory(agent=agent)
     closed = TicketStatus.objects.get(kind="closed")

@@ -50,7 +50,7 @@ def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -
     assert files_on_disk(own_storage) == 0
 
 
-def test_the_trace_of_a_customer_counts_what_went_and_what_stayed() -> None:
+def test_the_trace_of_a_customer_counts_deleted_and_emptied_rows() -> None:
     deletion = removed("customer", a_person())
 
     assert deletion.deleted == {
@@ -72,7 +72,7 @@ def test_the_trace_of_a_customer_counts_what_went_and_what_stayed() -> None:
     assert deletion.emptied == {"tickets.receivedmail": 2, "telephony.connection": 2}
 
 
-def test_the_page_says_before_what_the_trace_counts_after() -> None:
+def test_the_page_and_the_trace_have_the_same_counts() -> None:
     customer = a_person()
     said = consequences_of("customer", customer)
 
@@ -126,7 +126,7 @@ def test_chats_of_an_address_that_two_customers_share_stay() -> None:
     assert Chat.objects.get().pk == chat.pk
 
 
-def test_a_customer_whose_call_goes_on_is_deleted_when_it_is_over() -> None:
+def test_a_customer_is_deleted_after_the_end_of_their_call() -> None:
     customer = CustomerFactory(surname=MARK)
     call = a_call(customer, "INBOUND", talking=True)
 
@@ -140,7 +140,7 @@ def test_a_customer_whose_call_goes_on_is_deleted_when_it_is_over() -> None:
     assert (waiting.state, left_of(*PERSONAL)) == ("finished", {})
 
 
-def test_a_deletion_that_is_interrupted_anywhere_goes_on_and_counts_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker dies at the beginning of each step, one after the other."""
     whole = removed("customer", a_person())
     ReceivedMail.objects.all().delete()
@@ -178,7 +178,7 @@ def test_records_of_campaigns_stay_and_the_page_says_so() -> None:
     assert "2 records of campaigns with a number of the customer stay." in consequences_of("customer", customer).remarks
 
 
-def test_a_customer_who_was_merged_is_deleted_alone() -> None:
+def test_a_merged_customer_is_deleted_alone() -> None:
     customer = CustomerFactory()
     merged = CustomerFactory(surname=MARK, email=EMAIL, merged_into=customer)
     ticket = TicketFactory(customer=customer)
@@ -189,9 +189,7 @@ def test_a_customer_who_was_merged_is_deleted_alone() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 10])
-def test_the_consequences_take_the_same_queries_however_much_there_is(
-    count: int, django_assert_num_queries: Any
-) -> None:
+def test_the_query_count_of_the_consequences_is_constant(count: int, django_assert_num_queries: Any) -> None:
     customer = CustomerFactory(email=EMAIL, phone_numbers=[NUMBER])
     for number in range(count):
         a_ticket(f"t{number}x", customer=customer)

@@ -1,4 +1,4 @@
-"""Customers in the admin: found among many, shown with all that is theirs, edited by the verb, merged."""
+"""Customers in the admin: search, page, edit and merge."""
 
 import pytest
 from django.urls import reverse
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
     "term",
     ["kowal", "JAN KOWAL", "kowal jan", "ja kow", "22 555 01 01", "+48-225550101", "JAN@client.example", "ERP-7"],
 )
-def test_a_customer_is_found_by_whatever_people_say_of_him(term):
+def test_a_customer_is_found_by_each_searched_column(term):
     jan = CustomerFactory(
         name="Jan", surname="Kowalski", email="jan@client.example", identifier="ERP-7", phone_numbers=["+48225550101"]
     )
@@ -44,13 +44,13 @@ def test_a_customer_is_found_by_whatever_people_say_of_him(term):
 
 
 @pytest.mark.parametrize("term", ["%", "_", "\\", "'; --"])
-def test_whatever_is_typed_is_looked_for_as_it_is(term):
+def test_special_characters_are_searched_literally(term):
     customer = CustomerFactory(surname="Kowal")
 
     assert shown(superuser().page(LIST, q=term), customer) == []
 
 
-def test_who_was_merged_is_not_in_the_list():
+def test_merged_customers_are_not_in_the_list():
     source, target = CustomerFactory(), CustomerFactory()
     merge_customers(source, target, ACTOR)
 
@@ -58,7 +58,7 @@ def test_who_was_merged_is_not_in_the_list():
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_the_list_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+def test_the_query_count_of_the_list_is_constant(count, django_assert_num_queries):
     for _ in range(count):
         CustomerFactory(of_company=True, phone_numbers=["+48225550101"])
     client = superuser()
@@ -68,7 +68,7 @@ def test_the_list_takes_the_same_queries_however_many_there_are(count, django_as
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_a_search_takes_the_same_queries_however_many_are_found(count, django_assert_num_queries):
+def test_the_query_count_of_a_search_is_constant(count, django_assert_num_queries):
     CustomerFactory.create_batch(count, surname="Kowal", of_company=True)
     client = superuser()
 
@@ -79,7 +79,7 @@ def test_a_search_takes_the_same_queries_however_many_are_found(count, django_as
 # The page
 
 
-def test_a_page_shows_all_that_there_was_with_the_customer():
+def test_a_page_shows_tickets_calls_chats_and_notes():
     customer = CustomerFactory(email="jan@client.example")
     ticket = TicketFactory(customer=customer, subject="Where is my parcel?")
     call = ConnectionFactory(customer_id=customer.pk)
@@ -94,7 +94,7 @@ def test_a_page_shows_all_that_there_was_with_the_customer():
         assert reverse(f"admin:{name}_change", args=[row.pk]) in page
 
 
-def test_who_may_see_customers_only_sees_no_tickets_calls_and_chats():
+def test_panels_need_the_right_to_view_their_rows():
     customer = CustomerFactory(email="jan@client.example")
     TicketFactory(customer=customer, subject="Where is my parcel?")
     ChatFactory(client_email="jan@client.example")
@@ -106,7 +106,7 @@ def test_who_may_see_customers_only_sees_no_tickets_calls_and_chats():
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_a_page_takes_the_same_queries_however_much_there_was(count, django_assert_num_queries):
+def test_the_query_count_of_a_customers_page_is_constant(count, django_assert_num_queries):
     customer = CustomerFactory(of_company=True, email="jan@client.example", phone_numbers=["+48225550101"])
     for number in range(count):
         TicketFactory(customer=customer, assigned=True)
@@ -122,7 +122,7 @@ def test_a_page_takes_the_same_queries_however_much_there_was(count, django_asse
         client.page(page_of(customer))
 
 
-def test_others_with_the_same_number_or_address_are_perhaps_the_same_person():
+def test_customers_with_the_same_number_or_address_are_offered_for_a_merge():
     customer = CustomerFactory(email="jan@client.example", phone_numbers=["+48225550101"])
     same = [CustomerFactory(email="JAN@client.example"), CustomerFactory(phone_numbers=["22 555 01 01"])]
     other = CustomerFactory(email="ewa@client.example", phone_numbers=["+48225550102"])
@@ -162,7 +162,7 @@ def test_a_customer_is_added_by_the_verb():
     assert customer.history.get().actor_kind == "user"
 
 
-def test_editing_changes_what_was_changed_and_says_so():
+def test_an_edit_changes_only_the_changed_fields():
     field = CustomFieldFactory(of_customers=True, choice=True, name="loyalty")
     customer = CustomerFactory(surname="Kowal", phone_numbers=["22 555 01 01"])
     client = superuser()
@@ -219,7 +219,7 @@ def test_each_wrong_value_is_refused_at_its_field():
     assert Customer.objects.count() == 1
 
 
-def test_two_who_edit_at_once_keep_each_others_changes():
+def test_concurrent_edits_of_different_fields_are_both_kept():
     customer = CustomerFactory(name="Jan", surname="Kowal")
     client = superuser()
     data = inputs_of(client.page(page_of(customer)))
@@ -231,7 +231,7 @@ def test_two_who_edit_at_once_keep_each_others_changes():
     assert str(customer) == "Adam Nowak"
 
 
-def test_who_may_only_look_changes_nothing():
+def test_viewers_cannot_change_customers():
     customer = CustomerFactory(surname="Kowal")
     client = staff("view_customer")
 
@@ -241,7 +241,7 @@ def test_who_may_only_look_changes_nothing():
     assert not customer.notes.exists()
 
 
-def test_a_customer_is_not_deleted_as_django_would():
+def test_djangos_deletion_of_customers_is_replaced():
     """The page wants a reason: see test_deletions_admin.py."""
     customer = CustomerFactory()
 
@@ -262,7 +262,7 @@ def test_a_note_is_added():
 # Merging
 
 
-def test_a_merge_shows_first_what_becomes_of_both():
+def test_a_merge_shows_a_preview_first():
     source = CustomerFactory(surname="Kowal", email="jan@home.example", phone_numbers=["+48225550101"])
     target = CustomerFactory(surname="Kowalski", phone_numbers=["+48225550102"])
     TicketFactory.create_batch(3, customer=source)
@@ -275,7 +275,7 @@ def test_a_merge_shows_first_what_becomes_of_both():
     assert Customer.objects.current().count() == 2
 
 
-def test_a_merge_is_done_after_it_was_shown():
+def test_a_merge_is_done_after_confirmation():
     source, target = CustomerFactory(), CustomerFactory()
     ticket = TicketFactory(customer=source)
     client = superuser()
@@ -289,7 +289,7 @@ def test_a_merge_is_done_after_it_was_shown():
     assert page_of(target) in client.page(page_of(source))
 
 
-def test_a_merge_with_somebody_who_is_gone_by_now_is_refused_at_its_field():
+def test_a_merge_with_a_merged_customer_is_refused_at_its_field():
     source, target = CustomerFactory(), CustomerFactory()
     client = superuser()
     data = inputs_of(client.submit(page_of(source, "merge"), expected=200, target=str(target.pk)).content.decode())
@@ -302,7 +302,7 @@ def test_a_merge_with_somebody_who_is_gone_by_now_is_refused_at_its_field():
     assert source.merged_into is None
 
 
-def test_a_merge_that_the_verb_refuses_is_a_sentence(monkeypatch):
+def test_a_refusal_of_the_merge_is_shown(monkeypatch):
     def refuse(*args):
         raise Conflict(ErrorCode.CUSTOMER_BUSY)
 
@@ -314,15 +314,15 @@ def test_a_merge_that_the_verb_refuses_is_a_sentence(monkeypatch):
     assert messages_of(response) == [str(ErrorCode.CUSTOMER_BUSY.text)]
 
 
-def test_a_customer_is_not_merged_into_himself():
+def test_a_customer_is_not_merged_with_itself():
     customer = CustomerFactory()
 
     response = superuser().submit(page_of(customer, "merge"), expected=200, target=str(customer.pk))
 
-    assert errors_of(response) == {"target": ["This is the customer himself."]}
+    assert errors_of(response) == {"target": ["This is the same customer."]}
 
 
-def test_who_was_merged_is_shown_as_he_was_and_not_edited():
+def test_a_merged_customer_is_shown_read_only():
     source, target = CustomerFactory(surname="Kowal"), CustomerFactory()
     merge_customers(source, target, ACTOR)
     client = superuser()
@@ -336,7 +336,7 @@ def test_who_was_merged_is_shown_as_he_was_and_not_edited():
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_the_list_of_changes_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+def test_the_query_count_of_the_list_of_changes_is_constant(count, django_assert_num_queries):
     for number in range(count):
         field = CustomFieldFactory(of_customers=True)
         customer = CustomerFactory()

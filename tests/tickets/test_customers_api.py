@@ -1,4 +1,4 @@
-"""Customers and companies: read, found, entered; what is refused."""
+"""The API of customers and companies: create, read, filter, refuse."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def faults(response: Any) -> list[tuple[int, str | None]]:
     return [(error["code"], error.get("field")) for error in response.json()["errors"]]
 
 
-def test_a_customer_is_entered_and_read(api: ApiClient) -> None:
+def test_create_and_read_a_customer(api: ApiClient) -> None:
     company = CompanyFactory()
     CustomFieldFactory(name="loyalty", owner="customer", type="choice", options=["gold"])
     CustomFieldFactory(name="since", owner="customer", type="date")
@@ -56,7 +56,7 @@ def test_a_customer_is_entered_and_read(api: ApiClient) -> None:
     }
 
 
-def test_a_customer_with_nothing_but_a_surname(api: ApiClient) -> None:
+def test_customer_with_only_a_surname(api: ApiClient) -> None:
     pk = api.post("/api/customers", {"surname": "Kowal"}).json()["customer_id"]
 
     shown = api.get(f"/api/customers/{pk}").json()
@@ -81,7 +81,7 @@ def test_a_customer_with_nothing_but_a_surname(api: ApiClient) -> None:
         ({"phone_number": None}, []),
     ],
 )
-def test_numbers_in_every_spelling_of_the_field(given: dict[str, Any], kept: list[str], api: ApiClient) -> None:
+def test_phone_numbers_in_every_form_of_the_field(given: dict[str, Any], kept: list[str], api: ApiClient) -> None:
     assert api.post("/api/customers", {"surname": "S", **given}).status_code == 201
 
     assert api.get("/api/customers").json()["result"][0]["phone_numbers"] == kept
@@ -127,7 +127,7 @@ def test_numbers_in_every_spelling_of_the_field(given: dict[str, Any], kept: lis
         ),
     ],
 )
-def test_a_customer_that_is_refused(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
+def test_refused_customer(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
     CustomerFactory(identifier="taken")
     CustomFieldFactory(name="loyalty", owner="customer", type="choice", options=["gold"])
     CustomFieldFactory(name="since", owner="customer", type="date")
@@ -157,7 +157,7 @@ def test_a_customer_that_is_refused(body: dict[str, Any], expected: list[tuple[i
         ("company_id={company}&identifier=C-2", "b"),
     ],
 )
-def test_customers_are_found(query: str, found: str, api: ApiClient) -> None:
+def test_each_filter_of_customers(query: str, found: str, api: ApiClient) -> None:
     company = CompanyFactory()
     a = CustomerFactory(surname="a", email="anna@client.example")
     b = CustomerFactory(surname="b", identifier="C-2", company=company)
@@ -173,7 +173,7 @@ def test_customers_are_found(query: str, found: str, api: ApiClient) -> None:
     assert answer["count"] == len(found)
 
 
-def test_who_was_merged_is_answered_by_who_he_is_now(api: ApiClient) -> None:
+def test_id_of_a_merged_customer_returns_the_other_customer(api: ApiClient) -> None:
     now = CustomerFactory()
     before = CustomerFactory(merged_into=now)
 
@@ -182,7 +182,7 @@ def test_who_was_merged_is_answered_by_who_he_is_now(api: ApiClient) -> None:
     assert now.notes.count() == 1
 
 
-def test_customers_page_by_id(api: ApiClient) -> None:
+def test_list_customers_by_id_in_pages(api: ApiClient) -> None:
     ids = [customer.pk for customer in CustomerFactory.create_batch(5)]
 
     pages = [api.get(f"/api/customers?limit=2&offset={offset}").json() for offset in (0, 2, 4, 6)]
@@ -192,7 +192,7 @@ def test_customers_page_by_id(api: ApiClient) -> None:
     assert faults(api.get("/api/customers?limit=0&company_id=x")) == [(100006, "limit"), (100004, "company_id")]
 
 
-def test_companies_are_entered_and_listed_by_name(api: ApiClient) -> None:
+def test_create_companies_and_list_them_by_name(api: ApiClient) -> None:
     pk = api.post("/api/companies", {"name": "Zebra"}).json()["company_id"]
     other = CompanyFactory(name="Ant")
 
@@ -205,7 +205,7 @@ def test_companies_are_entered_and_listed_by_name(api: ApiClient) -> None:
     assert Company.objects.count() == 2
 
 
-def test_an_identifier_that_another_request_took_in_between_is_refused_alike(
+def test_identifier_taken_by_a_concurrent_request_is_the_same_fault(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CustomerFactory(identifier="taken")

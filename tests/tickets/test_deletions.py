@@ -71,17 +71,17 @@ def test_the_rows_of_mails_stay_so_that_they_are_not_taken_in_again(own_storage:
     assert files_on_disk(own_storage) == 0
 
 
-def test_a_mail_to_a_ticket_that_was_deleted_opens_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_to_a_deleted_ticket_opens_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     TicketQueueFactory()
     first = taken(raw_mail()).message.ticket
-    # The ticket goes after the mail was matched with it.
+    # The ticket is deleted after the mail was matched with it.
     real = receive_message
 
     def receive(*given: Any, **values: Any) -> Message:
         removed("ticket", first)
         return real(*given, **values)
 
-    monkeypatch.setattr("tickets.mail.receiving.receive_message", receive)
+    monkeypatch.setattr("tickets.mail.intake.receive_message", receive)
     mail = taken(raw_mail("More", Subject=f"Re: [#{first.pk}] Broken"))
 
     assert (mail.outcome, mail.message.ticket_id != first.pk) == ("stored", True)
@@ -98,7 +98,7 @@ def test_connected_tickets_forget_each_other() -> None:
     assert [each.connected_ids for each in Ticket.objects.order_by("id")] == [[others[1].pk], [others[0].pk]]
 
 
-def test_a_ticket_that_was_merged_goes_alone() -> None:
+def test_a_merged_ticket_is_deleted_alone() -> None:
     target, source = TicketFactory(), TicketFactory()
     MessageFactory(ticket=source)
     merge_tickets(source, target, ACTOR)
@@ -118,7 +118,7 @@ def test_a_ticket_whose_message_is_being_sent_waits() -> None:
     assert Ticket.objects.exists()
 
 
-def test_receivers_are_told_what_was_deleted() -> None:
+def test_deletions_are_events() -> None:
     customer = CustomerFactory()
     ticket = TicketFactory(customer=customer, agent=AgentFactory(login="anna"))
     chat = a_chat()
@@ -227,13 +227,13 @@ def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Pat
     assert message.ticket.history.get().action == "delete_file"
 
 
-def test_an_upload_that_no_message_has_is_deleted(own_storage: Path) -> None:  # noqa: F811
+def test_an_unused_upload_is_deleted(own_storage: Path) -> None:  # noqa: F811
     removed("file", a_file("1"))
 
     assert (StoredFile.objects.count(), files_on_disk(own_storage)) == (0, 0)
 
 
-def test_a_file_that_is_still_to_be_sent_is_not_deleted() -> None:
+def test_a_file_that_waits_to_be_sent_is_not_deleted() -> None:
     dispatch = DispatchFactory()
     file = a_file("1", message=dispatch.message)
 
@@ -245,7 +245,7 @@ def test_a_file_that_is_still_to_be_sent_is_not_deleted() -> None:
 # At once
 
 
-def test_a_verb_that_comes_too_late_is_a_conflict_and_no_failure(api: ApiClient) -> None:
+def test_a_verb_on_a_deleted_row_is_a_conflict(api: ApiClient) -> None:
     ticket, customer, chat = TicketFactory(), CustomerFactory(), ChatFactory()
     for kind, row in (("ticket", ticket), ("customer", customer), ("chat", chat)):
         removed(kind, row)
@@ -293,7 +293,7 @@ def test_mail_and_replies_while_tickets_are_deleted_end_without_deadlock_or_left
         thread.join(120)
 
     assert failures == []
-    # A ticket that was being connected, or whose reply was claimed, waits for its turn.
+    # A deletion waits while the ticket is being connected or its reply is being sent.
     for deletion in Deletion.objects.exclude(state="finished"):
         Deletion.objects.filter(pk=deletion.pk).update(due_at=timezone.now())
         deletions.run(deletion.pk)

@@ -58,7 +58,7 @@ def test_a_superuser_deletes_with_a_reason_and_sees_the_trace(kind: str) -> None
     deletion.refresh_from_db()
     user = User.objects.get(is_superuser=True)
     assert (deletion.state, deletion.actor_id, deletion.object_id) == ("finished", user.pk, str(row.pk))
-    # Recordings are known by their call, which stays.
+    # A recording is named by its call, which stays.
     assert kind == "recording" or name not in page + client.page(LIST)
     assert left_of(MARK) == {}
 
@@ -74,7 +74,7 @@ def test_a_deletion_needs_a_reason(kind: str) -> None:
 
 
 @each_kind
-def test_the_right_is_its_own_and_needs_the_right_to_see(kind: str) -> None:
+def test_a_deletion_needs_its_own_right_and_the_right_to_view(kind: str) -> None:
     """Neither Django's `delete_…` nor the right alone is enough."""
     row, may_see = of_kind(kind), KINDS[kind][1]
     viewer, other = staff(may_see), staff("delete_personal_data")
@@ -90,7 +90,7 @@ def test_the_right_is_its_own_and_needs_the_right_to_see(kind: str) -> None:
 
 
 @each_kind
-def test_what_is_being_deleted_is_not_deleted_twice(kind: str) -> None:
+def test_a_second_deletion_of_one_row_is_refused(kind: str) -> None:
     client, row = superuser(), of_kind(kind)
     ask(client, row)
 
@@ -100,7 +100,7 @@ def test_what_is_being_deleted_is_not_deleted_twice(kind: str) -> None:
     assert Deletion.objects.count() == 1
 
 
-def test_the_page_counts_what_goes_what_stays_and_what_changes() -> None:
+def test_the_page_counts_deleted_and_emptied_rows() -> None:
     customer = a_person()
 
     page = " ".join(superuser().page(page_of(customer, "delete")).split())
@@ -112,7 +112,7 @@ def test_the_page_counts_what_goes_what_stays_and_what_changes() -> None:
     assert "The agents work report no longer counts its chats: answered 1, closed 1." in page
 
 
-def test_the_page_counts_with_the_same_queries_however_much_there_is(django_assert_num_queries: Any) -> None:
+def test_the_query_count_of_the_deletion_page_is_constant(django_assert_num_queries: Any) -> None:
     for count in (1, 8):
         customer = CustomerFactory(email=f"{count}@client.example")
         for number in range(count):
@@ -134,7 +134,7 @@ def test_a_recording_of_a_call_that_goes_on_is_not_deleted() -> None:
 # The trace
 
 
-def test_a_trace_is_neither_added_nor_changed_nor_deleted() -> None:
+def test_traces_are_read_only() -> None:
     deletion, client = DeletionFactory(finished=True), superuser()
 
     assert client.get(reverse("admin:callcentre_deletion_add")).status_code == 403
@@ -154,7 +154,7 @@ def test_a_trace_is_neither_added_nor_changed_nor_deleted() -> None:
         ({"q": " # "}, [0, 1]),
     ],
 )
-def test_traces_are_found_by(query: dict[str, str], expected: list[int]) -> None:
+def test_traces_are_found_by_object_and_person(query: dict[str, str], expected: list[int]) -> None:
     traces = [
         DeletionFactory(object_id="4711", finished=True),
         DeletionFactory(kind="chat", actor_name="anna", failed=True),
@@ -174,7 +174,7 @@ def test_the_list_of_traces_takes_few_queries(count: int, django_assert_num_quer
         client.page(LIST)
 
 
-def test_a_deletion_that_failed_is_tried_again_by_who_may_delete() -> None:
+def test_a_failed_deletion_is_retried_by_a_person_with_the_right() -> None:
     deletion = DeletionFactory(failed=True, object_id=str(TicketFactory().pk))
     again = reverse("admin:callcentre_deletion_again", args=[deletion.pk])
 
@@ -189,7 +189,7 @@ def test_a_deletion_that_failed_is_tried_again_by_who_may_delete() -> None:
     assert "Something else changed" in messages_of(superuser().post(again))[0]
 
 
-def test_a_ticket_says_in_its_history_that_something_of_it_was_deleted() -> None:
+def test_the_history_of_a_ticket_names_deleted_parts() -> None:
     file = a_file("a", message=MessageFactory())
     client = superuser()
     ask(client, file)

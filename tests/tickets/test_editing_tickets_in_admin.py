@@ -1,4 +1,4 @@
-"""Of an existing ticket a person changes the subject, the category, and whose it is."""
+"""Edits of a ticket's subject, category and customer in the admin."""
 
 import pytest
 from django.urls import reverse
@@ -39,7 +39,7 @@ def test_subject_and_customer_are_changed_with_history_and_one_event():
     assert (event.action, event.payload["customer_id"]) == ("TICKET_UPDATED", customer.pk)
 
 
-def test_a_ticket_is_taken_from_a_customer_whose_it_is_not():
+def test_the_customer_of_a_ticket_is_cleared():
     ticket = TicketFactory(of_customer=True)
     name = str(ticket.customer)
 
@@ -68,7 +68,7 @@ def test_a_category_is_cleared_and_comes_back():
 
 
 @pytest.mark.parametrize("is_active", [True, False])
-def test_a_category_that_is_left_alone_stays_also_where_it_is_no_choice_any_more(is_active):
+def test_an_inactive_category_of_a_ticket_is_kept(is_active):
     category = TicketCategoryFactory(is_active=is_active)
     ticket = TicketFactory(category=category, subject="Hello")
 
@@ -81,7 +81,7 @@ def test_a_category_that_is_left_alone_stays_also_where_it_is_no_choice_any_more
     assert ticket.history.get().changes == {"subject": ["Hello", "A kettle"]}
 
 
-def test_a_category_that_somebody_has_chosen_meanwhile_is_not_cleared():
+def test_a_category_chosen_meanwhile_is_not_cleared():
     client, ticket, theirs = superuser(), TicketFactory(category=TicketCategoryFactory()), TicketCategoryFactory()
     inputs = inputs_of(client.page(page_of(ticket)))
     edit_ticket(ticket, ACTOR, category_id=theirs.pk)
@@ -93,7 +93,7 @@ def test_a_category_that_somebody_has_chosen_meanwhile_is_not_cleared():
     assert ticket.category == theirs
 
 
-def test_a_ticket_keeps_a_subject():
+def test_an_empty_subject_is_refused():
     ticket = TicketFactory(subject="Hello")
 
     response = edit(superuser(), ticket, subject=" ")
@@ -113,7 +113,7 @@ def test_a_customer_who_was_merged_leads_to_the_one_who_stays():
     assert ticket.customer == target
 
 
-def test_two_who_choose_a_customer_are_told():
+def test_concurrent_choices_of_a_customer_are_a_conflict():
     client, ticket, mine, theirs = superuser(), TicketFactory(), CustomerFactory(), CustomerFactory()
     inputs = inputs_of(client.page(page_of(ticket)))
     edit_ticket(ticket, ACTOR, customer_id=theirs.pk)
@@ -125,7 +125,7 @@ def test_two_who_choose_a_customer_are_told():
     assert ticket.customer == theirs
 
 
-def test_who_may_not_see_customers_chooses_none_and_changes_the_rest():
+def test_without_the_right_to_view_customers_other_fields_can_be_edited():
     ticket = TicketFactory(of_customer=True, subject="Hello")
     customer = Customer.objects.get()
     client = staff("view_ticket", "change_ticket")

@@ -16,7 +16,7 @@ from callcentre.core.html_field import CleanHtmlField
 from tests.backoffice import errors_of, page_of, superuser
 from tests.tickets.factories import CannedReplyFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.test_html import _ATTRIBUTE, _KNOWN, _TAG, HOSTILE, nested
-from tickets.mail.composing import body_html
+from tickets.mail.composition import body_html
 from tickets.models import CannedReply, Message, TicketQueue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]

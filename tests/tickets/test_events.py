@@ -1,4 +1,4 @@
-"""Events of tickets, customers and chats: each in the transaction of its change, with the documented payload."""
+"""Events of tickets, customers and chats: recorded in the transaction of the change, with the documented payload."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ Recorded = list[tuple[str, str, dict[str, Any]]]
 
 @pytest.fixture
 def recorded(db: None) -> Callable[[], Recorded]:
-    """(action, subject, payload) of what was recorded, in its order."""
+    """Return a function that reads (action, subject, payload) of all events, in order."""
 
     def read() -> Recorded:
         return list(Event.objects.order_by("id").values_list("action", "subject", "payload"))
@@ -64,7 +64,7 @@ def said(action: str, ticket: Ticket) -> tuple[str, str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("login", "direction"), [("", "in"), ("anna", "in_behalf_of")])
-def test_a_new_ticket(login: str, direction: str, recorded: Callable[[], Recorded]) -> None:
+def test_event_of_a_new_ticket(login: str, direction: str, recorded: Callable[[], Recorded]) -> None:
     TicketQueueFactory()
     AgentFactory(login="anna")
     customer = CustomerFactory(email="jan@client.example")
@@ -75,7 +75,7 @@ def test_a_new_ticket(login: str, direction: str, recorded: Callable[[], Recorde
     assert recorded() == [("TICKET_CREATED", f"ticket:{ticket.pk}", payload)]
 
 
-def test_a_reply_and_the_status_it_brings(recorded: Callable[[], Recorded]) -> None:
+def test_events_of_a_reply_that_changes_the_status(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
 
     reply_to(ticket, ACTOR, agent_login="anna", body="x")
@@ -83,7 +83,7 @@ def test_a_reply_and_the_status_it_brings(recorded: Callable[[], Recorded]) -> N
     assert recorded() == [said("TICKET_AGENT_RESPONDED", ticket), moved(ticket, "waiting_for_customer")]
 
 
-def test_a_reply_that_moves_nothing(recorded: Callable[[], Recorded]) -> None:
+def test_event_of_a_reply_that_keeps_the_status(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
     Ticket.objects.update(status=TicketStatus.objects.get(kind="postponed"))
 
@@ -92,7 +92,7 @@ def test_a_reply_that_moves_nothing(recorded: Callable[[], Recorded]) -> None:
     assert recorded() == [said("TICKET_AGENT_RESPONDED", ticket)]
 
 
-def test_a_customers_message_and_the_status_it_brings(recorded: Callable[[], Recorded]) -> None:
+def test_events_of_a_customers_message_that_changes_the_status(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
     Ticket.objects.update(status=TicketStatus.objects.get(kind="closed"))
 
@@ -101,7 +101,7 @@ def test_a_customers_message_and_the_status_it_brings(recorded: Callable[[], Rec
     assert recorded() == [said("TICKET_MESSAGE_RECEIVED", ticket), moved(ticket, "new")]
 
 
-def test_a_comment(recorded: Callable[[], Recorded]) -> None:
+def test_event_of_a_comment(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
 
     comment_on(ticket, ACTOR, agent_login="anna", text="x")
@@ -109,7 +109,7 @@ def test_a_comment(recorded: Callable[[], Recorded]) -> None:
     assert recorded() == [said("TICKET_COMMENTED", ticket)]
 
 
-def test_an_edit_and_one_that_changes_nothing(recorded: Callable[[], Recorded]) -> None:
+def test_event_of_an_edit_and_none_without_a_change(recorded: Callable[[], Recorded]) -> None:
     ticket = new()
     closed = TicketStatus.objects.get(kind="closed")
     substatus = closed.substatuses.create(name="Solved")
@@ -121,7 +121,7 @@ def test_an_edit_and_one_that_changes_nothing(recorded: Callable[[], Recorded]) 
     assert recorded() == [(action, subject, payload | {"substatus_id": str(substatus.pk)})]
 
 
-def test_a_merge_tells_of_both(recorded: Callable[[], Recorded]) -> None:
+def test_merge_records_events_of_both_tickets(recorded: Callable[[], Recorded]) -> None:
     source = new()
     target = TicketFactory(customer=source.customer, agent=source.agent)
 
@@ -130,7 +130,7 @@ def test_a_merge_tells_of_both(recorded: Callable[[], Recorded]) -> None:
     assert recorded() == [moved(source, "merged"), moved(target, "new")]
 
 
-def test_customers_and_their_notes(recorded: Callable[[], Recorded]) -> None:
+def test_events_of_customers_and_notes(recorded: Callable[[], Recorded]) -> None:
     company = CompanyFactory()
     AgentFactory(login="anna")
 
@@ -151,7 +151,7 @@ def test_customers_and_their_notes(recorded: Callable[[], Recorded]) -> None:
     ]
 
 
-def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> None:
+def test_events_of_a_chat(recorded: Callable[[], Recorded]) -> None:
     queue = QueueFactory()
     for login in ("anna", "ben"):
         AgentFactory(login=login)
@@ -183,7 +183,7 @@ def test_a_chat_from_its_start_to_its_end(recorded: Callable[[], Recorded]) -> N
 
 
 def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Recorded]) -> None:
-    test_a_chat_from_its_start_to_its_end(recorded)
+    test_events_of_a_chat(recorded)
     company, ticket = CompanyFactory(), new_by("cleo")
     customer = create_customer(ACTOR, surname="Kowal", company_id=company.pk)
     edit_customer(customer, ACTOR, surname="Nowak")
@@ -213,7 +213,7 @@ def new_by(login: str) -> Ticket:
 # In the transaction of the change
 
 
-# What is there before, and the verb.
+# The rows before the change, and the verb.
 CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "open": (TicketQueueFactory, lambda queue: open_ticket(ACTOR, subject="S", body="B", queue_id=queue.pk)),
     "reply": (new, lambda ticket: reply_to(ticket, ACTOR, agent_login="anna", body="x")),
@@ -247,7 +247,7 @@ class Undone(Exception):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_and_its_event_come_and_go_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_and_event_are_in_one_transaction(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, change = CHANGES[name]
     made = make()
     before = rows()
@@ -266,7 +266,7 @@ def test_a_change_and_its_event_come_and_go_together(name: str, monkeypatch: pyt
     assert rows() != before
 
 
-def test_what_is_refused_records_nothing() -> None:
+def test_refused_change_records_no_event() -> None:
     with pytest.raises(Invalid):
         reply_to(new(), ACTOR, agent_login="nobody", body="x")
 

@@ -1,4 +1,4 @@
-"""Files on their way into messages, and out of them again."""
+"""The API of files: upload, use in a message, download."""
 
 import io
 from datetime import timedelta
@@ -16,9 +16,9 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.storage import use_folder
 from tickets import pruning
-from tickets.downloading import response_of
+from tickets.file_downloads import response_of
+from tickets.file_storage import FOLDER, PIECE, TooLong, clean_name, store
 from tickets.models import ReceivedMail, StoredFile
-from tickets.storing import FOLDER, PIECE, TooLong, clean_name, store
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,7 @@ def files_on_disk() -> int:
     return count(FOLDER) if default_storage.exists(FOLDER) else 0
 
 
-def test_a_file_is_uploaded_used_once_and_downloaded(api: ApiClient) -> None:
+def test_upload_use_and_download_a_file(api: ApiClient) -> None:
     uploaded = upload(api, b"abc", "rechnung%20%C5%81.pdf")
     token = uploaded.json()["token"]
     ticket, agent = TicketFactory(), AgentFactory()
@@ -67,7 +67,7 @@ def test_a_file_is_uploaded_used_once_and_downloaded(api: ApiClient) -> None:
     assert download["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_file_is_bound_to_its_uploader(api: ApiClient, api_client: Any) -> None:
+def test_only_the_uploader_can_use_a_file(api: ApiClient, api_client: Any) -> None:
     token = upload(api).json()["token"]
     other = api_client("*", login="other")
 
@@ -75,7 +75,7 @@ def test_a_file_is_bound_to_its_uploader(api: ApiClient, api_client: Any) -> Non
     assert other.get(f"/api/files/{token}").status_code == 404
 
 
-def test_too_large_a_file_is_refused_by_its_length_before_it_is_read(api: ApiClient, settings: Any) -> None:
+def test_too_large_file_is_refused_before_it_is_read(api: ApiClient, settings: Any) -> None:
     settings.MAX_UPLOAD_MB = 1
 
     response = upload(api, b"x" * (1024 * 1024 + 1))
@@ -86,7 +86,7 @@ def test_too_large_a_file_is_refused_by_its_length_before_it_is_read(api: ApiCli
 @pytest.mark.parametrize(
     ("body", "name", "code"), [(b"", "a.pdf", 152002), (b"abc", "", 100001), (b"abc", "..", 100001)]
 )
-def test_a_wrong_upload_leaves_nothing(api: ApiClient, body: bytes, name: str, code: int) -> None:
+def test_wrong_upload_stores_nothing(api: ApiClient, body: bytes, name: str, code: int) -> None:
     response = upload(api, body, name)
 
     assert [error["code"] for error in response.json()["errors"]] == [code]
@@ -94,7 +94,7 @@ def test_a_wrong_upload_leaves_nothing(api: ApiClient, body: bytes, name: str, c
 
 
 @pytest.mark.parametrize("key", [{}, {"HTTP_IDEMPOTENCY_KEY": "k"}])
-def test_a_form_around_a_file_is_refused_and_leaves_nothing(api: ApiClient, key: dict[str, str]) -> None:
+def test_multipart_upload_is_refused_and_stores_nothing(api: ApiClient, key: dict[str, str]) -> None:
     kind = "Multipart/Form-Data; boundary=b"
     body = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\nabc\r\n--b--\r\n'
 
@@ -104,7 +104,7 @@ def test_a_form_around_a_file_is_refused_and_leaves_nothing(api: ApiClient, key:
     assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
 
 
-def test_a_repeated_upload_with_its_key_is_one_file(api: ApiClient) -> None:
+def test_upload_repeated_with_its_key_is_one_file(api: ApiClient) -> None:
     first = upload(api, HTTP_IDEMPOTENCY_KEY="k")
     second = upload(api, HTTP_IDEMPOTENCY_KEY="k")
     other = upload(api, b"other", HTTP_IDEMPOTENCY_KEY="k")
@@ -115,7 +115,7 @@ def test_a_repeated_upload_with_its_key_is_one_file(api: ApiClient) -> None:
     assert (StoredFile.objects.count(), files_on_disk()) == (1, 1)
 
 
-def test_a_key_for_the_same_bytes_with_another_file_name_is_409_and_stores_nothing(api: ApiClient) -> None:
+def test_key_with_another_file_name_is_409_and_stores_nothing(api: ApiClient) -> None:
     first = upload(api, name="a.pdf", HTTP_IDEMPOTENCY_KEY="k")
 
     other = upload(api, name="b.pdf", HTTP_IDEMPOTENCY_KEY="k")
@@ -124,14 +124,14 @@ def test_a_key_for_the_same_bytes_with_another_file_name_is_409_and_stores_nothi
     assert ([file.filename for file in StoredFile.objects.all()], files_on_disk()) == (["a.pdf"], 1)
 
 
-def test_html_and_svg_come_as_bytes(api: ApiClient) -> None:
+def test_html_and_svg_are_downloaded_as_bytes(api: ApiClient) -> None:
     for name in ("a.html", "a.svg", "a.xhtml", "a.js"):
         token = upload(api, b"<script>alert(1)</script>", name).json()["token"]
         assert api.get(f"/api/files/{token}")["Content-Type"] == "application/octet-stream"
 
 
 class Stream(io.RawIOBase):
-    """So many bytes that nobody has in memory; keeps what it was asked for."""
+    """A large body that records the sizes of its reads."""
 
     def __init__(self, size: int) -> None:
         self.left = size
@@ -144,7 +144,7 @@ class Stream(io.RawIOBase):
         return b"x" * given
 
 
-def test_a_file_is_never_whole_in_memory() -> None:
+def test_file_is_never_completely_in_memory() -> None:
     stream = Stream(40 * PIECE + 1)
 
     stored = store(stream, 100 * PIECE)
@@ -154,7 +154,7 @@ def test_a_file_is_never_whole_in_memory() -> None:
     assert default_storage.size(stored.path) == stored.size == 40 * PIECE + 1
 
 
-def test_too_long_a_stream_is_left_off_and_forgotten() -> None:
+def test_too_long_stream_is_cut_off_and_removed() -> None:
     stream = Stream(10**12)
 
     with pytest.raises(TooLong):
@@ -163,7 +163,7 @@ def test_too_long_a_stream_is_left_off_and_forgotten() -> None:
     assert (len(stream.asked), files_on_disk()) == (11, 0)
 
 
-def test_an_upload_that_was_cut_short_leaves_nothing(api: ApiClient) -> None:
+def test_incomplete_upload_stores_nothing(api: ApiClient) -> None:
     cut: dict[str, Any] = {"CONTENT_LENGTH": "5", "wsgi.input": io.BytesIO(b"abc")}
 
     response = upload(api, **cut)
@@ -172,7 +172,7 @@ def test_an_upload_that_was_cut_short_leaves_nothing(api: ApiClient) -> None:
     assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
 
 
-def test_a_file_is_kept_for_a_day(api: ApiClient) -> None:
+def test_unused_file_is_kept_for_a_day(api: ApiClient) -> None:
     token, other = (upload(api).json()["token"] for _ in range(2))
     StoredFile.objects.filter(token=token).update(created_at=timezone.now() - timedelta(hours=24, minutes=1))
 
@@ -183,7 +183,7 @@ def test_a_file_is_kept_for_a_day(api: ApiClient) -> None:
     assert files_on_disk() == 1
 
 
-def test_what_a_message_uses_is_kept(api: ApiClient) -> None:
+def test_file_of_a_message_is_kept(api: ApiClient) -> None:
     token = upload(api).json()["token"]
     reply(api, token)
     StoredFile.objects.update(created_at=timezone.now() - timedelta(days=400))
@@ -192,11 +192,11 @@ def test_what_a_message_uses_is_kept(api: ApiClient) -> None:
     assert api.get(f"/api/files/{token}").status_code == 200
 
 
-def test_a_crash_between_file_and_row_leaves_a_file_that_is_cleared_away(
+def test_file_without_a_row_is_removed_after_a_crash(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     class Crash(BaseException):
-        """No handler sees it, as none sees a kill."""
+        """A crash that no exception handler sees, like a kill."""
 
     def crash(file: StoredFile, **options: Any) -> None:
         raise Crash
@@ -215,7 +215,7 @@ def test_a_crash_between_file_and_row_leaves_a_file_that_is_cleared_away(
     assert (pruning.prune(), files_on_disk()) == (1, 0)
 
 
-def test_files_that_have_a_row_are_no_orphans() -> None:
+def test_file_with_a_row_is_no_orphan() -> None:
     with time_machine.travel(timezone.now() - timedelta(days=3)):
         attached, raw, orphan = (store(io.BytesIO(b"x"), 10) for _ in range(3))
     values = {"filename": "a", "content_type": "b", "size": 1, "sha256": ""}
@@ -229,7 +229,7 @@ def test_files_that_have_a_row_are_no_orphans() -> None:
     assert [default_storage.exists(path) for path in (attached.path, mail, orphan.path)] == [True, True, False]
 
 
-def test_an_api_user_has_so_many_unused_files(api: ApiClient, settings: Any) -> None:
+def test_number_of_unused_files_of_an_api_user_is_limited(api: ApiClient, settings: Any) -> None:
     settings.MAX_TEMPORARY_FILES = 1
     upload(api)
 
@@ -237,7 +237,7 @@ def test_an_api_user_has_so_many_unused_files(api: ApiClient, settings: Any) -> 
     assert files_on_disk() == 1
 
 
-def test_files_of_one_message_have_a_limit_together(api: ApiClient, settings: Any) -> None:
+def test_total_size_of_the_files_of_a_message_is_limited(api: ApiClient, settings: Any) -> None:
     settings.MAX_UPLOAD_MB = 1
     tokens = [upload(api, b"x" * 600_000).json()["token"] for _ in range(2)]
 
@@ -246,7 +246,7 @@ def test_files_of_one_message_have_a_limit_together(api: ApiClient, settings: An
 
 
 @pytest.mark.parametrize("actor", [SYSTEM, Actor("agent", 1, "agent"), ACTOR])
-def test_nobody_else_can_use_what_an_api_user_uploaded(api: ApiClient, actor: Actor) -> None:
+def test_other_actors_cannot_use_an_upload(api: ApiClient, actor: Actor) -> None:
     upload(api)
 
     assert not StoredFile.objects.usable_by(actor).exists()
@@ -262,7 +262,7 @@ def test_nobody_else_can_use_what_an_api_user_uploaded(api: ApiClient, actor: Ac
         ("\u202egpj.exe", "gpj.exe"),
     ],
 )
-def test_a_name_steers_nothing(given: str, kept: str) -> None:
+def test_file_names_are_cleaned(given: str, kept: str) -> None:
     assert clean_name(given) == kept
 
 
@@ -276,7 +276,7 @@ def test_a_name_steers_nothing(given: str, kept: str) -> None:
         ("a.pdf", True, "attachment", "application/pdf"),
     ],
 )
-def test_only_pictures_are_ever_shown_in_a_page(name: str, inline: bool, disposition: str, content_type: str) -> None:
+def test_only_images_are_shown_inline(name: str, inline: bool, disposition: str, content_type: str) -> None:
     stored = store(io.BytesIO(b"x"), 10)
 
     response = response_of(StoredFile(filename=name, path=stored.path), inline=inline)
@@ -286,15 +286,15 @@ def test_only_pictures_are_ever_shown_in_a_page(name: str, inline: bool, disposi
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_file_whose_content_is_gone_is_not_found(api: ApiClient) -> None:
+def test_file_without_content_is_404(api: ApiClient) -> None:
     token = upload(api).json()["token"]
     default_storage.delete(StoredFile.objects.get().path)
 
     assert api.get(f"/api/files/{token}").status_code == 404
 
 
-def test_of_two_messages_that_want_a_file_one_gets_it(committed_db: None, credential: str, servers: Any) -> None:
-    """See tests.serving: real servers, real transactions."""
+def test_only_one_of_two_concurrent_messages_gets_a_file(committed_db: None, credential: str, servers: Any) -> None:
+    """Use real servers and real transactions (tests.serving)."""
     from callcentre.models import ApiUser
     from tests.serving import at_once
 

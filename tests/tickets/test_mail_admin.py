@@ -1,4 +1,4 @@
-"""Mail in the admin: what came, what became of it, what did not go out; tried again, discarded, sent again."""
+"""Mail in the admin: received mail is retried or discarded, outgoing messages are sent again."""
 
 import pytest
 from django.core.files.base import ContentFile
@@ -56,13 +56,13 @@ def test_a_mail_is_downloaded_as_it_came_and_never_shown():
 
 
 @pytest.mark.parametrize("path", ["", "files/2026/01/01/gone"])
-def test_a_mail_that_is_not_there_is_not_found(path):
+def test_an_unknown_mail_is_404(path):
     mail = ReceivedMailFactory(path=path)
 
     assert superuser().get(page_of(mail, "raw")).status_code == 404
 
 
-def test_who_may_not_see_mail_does_not_download_it():
+def test_a_download_needs_the_right_to_view_mail():
     mail = ReceivedMailFactory()
 
     assert staff("view_ticket").get(page_of(mail, "raw")).status_code == 403
@@ -91,7 +91,7 @@ def test_a_mail_in_quarantine_is_discarded_with_a_reason():
     assert "An advertisement." in client.page(page_of(mail))
 
 
-def test_what_became_a_message_is_not_tried_again():
+def test_a_stored_mail_is_not_tried_again():
     mail, client = ReceivedMailFactory(stored=True), superuser()
 
     response = client.post(page_of(mail, "retry"))
@@ -123,7 +123,7 @@ def test_many_mails_are_discarded_with_one_reason():
     assert set(ReceivedMail.objects.values_list("outcome", "reason")) == {("ignored", "Advertisements.")}
 
 
-def test_who_may_only_look_decides_nothing():
+def test_viewers_cannot_retry_or_discard():
     mail = ReceivedMailFactory(quarantined=True)
     client = staff("view_receivedmail")
 
@@ -169,7 +169,7 @@ def test_messages_are_found_by_their_ticket():
     assert shown(page, dispatch, other) == [dispatch]
 
 
-def test_what_failed_says_why_and_is_sent_again():
+def test_a_failed_message_shows_its_error_and_is_sent_again():
     dispatch, client = DispatchFactory(failed=True), superuser()
     page = client.page(page_of(dispatch))
 
@@ -181,13 +181,13 @@ def test_what_failed_says_why_and_is_sent_again():
     assert messages_of(response) == ["1 message is sent again."]
 
 
-def test_of_an_unknown_outcome_the_page_warns_before_it_is_sent_again():
+def test_the_page_warns_before_a_message_of_unknown_outcome_is_sent_again():
     dispatch = DispatchFactory(unknown=True)
 
     assert "the customer may get it twice" in superuser().page(page_of(dispatch, "resend"))
 
 
-def test_what_was_sent_is_not_sent_again():
+def test_a_sent_message_is_not_sent_again():
     sent, failed = DispatchFactory(sent=True), DispatchFactory(failed=True)
     client = superuser()
 
@@ -198,7 +198,7 @@ def test_what_was_sent_is_not_sent_again():
     assert set(Dispatch.objects.values_list("pk", "state")) == {(sent.pk, "sent"), (failed.pk, "queued")}
 
 
-def test_who_may_only_look_sends_nothing_again():
+def test_viewers_cannot_send_again():
     dispatch = DispatchFactory(failed=True)
     client = staff("view_dispatch")
 
@@ -232,7 +232,7 @@ def test_files_are_found_by_ticket_and_token():
 
 
 @pytest.mark.parametrize("model", ["receivedmail", "dispatch", "rating", "storedfile"])
-def test_nothing_of_it_is_added_and_no_outgoing_message_is_deleted(model):
+def test_lists_of_mail_are_read_only(model):
     client = superuser()
 
     assert client.get(reverse(f"admin:tickets_{model}_add")).status_code == 403
@@ -251,7 +251,7 @@ def test_nothing_of_it_is_added_and_no_outgoing_message_is_deleted(model):
     ids=["receivedmail", "dispatch", "rating", "storedfile"],
 )
 @pytest.mark.parametrize("count", [1, 30])
-def test_lists_take_the_same_queries_however_long_they_are(count, factory, queries, django_assert_num_queries):
+def test_the_query_counts_of_lists_are_constant(count, factory, queries, django_assert_num_queries):
     rows = [factory() for _ in range(count)]
     client = superuser()
 

@@ -18,7 +18,7 @@ AGAIN = "Enter the password again: it would be sent to another server."
 
 
 def save(client: BackOffice, queue: TicketQueue, **changes: Any) -> Any:
-    """Its page has another input of this name: the language of the page itself."""
+    """Return the inputs of the queue's form. The page has another input with the name of one: its language."""
     return client.submit(page_of(queue), language="en", **changes)
 
 
@@ -171,7 +171,7 @@ def test_the_page_of_a_test_takes_few_queries(state: dict[str, Any], django_asse
         client.page(page_of(test.queue, "test_connection"))
 
 
-def test_staff_who_may_only_view_test_nothing() -> None:
+def test_viewers_cannot_test_a_mailbox() -> None:
     queue, client = TicketQueueFactory(with_mailbox=True), staff("view_ticketqueue")
 
     assert client.get(page_of(queue, "test_connection")).status_code == 403

@@ -12,8 +12,8 @@ from tests.tickets.imap_server import Mailbox, serving
 from tests.webhooks.conftest import resolve  # noqa: F401  (a fixture)
 from tests.webhooks.receivers import authorities, tls_for
 from tickets import tasks
-from tickets.mail import mailbox, testing
-from tickets.mail.imap import poll
+from tickets.mail import mailbox_check, mailbox_connection
+from tickets.mail.mailbox_poll import poll
 from tickets.models import MailboxTest, TicketQueue
 from tickets.verbs.mailbox_tests import request_mailbox_test
 
@@ -53,7 +53,7 @@ def by_poll(queue: TicketQueue) -> str:
 
 def by_test(queue: TicketQueue) -> str:
     request_mailbox_test(queue, ACTOR)
-    testing.run_test(queue.pk)
+    mailbox_check.run_test(queue.pk)
     return MailboxTest.objects.get(pk=queue.pk).error
 
 
@@ -74,7 +74,7 @@ def test_no_mailbox_is_inside_our_network_and_all_are_refused_in_the_same_words(
 
     error = error_of(queue_of(box, imap_host=host))
 
-    assert (error, box.connections) == (mailbox.ELSEWHERE, 0)
+    assert (error, box.connections) == (mailbox_connection.ELSEWHERE, 0)
 
 
 @BOTH
@@ -89,7 +89,7 @@ def test_the_address_behind_a_name_counts_and_not_the_name(
     settings.MAILBOX_ALLOWED_NETWORKS = ["10.0.0.0/8"]
     resolve("mail.example", addresses)
 
-    assert error_of(queue_of(box, imap_host="mail.example")) == mailbox.ELSEWHERE
+    assert error_of(queue_of(box, imap_host="mail.example")) == mailbox_connection.ELSEWHERE
     assert box.connections == 0
 
 
@@ -98,7 +98,7 @@ def test_the_networks_of_webhooks_are_not_those_of_mailboxes(box: Mailbox, setti
     settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.1"]
     settings.MAILBOX_ALLOWED_NETWORKS = []
 
-    assert error_of(queue_of(box)) == mailbox.ELSEWHERE
+    assert error_of(queue_of(box)) == mailbox_connection.ELSEWHERE
     assert box.connections == 0
 
 
@@ -132,7 +132,7 @@ def test_a_password_without_encryption_stays_in_the_networks_that_the_operator_n
 
     error = error_of(queue_of(box, imap_host="mail.example", imap_uses_tls=False, imap_allows_plain=True))
 
-    assert error == mailbox.UNENCRYPTED
+    assert error == mailbox_connection.UNENCRYPTED
 
 
 @BOTH
@@ -141,7 +141,7 @@ def test_a_server_without_starttls_gets_no_password(box: Mailbox, settings: Any,
 
     error = error_of(queue_of(box, imap_uses_tls=False))
 
-    assert (error, logins(box)) == (mailbox.NO_STARTTLS, [])
+    assert (error, logins(box)) == (mailbox_connection.NO_STARTTLS, [])
 
 
 @pytest.mark.usefixtures("trusted")
@@ -169,7 +169,7 @@ def test_a_certificate_for_another_name_gets_no_password(
 
     error = error_of(queue_of(box, imap_uses_tls=kind == "tls"))
 
-    assert (error, logins(box)) == (f"{mailbox.NO_TLS}: the certificate is for another host", [])
+    assert (error, logins(box)) == (f"{mailbox_connection.NO_TLS}: the certificate is for another host", [])
 
 
 @BOTH
@@ -178,14 +178,14 @@ def test_what_another_service_says_is_not_repeated(box: Mailbox, settings: Any, 
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     box.greeting = greeting
 
-    assert error_of(queue_of(box, imap_uses_tls=False, imap_allows_plain=True)) == mailbox.NO_IMAP
+    assert error_of(queue_of(box, imap_uses_tls=False, imap_allows_plain=True)) == mailbox_connection.NO_IMAP
 
 
 @BOTH
 def test_a_closed_port_is_a_server_that_cannot_be_reached(box: Mailbox, settings: Any, error_of: Tried) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
 
-    assert error_of(queue_of(box, imap_port=1)) == mailbox.UNREACHABLE
+    assert error_of(queue_of(box, imap_port=1)) == mailbox_connection.UNREACHABLE
 
 
 @pytest.mark.parametrize("is_before_greeting", [True, False])
@@ -193,7 +193,7 @@ def test_a_server_that_never_answers_is_left_when_the_time_of_the_test_is_over(
     box: Mailbox, settings: Any, monkeypatch: pytest.MonkeyPatch, is_before_greeting: bool
 ) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
-    monkeypatch.setattr(testing, "LONGEST_SECONDS", 1)
+    monkeypatch.setattr(mailbox_check, "LONGEST_SECONDS", 1)
     if is_before_greeting:
         box.greeting = ""
     else:
@@ -228,7 +228,7 @@ def test_a_test_is_made_once_however_often_its_message_comes(box: Mailbox, setti
     request_mailbox_test(queue, ACTOR)
 
     for _ in range(3):
-        testing.run_test(queue.pk)
+        mailbox_check.run_test(queue.pk)
 
     assert box.connections == 1
 

@@ -12,8 +12,8 @@ from tests.conftest import ACTOR
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
 from tests.tickets.mails import a_mail, own_storage  # noqa: F401  (a fixture)
-from tickets.mail import imap
-from tickets.mail.imap import poll
+from tickets.mail import mailbox_poll
+from tickets.mail.mailbox_poll import poll
 from tickets.models import Message, ReceivedMail, Ticket, TicketQueue
 from tickets.verbs.received_mails import retry_mail
 
@@ -83,10 +83,10 @@ def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(
 ) -> None:
     taken: list[int] = []
     enqueued: list[int] = []
-    monkeypatch.setattr(imap, "take_in", lambda stream, queue, place: taken.append(place[1]))
-    monkeypatch.setattr(imap, "TURN_SECONDS", 0)
-    monkeypatch.setattr(imap, "BATCH", 2500)
-    monkeypatch.setattr(imap, "enqueue", lambda task, pk: enqueued.append(pk))
+    monkeypatch.setattr(mailbox_poll, "take_in", lambda stream, queue, place: taken.append(place[1]))
+    monkeypatch.setattr(mailbox_poll, "TURN_SECONDS", 0)
+    monkeypatch.setattr(mailbox_poll, "BATCH", 2500)
+    monkeypatch.setattr(mailbox_poll, "enqueue", lambda task, pk: enqueued.append(pk))
     for _ in range(10_000):
         box.add(b"From: a@b.example\n\nx")
     queue = queue_of(box)
@@ -163,7 +163,7 @@ def test_a_mail_at_which_the_server_breaks_is_passed_over_after_some_tries(box: 
     box.faults[uids[1]] = "cut"
     queue = queue_of(box)
 
-    for _ in range(imap.MOST_TRIES + 1):
+    for _ in range(mailbox_poll.MOST_TRIES + 1):
         poll(queue.pk)
         let_time_pass(queue)
 
@@ -280,7 +280,7 @@ def test_a_server_that_never_comes_to_an_end_is_cut_off(box: Mailbox, monkeypatc
     release = threading.Event()
     box.before_fetch = lambda uid: assert_released(release)
     # Long enough for a log-in on a busy machine.
-    monkeypatch.setattr(imap, "LONGEST_SECONDS", 3)
+    monkeypatch.setattr(mailbox_poll, "LONGEST_SECONDS", 3)
 
     poll(queue.pk)
 

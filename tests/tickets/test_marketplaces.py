@@ -13,7 +13,7 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomFieldFactory, TicketFactory, TicketQueueFactory
 from tests.webhooks.receivers import Peer, Receiver, always, receiver, silent
 from tickets.mail import marketplaces
-from tickets.mail.dispatching import dispatch, due_now
+from tickets.mail.dispatcher import dispatch, due_now
 from tickets.models import Dispatch, Marketplace, Ticket
 from tickets.verbs.dispatches import resend
 from tickets.verbs.messages import reply_to

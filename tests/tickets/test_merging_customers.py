@@ -1,4 +1,4 @@
-"""Two customers who are one: nothing of either is lost, whoever works with them at the same moment."""
+"""Merges of two customers: all data is kept, also during concurrent changes."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -42,7 +42,7 @@ def merged(source, target):
     return target
 
 
-def test_tickets_calls_and_notes_go_to_the_one_who_stays(source, target):
+def test_tickets_calls_and_notes_move_to_the_target(source, target):
     ticket, call, note = (
         TicketFactory(customer=source),
         ConnectionFactory(customer_id=source.pk),
@@ -56,7 +56,7 @@ def test_tickets_calls_and_notes_go_to_the_one_who_stays(source, target):
     assert (ticket.customer, call.customer_id, note.customer) == (target, target.pk, target)
 
 
-def test_a_ticket_that_moves_says_so_in_its_history_and_does_not_come_to_the_top_of_the_list(source, target):
+def test_moved_ticket_has_history_and_keeps_its_time_of_change(source, target):
     ticket = TicketFactory(customer=source)
     before = ticket.updated_at
 
@@ -67,18 +67,18 @@ def test_a_ticket_that_moves_says_so_in_its_history_and_does_not_come_to_the_top
     assert ticket.history.get().changes == {"customer": ["Jan Kowal", "Jan Kowal"]}
 
 
-def test_numbers_are_joined_the_main_one_of_who_stays_first(source, target):
+def test_numbers_are_joined_and_the_targets_main_number_stays(source, target):
     assert merged(source, target).phone_numbers == ["22 555 01 02", "22 555 01 01"]
     assert source.phone_numbers == []
 
 
-def test_a_number_that_both_have_is_there_once(source, target):
+def test_number_of_both_is_kept_once(source, target):
     set_numbers(target, [("22 555 01 02", "+48225550102"), ("+48 225550101", "+48225550101")])
 
     assert merged(source, target).phone_numbers == ["22 555 01 02", "+48 225550101"]
 
 
-def test_who_stays_gets_what_he_has_not(source, target):
+def test_target_gets_values_that_it_lacks(source, target):
     company = CompanyFactory()
     Customer.objects.filter(pk=source.pk).update(company=company, identifier="ERP-7")
 
@@ -87,7 +87,7 @@ def test_who_stays_gets_what_he_has_not(source, target):
     assert (found.company, found.identifier, found.email) == (company, "ERP-7", "jan@work.example")
 
 
-def test_what_both_have_stays_as_it_is_and_the_other_is_in_the_history(source, target):
+def test_value_of_the_target_wins_and_the_other_is_in_the_history(source, target):
     Customer.objects.filter(pk=source.pk).update(identifier="ERP-7")
     Customer.objects.filter(pk=target.pk).update(identifier="ERP-8")
 
@@ -99,7 +99,7 @@ def test_what_both_have_stays_as_it_is_and_the_other_is_in_the_history(source, t
     assert source.identifier == "ERP-7"
 
 
-def test_custom_fields_are_joined_and_those_of_who_stays_win(source, target):
+def test_custom_fields_are_joined_and_the_targets_win(source, target):
     city, colour = (str(CustomFieldFactory(of_customers=True).pk) for _ in range(2))
     Customer.objects.filter(pk=source.pk).update(custom_fields={city: "Gdynia", colour: "red"})
     Customer.objects.filter(pk=target.pk).update(custom_fields={colour: "blue"})
@@ -107,7 +107,7 @@ def test_custom_fields_are_joined_and_those_of_who_stays_win(source, target):
     assert merged(source, target).custom_fields == {city: "Gdynia", colour: "blue"}
 
 
-def test_mail_from_the_old_address_still_finds_its_customer(source, target):
+def test_mail_from_the_old_address_finds_the_target(source, target):
     TicketQueueFactory()
     merged(source, target)
 
@@ -117,7 +117,7 @@ def test_mail_from_the_old_address_still_finds_its_customer(source, target):
     assert target.emails == ["jan@work.example", "jan@home.example"]
 
 
-def test_a_ticket_given_to_the_old_id_goes_to_who_stays(source, target):
+def test_ticket_given_to_the_old_id_goes_to_the_target(source, target):
     merged(source, target)
     ticket = TicketFactory()
 
@@ -126,7 +126,7 @@ def test_a_ticket_given_to_the_old_id_goes_to_who_stays(source, target):
     assert Ticket.objects.get(pk=ticket.pk).customer == target
 
 
-def test_who_was_merged_before_leads_to_who_stays_now(source, target):
+def test_earlier_merged_customers_point_to_the_new_target(source, target):
     first = CustomerFactory()
     merged(first, source)
 
@@ -136,7 +136,7 @@ def test_who_was_merged_before_leads_to_who_stays_now(source, target):
     assert first.merged_into == target
 
 
-def test_both_are_said_to_have_changed(source, target):
+def test_merge_records_events_of_both_customers(source, target):
     Event.objects.all().delete()
 
     merged(source, target)
@@ -145,14 +145,14 @@ def test_both_are_said_to_have_changed(source, target):
     assert [event.payload["customer_id"] for event in events] == [source.pk, target.pk]
 
 
-def test_a_customer_is_not_merged_with_himself(source):
+def test_customer_cannot_be_merged_with_itself(source):
     with pytest.raises(Invalid) as refused:
         merge_customers(source, source, ACTOR)
 
     assert refused.value.faults[0].code == ErrorCode.CUSTOMER_MERGED_WITH_ITSELF
 
 
-def test_who_is_gone_already_is_refused(source, target):
+def test_merged_customer_cannot_be_merged_again(source, target):
     merged(source, target)
     other = CustomerFactory()
 
@@ -162,14 +162,14 @@ def test_who_is_gone_already_is_refused(source, target):
         assert refused.value.code == ErrorCode.CUSTOMER_MERGED
 
 
-def test_a_call_finds_the_one_who_stays(source, target):
+def test_call_finds_the_target(source, target):
     merged(source, target)
 
     assert customers_of(["+48225550101", "+48225550102"]).keys() == {"+48225550101", "+48225550102"}
     assert {customer.id for customer in customers_of(["+48225550101", "+48225550102"]).values()} == {target.pk}
 
 
-# At once
+# Concurrency
 
 
 def in_thread(function, *args, **kwargs):
@@ -192,7 +192,7 @@ def at_once(*calls):
         return [future.result(120) for future in [pool.submit(run, call) for call in calls]]
 
 
-def test_of_two_who_are_merged_into_each_other_at_once_one_stays(committed_db):
+def test_concurrent_merges_of_two_customers_into_each_other(committed_db):
     one, other = CustomerFactory(), CustomerFactory()
     tickets = [TicketFactory(customer=one), TicketFactory(customer=other)]
 
@@ -203,7 +203,7 @@ def test_of_two_who_are_merged_into_each_other_at_once_one_stays(committed_db):
     assert {Ticket.objects.get(pk=ticket.pk).customer for ticket in tickets} == {stayed}
 
 
-def test_tickets_that_are_opened_meanwhile_are_those_of_who_stays(committed_db):
+def test_tickets_opened_during_a_merge_belong_to_the_target(committed_db):
     source, target = CustomerFactory(email="jan@home.example"), CustomerFactory()
     queue = TicketQueueFactory()
 
@@ -217,7 +217,7 @@ def test_tickets_that_are_opened_meanwhile_are_those_of_who_stays(committed_db):
     assert Ticket.objects.filter(customer=target).count() == 20
 
 
-def test_tickets_that_change_hands_meanwhile_are_those_of_who_stays(committed_db):
+def test_tickets_given_to_the_source_during_a_merge_belong_to_the_target(committed_db):
     source, target, other = CustomerFactory(), CustomerFactory(), CustomerFactory()
     tickets = [TicketFactory(customer=customer) for customer in (source, other) for _ in range(5)]
 
@@ -231,7 +231,7 @@ def test_tickets_that_change_hands_meanwhile_are_those_of_who_stays(committed_db
     assert {ticket.customer for ticket in Ticket.objects.all()} == {target}
 
 
-def test_a_merge_waits_for_who_is_about_to_link_something(committed_db):
+def test_merge_waits_for_a_transaction_that_links_a_ticket(committed_db):
     source, target = CustomerFactory(), CustomerFactory()
 
     with ThreadPoolExecutor(1) as pool:
@@ -245,7 +245,7 @@ def test_a_merge_waits_for_who_is_about_to_link_something(committed_db):
     assert ticket.customer == target
 
 
-def test_a_customer_who_is_held_for_long_is_not_waited_for_for_ever(committed_db, monkeypatch):
+def test_merge_gives_up_if_a_customer_stays_locked(committed_db, monkeypatch):
     monkeypatch.setattr("tickets.verbs.customer_merges.TRIES", 1)
     source, target = CustomerFactory(), CustomerFactory()
 

@@ -1,4 +1,4 @@
-"""Tickets merged by a person: into one that has its messages still, and not by mistake those of two customers."""
+"""Merges of tickets in the admin: the choice of the target, and the question about different customers."""
 
 import pytest
 from django.urls import reverse
@@ -28,7 +28,7 @@ def of_one(count=1, **values):
     return TicketFactory.create_batch(count, sender="jan@client.example", **values)
 
 
-def test_a_merged_ticket_is_never_what_others_are_merged_into():
+def test_a_merged_ticket_is_never_the_target():
     gone, first, second = of_one(3)
     (elsewhere,) = of_one()
     merge_tickets(gone, elsewhere, ACTOR)
@@ -46,7 +46,7 @@ def test_a_merged_ticket_is_never_what_others_are_merged_into():
     ]
 
 
-def test_where_all_but_one_were_merged_before_nothing_is_merged_and_it_is_said():
+def test_a_merge_needs_two_tickets_that_were_not_merged_before():
     gone, first, other = of_one(3)
     merge_tickets(gone, other, ACTOR)
 
@@ -93,7 +93,7 @@ def test_on_the_page_different_customers_are_named_and_confirmed():
     assert (before, merged_into(ticket)) == ([None], [other])
 
 
-def test_what_was_confirmed_for_one_ticket_is_not_for_another():
+def test_a_confirmation_is_valid_for_the_shown_ticket_only():
     ticket, other, third = TicketFactory.create_batch(3, of_customer=True)
 
     response = superuser().post(merge_page(ticket), {"number": str(third.pk), "shown": str(other.pk), "is_meant": "on"})
@@ -112,7 +112,7 @@ def test_connecting_asks_nothing_about_customers():
     assert response.status_code == 302
 
 
-def test_people_are_told_apart_by_customer_and_by_address():
+def test_people_are_distinguished_by_customer_and_address():
     jan = CustomerFactory(name="Jan", surname="Nowak", email="Jan@c.example")
     tickets = [
         TicketFactory(customer=jan, sender="other@c.example"),

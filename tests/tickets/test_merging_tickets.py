@@ -1,4 +1,4 @@
-"""Tickets that are merged and split: what they know of their messages, and where the customer's next one goes."""
+"""Merged and split tickets: their first responses, and later messages of the customer."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,7 +26,7 @@ def after(minutes: int) -> Any:
 
 
 def a_ticket(*replies: int, **values: Any) -> Ticket:
-    """With a mail of the customer, and replies so many minutes after it."""
+    """Return a ticket with a mail of the customer, and with replies at these minutes after it."""
     first = after(min(replies)) if replies else None
     ticket = TicketFactory(created_at=START, updated_at=START, first_agent_responded_at=first, **values)
     MessageFactory(ticket=ticket, created_at=START)
@@ -39,7 +39,7 @@ def first_response(ticket: Ticket) -> Any:
     return Ticket.objects.get(pk=ticket.pk).first_agent_responded_at
 
 
-def test_a_merge_brings_its_first_response_along() -> None:
+def test_merge_moves_the_first_response() -> None:
     source, target = a_ticket(10, 20), a_ticket(15)
     silent = a_ticket()
 
@@ -49,7 +49,7 @@ def test_a_merge_brings_its_first_response_along() -> None:
     assert first_response(target) == after(10)
 
 
-def test_no_answer_of_a_machine_and_no_comment_is_a_first_response() -> None:
+def test_automatic_messages_and_comments_are_no_first_response() -> None:
     source, target = a_ticket(), a_ticket()
     MessageFactory(ticket=source, type="REPLY", is_automatic=True, created_at=after(1))
     MessageFactory(ticket=source, comment_of_agent=True, created_at=after(2))
@@ -59,7 +59,7 @@ def test_no_answer_of_a_machine_and_no_comment_is_a_first_response() -> None:
     assert first_response(target) is None
 
 
-def test_of_two_tickets_each_has_the_first_response_of_its_own_messages() -> None:
+def test_first_responses_of_both_tickets_after_a_split() -> None:
     ticket = a_ticket(10, 30)
     second = MessageFactory(ticket=ticket, created_at=after(20))
     mail, first, later, _ = ticket.messages.order_by("id")
@@ -71,7 +71,7 @@ def test_of_two_tickets_each_has_the_first_response_of_its_own_messages() -> Non
     assert list(ticket.messages.values_list("pk", flat=True)) == [mail.pk]
 
 
-def test_a_first_response_that_was_split_off_is_given_anew() -> None:
+def test_next_reply_is_the_first_response_after_a_split() -> None:
     ticket = a_ticket(10)
     split_ticket(ticket, ACTOR, [ticket.messages.get(type="REPLY").pk], "Else")
 
@@ -81,7 +81,7 @@ def test_a_first_response_that_was_split_off_is_given_anew() -> None:
     assert first_response(ticket) == after(60)
 
 
-def test_nothing_else_moves_the_first_response(api: ApiClient) -> None:
+def test_other_verbs_keep_the_first_response(api: ApiClient) -> None:
     ticket, other = a_ticket(10), TicketFactory()
 
     edit_ticket(ticket, ACTOR, tags=["a"])
@@ -91,13 +91,11 @@ def test_nothing_else_moves_the_first_response(api: ApiClient) -> None:
     assert first_response(ticket) == after(10)
 
 
-# What the customer says next
+# Later messages of the customer
 
 
 def chain(length: int = 3) -> tuple[Ticket, Ticket]:
-    """The first of tickets each of which leads to the next, and the last. Merges make such ways short; the rows may
-    hold any.
-    """
+    """Return the first and the last of a chain of merged tickets. Merges keep chains short, but rows may hold any."""
     first, *others = TicketFactory.create_batch(length, created_at=START)
     previous = first
     for ticket in others:
@@ -107,7 +105,7 @@ def chain(length: int = 3) -> tuple[Ticket, Ticket]:
     return first, previous
 
 
-def test_a_customers_reply_to_a_merged_ticket_goes_to_the_one_that_goes_on(api: ApiClient) -> None:
+def test_message_to_a_merged_ticket_goes_to_the_target(api: ApiClient) -> None:
     first, last = chain()
     closed = TicketStatus.objects.get(kind="closed")
     Ticket.objects.filter(pk=last.pk).update(status=closed, closed_at=START)
@@ -122,7 +120,7 @@ def test_a_customers_reply_to_a_merged_ticket_goes_to_the_one_that_goes_on(api: 
     assert {event.payload["ticket_id"] for event in Event.objects.all()} == {str(last.pk)}
 
 
-def test_its_date_may_be_before_the_ticket_that_goes_on_began(api: ApiClient) -> None:
+def test_message_to_a_merged_ticket_may_be_older_than_the_target(api: ApiClient) -> None:
     first, last = chain(2)
     Ticket.objects.filter(pk=last.pk).update(created_at=timezone.now())
     dates = [(START + timedelta(minutes=minutes)).astimezone(timezone.get_default_timezone()) for minutes in (5, -5)]
@@ -136,7 +134,7 @@ def test_its_date_may_be_before_the_ticket_that_goes_on_began(api: ApiClient) ->
     assert Message.objects.get().ticket == last
 
 
-def test_what_is_wrong_with_it_is_said_and_leaves_nothing(api: ApiClient) -> None:
+def test_refused_message_to_a_merged_ticket_stores_nothing(api: ApiClient) -> None:
     first, last = chain()
 
     response = api.post(f"/api/tickets/{first.pk}/customer_response", {"body": " ", "date": "x"})

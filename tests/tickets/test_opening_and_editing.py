@@ -1,10 +1,10 @@
-"""Tickets opened and edited over HTTP: what is refused, what is cleared."""
+"""Open and edit tickets over HTTP: refused and cleared values."""
 
 from typing import Any
 
 import pytest
 
-from callcentre.core.errors import Invalid
+from callcentre.core.errors import ErrorCode, Invalid
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
@@ -44,16 +44,14 @@ def faults(response: Any) -> list[tuple[int, str | None]]:
         ({"from": "jan\x1b[31m@client.example", "subject": "S\u2028S"}, [(100017, "subject"), (100017, "from")]),
     ],
 )
-def test_a_ticket_that_is_refused_says_why_and_leaves_nothing(
-    body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient
-) -> None:
+def test_refused_ticket_stores_nothing(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
     TicketQueueFactory()
 
     assert faults(api.post("/api/tickets", {"subject": "S", "body": "B", **body})) == expected
     assert (Ticket.objects.count(), Event.objects.count()) == (0, 0)
 
 
-def test_a_choice_that_is_sent_empty_is_the_usual_one(api: ApiClient) -> None:
+def test_empty_choice_means_the_default(api: ApiClient) -> None:
     TicketQueueFactory()
 
     answer = api.post("/api/tickets", {"subject": "S", "body": "B", "source": "", "body_type": ""})
@@ -64,7 +62,7 @@ def test_a_choice_that_is_sent_empty_is_the_usual_one(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("subject", ["👩‍💻 Zażółć\u00a0gęślą", "שלום \u200fa", "<b>"])
-def test_a_subject_in_any_script_is_kept(subject: str, api: ApiClient) -> None:
+def test_subject_in_any_script(subject: str, api: ApiClient) -> None:
     TicketQueueFactory()
 
     api.post("/api/tickets", {"subject": subject, "body": "B", "from": " Jan \n"})
@@ -73,14 +71,14 @@ def test_a_subject_in_any_script_is_kept(subject: str, api: ApiClient) -> None:
     assert (ticket.subject, ticket.sender) == (subject, "Jan")
 
 
-def test_an_image_is_something_to_say(api: ApiClient) -> None:
+def test_image_alone_is_a_valid_body(api: ApiClient) -> None:
     TicketQueueFactory()
     body = '<img src="https://client.example/broken.png">'
 
     assert api.post("/api/tickets", {"subject": "S", "body": body, "body_type": "HTML"}).status_code == 201
 
 
-def test_category_substatus_and_agent_are_cleared_by_an_empty_text(api: ApiClient) -> None:
+def test_empty_text_clears_category_substatus_and_agent(api: ApiClient) -> None:
     status = TicketStatus.objects.get(kind="new")
     ticket = TicketFactory(
         category=TicketCategoryFactory(), assigned=True, substatus=TicketSubstatusFactory(status=status, name="Urgent")
@@ -103,7 +101,7 @@ def test_category_substatus_and_agent_are_cleared_by_an_empty_text(api: ApiClien
     assert [event.action for event in Event.objects.all()] == ["TICKET_UPDATED"]
 
 
-def test_subject_and_customer_are_edited_with_history_and_event() -> None:
+def test_edit_subject_and_customer_with_history_and_event() -> None:
     customer, ticket = CustomerFactory(surname="Kowal"), TicketFactory(subject="Lamp")
 
     edit_ticket(ticket, ACTOR, subject="Broken lamp", customer_id=customer.pk)
@@ -119,7 +117,7 @@ def test_subject_and_customer_are_edited_with_history_and_event() -> None:
 
 
 @pytest.mark.parametrize("subject", ["", "  ", "x" * 501, LINES])
-def test_a_subject_that_no_mail_can_have_is_refused(subject: str) -> None:
+def test_subject_that_mail_cannot_have_is_refused(subject: str) -> None:
     ticket = TicketFactory(subject="Lamp")
 
     with pytest.raises(Invalid):
@@ -129,7 +127,21 @@ def test_a_subject_that_no_mail_can_have_is_refused(subject: str) -> None:
     assert (ticket.subject, ticket.agent) == ("Lamp", None)
 
 
-# The sender: whom replies go to
+def test_substatus_cannot_set_the_status_merged() -> None:
+    ticket = TicketFactory()
+    substatus = TicketSubstatusFactory(status=TicketStatus.objects.get(kind="merged"))
+
+    with pytest.raises(Invalid) as raised:
+        edit_ticket(ticket, ACTOR, substatus_id=substatus.pk)
+
+    assert [(fault.code, fault.field) for fault in raised.value.faults] == [
+        (ErrorCode.STATUS_MERGED_BY_HAND, "substatus_id")
+    ]
+    ticket.refresh_from_db()
+    assert ticket.status.kind == "new"
+
+
+# The sender, which replies go to
 
 
 def sender_of(ticket: Ticket) -> tuple[str, str]:
@@ -145,9 +157,7 @@ def sender_of(ticket: Ticket) -> tuple[str, str]:
         ("jóźef@klient.example", "jóźef@klient.example", ""),
     ],
 )
-def test_a_ticket_can_be_answered_however_its_sender_is_spelled(
-    given: str, address: str, name: str, api: ApiClient
-) -> None:
+def test_senders_in_every_spelling_can_be_answered(given: str, address: str, name: str, api: ApiClient) -> None:
     TicketQueueFactory()
     customer = CustomerFactory(email=address)
 
@@ -161,7 +171,7 @@ def test_a_ticket_can_be_answered_however_its_sender_is_spelled(
     assert Dispatch.objects.get().recipients == [address]
 
 
-def test_a_sender_that_is_no_address_is_taken_for_other_sources(api: ApiClient) -> None:
+def test_sender_without_an_address_is_valid_for_other_sources(api: ApiClient) -> None:
     TicketQueueFactory()
 
     answer = api.post("/api/tickets", {"subject": "S", "body": "B", "from": "buyer-17", "source": "phone"})
@@ -169,7 +179,7 @@ def test_a_sender_that_is_no_address_is_taken_for_other_sources(api: ApiClient) 
     assert (answer.status_code, Ticket.objects.get().sender) == (201, "buyer-17")
 
 
-def test_a_ticket_that_cannot_be_answered_is_repaired(api: ApiClient) -> None:
+def test_new_sender_makes_a_ticket_answerable(api: ApiClient) -> None:
     customer = CustomerFactory(email="jan@client.example")
     ticket = TicketFactory(sender="Jan Kowal", sender_name="")
     path, reply = f"/api/tickets/{ticket.pk}", {"body": "B", "user_login": AgentFactory().login}
@@ -186,7 +196,7 @@ def test_a_ticket_that_cannot_be_answered_is_repaired(api: ApiClient) -> None:
     assert Event.objects.filter(action="TICKET_UPDATED", payload__customer_id=customer.pk).exists()
 
 
-def test_a_customer_is_given_and_taken(api: ApiClient) -> None:
+def test_set_and_clear_the_customer(api: ApiClient) -> None:
     ticket = TicketFactory(of_customer=True)
     merged = CustomerFactory(merged_into=CustomerFactory())
 
@@ -199,7 +209,7 @@ def test_a_customer_is_given_and_taken(api: ApiClient) -> None:
     assert (given, ticket.customer) == (merged.merged_into, None)
 
 
-def test_another_sender_leaves_the_customer_that_a_ticket_has(api: ApiClient) -> None:
+def test_new_sender_keeps_the_customer(api: ApiClient) -> None:
     ticket = TicketFactory(of_customer=True, sender="jan@client.example", sender_name="Jan")
     CustomerFactory(email="eva@client.example")
     customer = ticket.customer
@@ -224,7 +234,7 @@ def test_another_sender_leaves_the_customer_that_a_ticket_has(api: ApiClient) ->
         ({"from": "jan@", "customer_id": "x", "subject": " "}, None),
     ],
 )
-def test_a_wrong_sender_subject_or_customer_is_refused_and_changes_nothing(
+def test_wrong_sender_subject_or_customer_changes_nothing(
     body: dict[str, Any], expected: list[tuple[int, str]] | None, api: ApiClient
 ) -> None:
     ticket = TicketFactory(subject="S", sender="jan@client.example", of_customer=True)
@@ -236,7 +246,7 @@ def test_a_wrong_sender_subject_or_customer_is_refused_and_changes_nothing(
     assert Ticket.objects.filter(pk=ticket.pk).values().get() == before
 
 
-def test_a_program_may_write_back_the_sender_that_it_has_read(api: ApiClient) -> None:
+def test_unchanged_sender_is_not_checked_again(api: ApiClient) -> None:
     ticket = TicketFactory(sender="Anna anna@client.example")
 
     assert api.put(f"/api/tickets/{ticket.pk}", {"from": ticket.sender, "tags": ["a"]}).status_code == 204

@@ -6,8 +6,8 @@ from email.message import EmailMessage
 
 import pytest
 
+from tickets.mail.mime_parts import MOST_FILES
 from tickets.mail.parsing import Mail, Unreadable, parse
-from tickets.mail.parts import MOST_FILES
 
 
 def read(headers: str | bytes = "", body: str | bytes = "x") -> Mail:

@@ -8,8 +8,8 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
-from tickets.mail.receiving import process
-from tickets.mail.senders import Person, answers_elsewhere, sender_of
+from tickets.mail.intake import process
+from tickets.mail.sender_identity import Person, answers_elsewhere, sender_of
 from tickets.models import Dispatch, Message, Ticket, TicketStatus
 from tickets.models.participants import participants_of
 from tickets.verbs.messages import reply_to

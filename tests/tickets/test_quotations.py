@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tickets import html
-from tickets.mail.folding import fold
 from tickets.mail.parsing import parse
+from tickets.mail.quotations import fold
 
 FOLDER = Path(__file__).parent / "quotations"
 MAILS = sorted(FOLDER.glob("*.eml"))

@@ -1,4 +1,4 @@
-"""The link in a mail by which a customer rates the reply, and the page behind it."""
+"""The link in a mail with which a customer rates a reply, and its page."""
 
 from datetime import timedelta
 from typing import Any
@@ -33,7 +33,7 @@ def values() -> list[int]:
     return list(Rating.objects.values_list("value", flat=True))
 
 
-def test_looking_at_the_link_stores_nothing(client: Client, path: str) -> None:
+def test_get_stores_nothing(client: Client, path: str) -> None:
     page = client.get(f"{path}?value=5", headers={"Accept-Language": "en"})
 
     assert page.status_code == 200
@@ -44,7 +44,7 @@ def test_looking_at_the_link_stores_nothing(client: Client, path: str) -> None:
     assert values() == []
 
 
-def test_a_rating_is_stored_and_shown_with_its_message(
+def test_rating_is_stored_and_shown_with_its_message(
     client: Client, api: ApiClient, message: Message, path: str
 ) -> None:
     before = Ticket.objects.get().updated_at
@@ -59,7 +59,7 @@ def test_a_rating_is_stored_and_shown_with_its_message(
     assert Event.objects.filter(action="TICKET_UPDATED").count() == 2
 
 
-def test_a_customer_may_think_again_for_a_week(client: Client, message: Message, path: str) -> None:
+def test_rating_can_be_changed_for_a_week(client: Client, message: Message, path: str) -> None:
     client.post(path, {"value": "1"})
     assert 'value="1" required checked' in client.get(path).content.decode()
 
@@ -71,7 +71,7 @@ def test_a_customer_may_think_again_for_a_week(client: Client, message: Message,
     assert (values(), message.ratings, late.status_code) == ([5], [5], 410)
 
 
-def test_an_old_reply_is_not_rated(client: Client, message: Message, path: str) -> None:
+def test_old_reply_cannot_be_rated(client: Client, message: Message, path: str) -> None:
     Message.objects.update(created_at=timezone.now() - timedelta(days=61))
 
     assert [client.get(path).status_code, client.post(path, {"value": "5"}).status_code] == [410, 410]
@@ -79,14 +79,14 @@ def test_an_old_reply_is_not_rated(client: Client, message: Message, path: str) 
 
 
 @pytest.mark.parametrize("value", ["", "0", "6", "x", "05", "5 "])
-def test_only_the_five_answers_are_taken(client: Client, path: str, value: str) -> None:
+def test_only_the_five_answers_are_accepted(client: Client, path: str, value: str) -> None:
     answer = client.post(path, {"value": value}, headers={"Accept-Language": "en"})
 
     assert (answer.status_code, values()) == (400, [])
     assert 'role="alert"' in answer.content.decode()
 
 
-def test_nobody_can_make_a_link(client: Client, message: Message, path: str, settings: Any) -> None:
+def test_forged_link_is_refused(client: Client, message: Message, path: str, settings: Any) -> None:
     other = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="x")
     forged = f"/ratings/{other.pk}.{path.partition('.')[2]}"
 
@@ -97,7 +97,7 @@ def test_nobody_can_make_a_link(client: Client, message: Message, path: str, set
     assert (statuses, values()) == ([404] * 4, [])
 
 
-def test_a_link_outlives_the_key_that_signed_it(client: Client, path: str, settings: Any) -> None:
+def test_link_stays_valid_after_a_change_of_keys(client: Client, path: str, settings: Any) -> None:
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another-key-of-a-test-run-is-no-secret-and-long-enough"
 
@@ -107,7 +107,7 @@ def test_a_link_outlives_the_key_that_signed_it(client: Client, path: str, setti
 @pytest.mark.parametrize(
     ("accepted", "language"), [("en-GB,en;q=0.9", "en"), ("pl", "pl"), ("de, en;q=0.5", "en"), ("de", "pl"), ("", "pl")]
 )
-def test_the_page_speaks_the_language_of_the_browser_or_of_the_mail(
+def test_page_is_in_the_language_of_the_browser_or_of_the_queue(
     client: Client, path: str, accepted: str, language: str
 ) -> None:
     page = client.get(path, headers={"Accept-Language": accepted} if accepted else {})
@@ -115,19 +115,19 @@ def test_the_page_speaks_the_language_of_the_browser_or_of_the_mail(
     assert (page["Content-Language"], f'<html lang="{language}">' in page.content.decode()) == (language, True)
 
 
-def test_other_messages_are_not_rated(client: Client) -> None:
+def test_only_replies_can_be_rated(client: Client) -> None:
     message = receive_message(TicketFactory(), ACTOR, body="Help!")
 
     assert client.get(f"/ratings/{token_of(message)}").status_code == 404
 
 
-def test_a_link_is_a_whole_address(message: Message, settings: Any) -> None:
+def test_link_is_a_full_address(message: Message, settings: Any) -> None:
     settings.PUBLIC_URL = "https://desk.example"
 
     assert rating_url(message) == f"https://desk.example/ratings/{token_of(message)}"
 
 
-def test_the_page_costs_few_statements(client: Client, path: str, django_assert_max_num_queries: Any) -> None:
+def test_number_of_queries_of_the_page(client: Client, path: str, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(2):
         client.get(path)
     with django_assert_max_num_queries(16):

@@ -1,4 +1,4 @@
-"""Comments, agent responses, customer responses and notes: what each field may say, and what is refused."""
+"""The API of comments, agent responses, customer responses and notes: valid and refused values of each field."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,7 +45,7 @@ def ticket_of_kind(kind: str, **values: Any) -> Ticket:
     return ticket
 
 
-# Every field of every body: what is refused, with its code and name
+# Refused values of every field of every body, with the code and the field of the fault
 
 TEXTS = [
     ({}, [(100001, "TEXT")]),
@@ -105,7 +105,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("action", "body", "expected"), REFUSED)
-def test_what_is_refused_says_why_and_leaves_nothing(
+def test_refused_body_stores_nothing(
     action: str, body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient, anna: Any
 ) -> None:
     ticket = ticket_of_kind(KINDS.NEW)
@@ -131,16 +131,14 @@ def test_what_is_refused_says_why_and_leaves_nothing(
 
 @pytest.mark.parametrize("action", ["comment", "agent_response", "customer_response"])
 @pytest.mark.parametrize(("body", "code"), [("[]", 100102), ("{", 100101), ('"x"', 100102)])
-def test_a_body_that_is_no_object_is_refused(action: str, body: str, code: int, api: ApiClient) -> None:
+def test_body_must_be_an_object(action: str, body: str, code: int, api: ApiClient) -> None:
     path = f"/api/tickets/{ticket_of_kind(KINDS.NEW).pk}/{action}"
 
     assert faults(api.generic("POST", path, body, "application/json")) == [(code, None)]
 
 
 @pytest.mark.parametrize("action", ["comment", "agent_response"])
-def test_a_ticket_that_was_merged_takes_nothing_of_agents_and_says_where_it_went(
-    action: str, api: ApiClient, anna: Any
-) -> None:
+def test_agents_cannot_write_in_a_merged_ticket(action: str, api: ApiClient, anna: Any) -> None:
     target = TicketFactory()
     ticket = ticket_of_kind(KINDS.MERGED, merged_into=target)
 
@@ -155,9 +153,7 @@ def test_a_ticket_that_was_merged_takes_nothing_of_agents_and_says_where_it_went
 
 @pytest.mark.parametrize("source", [Source.PHONE, Source.SMS, Source.CHAT, Source.WWW])
 @pytest.mark.parametrize("body_type", ["HTML", "PLAIN"])
-def test_a_source_without_replies_is_refused_by_a_code_of_its_own(
-    source: str, body_type: str, api: ApiClient, anna: Any
-) -> None:
+def test_reply_to_another_source_is_refused(source: str, body_type: str, api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.NEW, source=source)
 
     assert faults(post(api, ticket, "agent_response", body="x", body_type=body_type, user_login="anna")) == [
@@ -167,7 +163,7 @@ def test_a_source_without_replies_is_refused_by_a_code_of_its_own(
 
 
 @pytest.mark.parametrize("source", [Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE])
-def test_a_marketplace_takes_plain_text_only(source: str, api: ApiClient, anna: Any) -> None:
+def test_marketplaces_accept_plain_text_only(source: str, api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.NEW, source=source, sender="buyer-17")
 
     for body in ({}, {"body_type": "HTML"}, {"body_type": None}):
@@ -178,7 +174,7 @@ def test_a_marketplace_takes_plain_text_only(source: str, api: ApiClient, anna: 
     assert Message.objects.count() == 1
 
 
-def test_a_mail_needs_an_address_to_go_to(api: ApiClient, anna: Any) -> None:
+def test_reply_needs_a_recipient(api: ApiClient, anna: Any) -> None:
     nowhere = ticket_of_kind(KINDS.NEW, sender="")
     known = ticket_of_kind(KINDS.NEW, sender="", customer=CustomerFactory(email="jan@client.example"))
 
@@ -196,7 +192,7 @@ def test_a_mail_needs_an_address_to_go_to(api: ApiClient, anna: Any) -> None:
         (KINDS.CLOSED, KINDS.CLOSED),
     ],
 )
-def test_a_reply_moves_what_is_new_or_in_progress(kind: str, after: str, api: ApiClient, anna: Any) -> None:
+def test_status_after_a_reply(kind: str, after: str, api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(kind, closed_at=NOW if kind == KINDS.CLOSED else None)
 
     assert post(api, ticket, "agent_response", body="x", user_login="anna").status_code == 201
@@ -209,7 +205,7 @@ def test_a_reply_moves_what_is_new_or_in_progress(kind: str, after: str, api: Ap
     assert (ticket.closed_at is None) == (kind != KINDS.CLOSED)
 
 
-def test_the_first_response_is_set_once(api: ApiClient, anna: Any) -> None:
+def test_first_response_is_set_once(api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.NEW)
 
     post(api, ticket, "comment", comment="x", user_login="anna")
@@ -225,7 +221,7 @@ def test_the_first_response_is_set_once(api: ApiClient, anna: Any) -> None:
     assert (shown["first_agent_responded_at"], shown["first_agent_response_time"]) == ("2026-07-01 11:00", "22:59:30")
 
 
-def test_attachments_become_the_replys_in_their_order(api: ApiClient, anna: Any) -> None:
+def test_attachments_of_a_reply_keep_their_order(api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.NEW)
     for token in ("t1", "t2"):
         StoredFileFactory(token=token, api_user=ApiUser.objects.get(login="all"))
@@ -243,7 +239,7 @@ def test_attachments_become_the_replys_in_their_order(api: ApiClient, anna: Any)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS.values if kind != KINDS.MERGED])
-def test_the_customer_makes_any_ticket_new(kind: str, api: ApiClient) -> None:
+def test_customer_response_makes_any_ticket_new(kind: str, api: ApiClient) -> None:
     closing = {"closed_at": NOW - timedelta(hours=1), "closed_by": AgentFactory()} if kind == KINDS.CLOSED else {}
     ticket = ticket_of_kind(kind, **closing)
     substatus = TicketSubstatus.objects.create(status=ticket.status, name="Finer")
@@ -260,7 +256,7 @@ def test_the_customer_makes_any_ticket_new(kind: str, api: ApiClient) -> None:
     assert (ticket.messages.get().system_comment, ticket.updated_at) == (note, NOW)
 
 
-def test_from_name_is_the_author_shown_in_place_of_the_customer(api: ApiClient) -> None:
+def test_from_name_is_shown_as_the_author(api: ApiClient) -> None:
     ticket = ticket_of_kind(KINDS.NEW, customer=CustomerFactory(name="Jan", surname="Kowal"))
 
     post(api, ticket, "customer_response", body="x", from_name="Żona Jana")
@@ -269,7 +265,7 @@ def test_from_name_is_the_author_shown_in_place_of_the_customer(api: ApiClient) 
     assert (message.author_name, message.agent, message.type) == ("Żona Jana", None, "MAIL")
 
 
-# What all three keep
+# All three operations
 
 
 @pytest.mark.parametrize(
@@ -280,7 +276,7 @@ def test_from_name_is_the_author_shown_in_place_of_the_customer(api: ApiClient) 
         ("customer_response", "body", "body_type"),
     ],
 )
-def test_html_is_sanitised_and_plain_text_kept(action: str, text: str, kind: str, api: ApiClient, anna: Any) -> None:
+def test_html_is_sanitised_and_plain_text_is_kept(action: str, text: str, kind: str, api: ApiClient, anna: Any) -> None:
     wild = '<p onclick="x()">Hi <b>you</b><script>alert(1)</script><a href="javascript:x">l</a></p>'
     ticket = ticket_of_kind(KINDS.NEW)
 
@@ -312,9 +308,7 @@ def test_html_is_sanitised_and_plain_text_kept(action: str, text: str, kind: str
         (None, "2026-07-01 12:00"),
     ],
 )
-def test_the_date_is_honoured_and_the_ticket_changes_now(
-    action: str, date: str | None, shown: str, api: ApiClient, anna: Any
-) -> None:
+def test_given_date_of_a_message(action: str, date: str | None, shown: str, api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.NEW)
 
     assert post(api, ticket, action, body="x", user_login="anna", date=date).status_code in (201, 204)
@@ -324,7 +318,7 @@ def test_the_date_is_honoured_and_the_ticket_changes_now(
 
 
 @pytest.mark.parametrize("action", ["agent_response", "customer_response"])
-def test_what_is_dated_in_the_minute_of_the_creation_comes_after_it(action: str, api: ApiClient, anna: Any) -> None:
+def test_message_dated_in_the_minute_of_the_creation_is_later(action: str, api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.NEW)
     MessageFactory(ticket=ticket, body="first", created_at=BORN)
 
@@ -335,7 +329,7 @@ def test_what_is_dated_in_the_minute_of_the_creation_comes_after_it(action: str,
     assert shown["first_agent_response_time"] == ("00:00:00" if action == "agent_response" else "")
 
 
-def test_a_comment_changes_no_status_and_touches_the_ticket(api: ApiClient, anna: Any) -> None:
+def test_comment_keeps_the_status_and_sets_the_time_of_change(api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.CLOSED, closed_at=BORN)
 
     response = post(api, ticket, "comment", comment="<p>x</p>", user_login="anna")
@@ -353,7 +347,7 @@ def test_a_comment_changes_no_status_and_touches_the_ticket(api: ApiClient, anna
     assert (ticket.status.kind, ticket.closed_at, ticket.updated_at) == (KINDS.CLOSED, BORN, NOW)
 
 
-def test_of_several_statuses_of_a_kind_a_ticket_gets_the_one_with_the_lowest_order(api: ApiClient) -> None:
+def test_status_with_the_lowest_order_of_its_kind_is_used(api: ApiClient) -> None:
     TicketStatus.objects.create(name="Just in", kind=KINDS.NEW, order=5)
     ticket = ticket_of_kind(KINDS.CLOSED)
 
@@ -377,7 +371,7 @@ def test_of_several_statuses_of_a_kind_a_ticket_gets_the_one_with_the_lowest_ord
         ({"user_login": "nobody"}, [(100001, "message"), (110001, "user_login")]),
     ],
 )
-def test_a_note_that_is_refused(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
+def test_refused_note(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
     customer = CustomerFactory()
 
     assert faults(api.post(f"/api/customers/{customer.pk}/notes", body)) == expected
@@ -385,7 +379,7 @@ def test_a_note_that_is_refused(body: dict[str, Any], expected: list[tuple[int, 
 
 
 @pytest.mark.parametrize(("author", "shown"), [({"user_login": "anna"}, "Anna Nowak"), ({}, "all")])
-def test_a_note_keeps_its_author(author: dict[str, str], shown: str, api: ApiClient, anna: Any) -> None:
+def test_author_of_a_note(author: dict[str, str], shown: str, api: ApiClient, anna: Any) -> None:
     customer = CustomerFactory()
 
     response = api.post(f"/api/customers/{customer.pk}/notes", {"message": "Calls back.", **author})

@@ -7,8 +7,8 @@ import pytest
 
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
-from tests.tickets.test_at_once import at_once
-from tickets.mail.receiving import take_in
+from tests.tickets.test_concurrency import at_once
+from tickets.mail.intake import take_in
 from tickets.models import Message, ReceivedMail, Ticket
 
 pytestmark = pytest.mark.django_db

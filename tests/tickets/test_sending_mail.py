@@ -15,8 +15,8 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server, mute, saying, send_to
 from tests.webhooks.receivers import receiver, tls_for
-from tickets.mail import dispatching, smtp
-from tickets.mail.dispatching import DELAYS, dispatch, due_now
+from tickets.mail import dispatcher, smtp
+from tickets.mail.dispatcher import DELAYS, dispatch, due_now
 from tickets.models import Dispatch, TicketChange
 from tickets.verbs.dispatches import record_bounce, resend
 from tickets.verbs.messages import reply_to
@@ -291,7 +291,7 @@ def test_what_kills_every_worker_is_given_up(server: MailServer) -> None:
     assert due_now() == []
 
     row.refresh_from_db()
-    assert outcome(row) == ("failed", False, dispatching.DIED)
+    assert outcome(row) == ("failed", False, dispatcher.DIED)
 
 
 # A person

@@ -13,7 +13,7 @@ from tests.processes import ROOT, environment, wait_for
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server
-from tickets.mail.dispatching import due_now
+from tickets.mail.dispatcher import due_now
 from tickets.models import Dispatch
 from tickets.verbs.dispatches import resend
 from tickets.verbs.messages import reply_to

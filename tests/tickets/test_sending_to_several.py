@@ -12,7 +12,7 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server
-from tickets.mail.dispatching import DELAYS, dispatch, due_now
+from tickets.mail.dispatcher import DELAYS, dispatch, due_now
 from tickets.models import Dispatch
 from tickets.verbs.dispatches import record_bounce, resend
 from tickets.verbs.messages import reply_to

@@ -1,4 +1,4 @@
-"""What a supervisor sets for tickets: statuses, categories, custom fields, companies, queues, replies, marketplaces."""
+"""The settings of tickets: statuses, categories, custom fields, companies, queues, replies, marketplaces."""
 
 import pytest
 from django.urls import reverse
@@ -30,7 +30,7 @@ def add(model):
 
 
 def raw(row, column):
-    """As the database has it."""
+    """Return the row as stored."""
     return type(row).objects.extra(select={"raw": column}).get(pk=row.pk).raw
 
 
@@ -51,7 +51,7 @@ def test_a_further_status_of_a_kind_is_deleted():
     assert TicketStatus.objects.filter(kind="new").count() == 1
 
 
-def test_a_status_that_tickets_have_is_not_deleted_and_the_page_says_why():
+def test_a_used_status_is_not_deleted_and_the_page_says_why():
     ticket = TicketFactory(status=TicketStatusFactory())
 
     response = superuser().post(page_of(ticket.status, "delete"), {"post": "yes"})
@@ -70,7 +70,7 @@ def test_a_sub_status_is_added_on_the_page_of_its_status():
     assert status.substatuses.get().name == "Refused"
 
 
-def test_a_sub_status_that_tickets_have_is_not_taken_away():
+def test_a_used_sub_status_is_not_deleted():
     substatus = TicketSubstatusFactory()
     TicketFactory(status=substatus.status, substatus=substatus)
 
@@ -178,7 +178,7 @@ def test_the_list_of_companies_counts_customers_in_one_query(count, django_asser
 
 
 def save(client, queue, **changes):
-    """Its page has another input of this name: the language of the page itself."""
+    """Return the inputs of the queue's form. The page has another input with the name of one: its language."""
     return client.submit(page_of(queue), language="en", **changes)
 
 
@@ -276,7 +276,7 @@ def test_queues_are_switched_from_the_list(action, expected):
     assert set(TicketQueue.objects.values_list("is_active", flat=True)) == {expected}
 
 
-def test_who_may_only_look_tests_and_changes_nothing():
+def test_viewers_cannot_test_or_change_queues():
     queue = TicketQueueFactory(with_mailbox=True)
     client = staff("view_ticketqueue")
 
@@ -315,7 +315,7 @@ def test_the_password_of_a_marketplace_is_never_shown():
     assert "of the marketplace" not in client.page(page_of(marketplace))
 
 
-def test_the_secret_of_a_marketplace_is_shown_to_who_asks_for_it_and_replaced():
+def test_the_secret_of_a_marketplace_is_shown_and_replaced():
     marketplace = MarketplaceFactory()
     client, secret = superuser(), marketplace.secret
 
@@ -328,7 +328,7 @@ def test_the_secret_of_a_marketplace_is_shown_to_who_asks_for_it_and_replaced():
     assert marketplace.secret != secret
 
 
-def test_who_may_only_look_sees_no_secret():
+def test_viewers_see_no_secret():
     marketplace = MarketplaceFactory()
 
     for page in ("show_secret", "new_secret"):
@@ -352,7 +352,7 @@ def test_only_marketplaces_are_sources_of_marketplaces():
     ],
 )
 @pytest.mark.parametrize("count", [1, 30])
-def test_lists_take_the_same_queries_however_long_they_are(count, model, factory, queries, django_assert_num_queries):
+def test_the_query_counts_of_lists_are_constant(count, model, factory, queries, django_assert_num_queries):
     factory.create_batch(count)
     client = superuser()
 

@@ -1,4 +1,4 @@
-"""Tickets that are split: whose each of the two is then, and whom a reply goes to."""
+"""Split tickets: the customers of both tickets, and the recipients of replies."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ def after(minutes: int) -> Any:
 
 
 def a_wrong_merge(**values: Any) -> tuple[Ticket, Ticket, Any]:
-    """Return Ann's ticket, into which Bob's was merged by mistake, then Bob's ticket, and Bob."""
+    """Merge Bob's ticket into Ann's by mistake; return Ann's ticket, Bob's ticket and Bob."""
     ann, bob = CustomerFactory(email="ann@client.example"), CustomerFactory(email="bob@client.example")
     target = TicketFactory(sender="ann@client.example", sender_name="Ann", customer=ann, created_at=START)
     MessageFactory(ticket=target, author_address="ann@client.example", created_at=START)
@@ -43,7 +43,7 @@ def split(ticket: Ticket, **which: Any) -> Ticket:
     return split_ticket(ticket, ACTOR, moved, "Of Bob")
 
 
-def test_a_split_undoes_a_wrong_merge() -> None:
+def test_split_undoes_a_wrong_merge() -> None:
     target, _source, bob = a_wrong_merge()
 
     other = split(target, author_address="bob@client.example")
@@ -53,7 +53,7 @@ def test_a_split_undoes_a_wrong_merge() -> None:
     assert sent_to(target) == ["ann@client.example"]
 
 
-def test_a_split_takes_the_customer_that_a_person_chose_for_the_merged_ticket() -> None:
+def test_split_uses_the_customer_of_the_merged_ticket() -> None:
     chosen = CustomerFactory(email="office@client.example")
     target, _source, _bob = a_wrong_merge(customer=chosen, source="phone")
 
@@ -62,7 +62,7 @@ def test_a_split_takes_the_customer_that_a_person_chose_for_the_merged_ticket() 
     assert (other.sender, other.customer, other.source) == ("bob@client.example", chosen, "phone")
 
 
-def test_a_ticket_that_keeps_only_messages_of_another_person_becomes_theirs() -> None:
+def test_ticket_with_only_messages_of_another_person_gets_their_customer() -> None:
     target, _source, bob = a_wrong_merge()
 
     other = split(target, author_address="ann@client.example")
@@ -77,7 +77,7 @@ def test_a_ticket_that_keeps_only_messages_of_another_person_becomes_theirs() ->
     assert (sent_to(other), sent_to(target)) == (["ann@client.example"], ["bob@client.example"])
 
 
-def test_a_message_without_an_address_stays_its_senders_through_a_merge(api: ApiClient) -> None:
+def test_message_without_an_address_keeps_its_sender_in_a_merge(api: ApiClient) -> None:
     target = TicketFactory(sender="ann@client.example")
     MessageFactory(ticket=target, author_address="ann@client.example")
     source = TicketFactory(sender="bob@client.example")
@@ -89,7 +89,7 @@ def test_a_message_without_an_address_stays_its_senders_through_a_merge(api: Api
     assert sent_to(other) == ["bob@client.example"]
 
 
-def test_a_ticket_that_is_split_off_a_copied_colleagues_messages_is_the_colleagues() -> None:
+def test_split_messages_of_a_colleague_belong_to_the_colleague() -> None:
     ann = CustomerFactory(email="ann@client.example")
     ticket = TicketFactory(sender="ann@client.example", customer=ann)
     MessageFactory(ticket=ticket, author_address="ann@client.example")
@@ -101,7 +101,7 @@ def test_a_ticket_that_is_split_off_a_copied_colleagues_messages_is_the_colleagu
 
 
 @pytest.mark.parametrize("author", ["ANN@client.example", "ann.private@client.example", ""])
-def test_a_split_of_the_customers_own_messages_keeps_sender_and_customer(author: str) -> None:
+def test_split_of_the_customers_messages_keeps_sender_and_customer(author: str) -> None:
     ann = CustomerFactory(email="ann@client.example")
     CustomerFactory(email="ann.private@client.example", merged_into=ann)
     ticket = TicketFactory(sender="ann@client.example", customer=ann)

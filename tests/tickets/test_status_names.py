@@ -1,4 +1,4 @@
-"""The statuses that every service begins with: people read them in their language, programs know their names."""
+"""The installed statuses: people read them in their language, programs use their names."""
 
 import pytest
 from django.urls import reverse
@@ -25,7 +25,7 @@ def status(kind: str) -> TicketStatus:
     return TicketStatus.objects.get(kind=kind)
 
 
-def test_a_ticket_bears_its_status_in_the_language_of_who_looks():
+def test_status_is_shown_in_the_language_of_the_reader():
     ticket = TicketFactory(status=status(KIND.POSTPONED))
 
     assert "Odłożone" in in_polish(reverse("admin:tickets_ticket_changelist"))
@@ -36,7 +36,7 @@ def test_a_ticket_bears_its_status_in_the_language_of_who_looks():
     assert ">Postponed<" in superuser().page(page_of(ticket))
 
 
-def test_a_status_that_was_renamed_is_shown_as_it_is_named():
+def test_renamed_status_is_not_translated():
     postponed = status(KIND.POSTPONED)
     superuser().submit(page_of(postponed), name="Later")
 
@@ -46,13 +46,13 @@ def test_a_status_that_was_renamed_is_shown_as_it_is_named():
     assert "Odłożone" not in page
 
 
-def test_a_name_that_only_begins_like_one_of_ours_is_nobody_elses():
+def test_name_that_begins_like_an_installed_one_is_not_translated():
     with override("pl"):
         assert str(TicketStatus(name="New - urgent")) == "New - urgent"
         assert str(TicketSubstatus(status=status(KIND.NEW), name="urgent")) == "Nowe - urgent"
 
 
-def test_a_move_is_kept_in_english_and_read_in_polish():
+def test_system_comment_is_stored_in_english_and_shown_in_polish():
     ticket = TicketFactory(status=status(KIND.NEW))
     refused = TicketSubstatus.objects.create(status=status(KIND.CLOSED), name="Refused")
     edit_ticket(ticket, ACTOR, substatus_id=refused.pk)
@@ -65,7 +65,7 @@ def test_a_move_is_kept_in_english_and_read_in_polish():
     assert "Closed - Refused" not in page
 
 
-def test_the_list_says_what_programs_know_a_status_by_and_its_page_that_it_is_translated():
+def test_admin_shows_the_name_and_that_it_is_translated():
     new = status(KIND.NEW)
 
     page = in_polish(page_of(new))
@@ -76,7 +76,7 @@ def test_the_list_says_what_programs_know_a_status_by_and_its_page_that_it_is_tr
     assert "cc-subtle" not in superuser().page(LIST)
 
 
-def test_the_api_knows_one_name(api: ApiClient):
+def test_api_returns_the_untranslated_name(api: ApiClient):
     TicketFactory(status=status(KIND.NEW))
 
     statuses = api.get("/api/ticket_statuses", headers=POLISH).json()

@@ -1,4 +1,4 @@
-"""Until when a response and the end are due, as the table in docs/tickets.md says."""
+"""The due times of response and resolution, as the table in docs/tickets.md says."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
@@ -61,10 +61,13 @@ def turn(ticket: Ticket, kind: str) -> None:
 
 
 def dues(ticket: Ticket) -> tuple[float | None, float | None]:
-    """Return until when a response and the end are due, in hours since the start."""
+    """Return when the response and the resolution are due, in hours since the start."""
     ticket = Ticket.objects.get(pk=ticket.pk)
-    both = (ticket.response_due_at, ticket.resolution_due_at)
-    return tuple(None if at is None else (at - START) / timedelta(hours=1) for at in both)  # type: ignore[return-value]
+    response, resolution = (
+        None if at is None else (at - START) / timedelta(hours=1)
+        for at in (ticket.response_due_at, ticket.resolution_due_at)
+    )
+    return response, resolution
 
 
 def test_both_targets_start_with_the_ticket(clock: Clock) -> None:
@@ -80,7 +83,7 @@ def test_nothing_is_due_while_a_ticket_waits_for_the_customer(clock: Clock) -> N
     assert dues(ticket) == (None, None)
 
 
-def test_a_later_message_has_a_response_target_and_the_wait_does_not_count(clock: Clock) -> None:
+def test_later_message_has_a_response_target_without_the_wait(clock: Clock) -> None:
     ticket = opened()
     clock(0.5)
     reply(ticket)
@@ -91,7 +94,7 @@ def test_a_later_message_has_a_response_target_and_the_wait_does_not_count(clock
     assert dues(ticket) == (49, 57.5)
 
 
-def test_a_second_message_does_not_put_off_the_response_to_the_first(clock: Clock) -> None:
+def test_second_message_does_not_delay_the_response_to_the_first(clock: Clock) -> None:
     ticket = opened()
     clock(0.5)
 
@@ -100,7 +103,7 @@ def test_a_second_message_does_not_put_off_the_response_to_the_first(clock: Cloc
     assert dues(ticket) == (1, 10)
 
 
-def test_a_machine_and_a_comment_change_no_target(clock: Clock) -> None:
+def test_automatic_messages_and_comments_change_no_target(clock: Clock) -> None:
     ticket = opened()
     reply(ticket)
     clock(5)
@@ -111,7 +114,7 @@ def test_a_machine_and_a_comment_change_no_target(clock: Clock) -> None:
     assert dues(ticket) == (None, None)
 
 
-def test_a_status_set_by_hand_pauses_and_goes_on_with_what_was_left(clock: Clock) -> None:
+def test_status_set_by_hand_pauses_and_resumes_the_targets(clock: Clock) -> None:
     ticket = opened()
     clock(0.5)
     turn(ticket, "waiting_for_customer")
@@ -122,7 +125,7 @@ def test_a_status_set_by_hand_pauses_and_goes_on_with_what_was_left(clock: Clock
     assert (paused, dues(ticket)) == ((None, None), (20.5, 29.5))
 
 
-def test_a_postponed_ticket_goes_on_being_due(clock: Clock) -> None:
+def test_postponed_ticket_stays_due(clock: Clock) -> None:
     ticket = opened()
 
     turn(ticket, "postponed")
@@ -130,7 +133,7 @@ def test_a_postponed_ticket_goes_on_being_due(clock: Clock) -> None:
     assert dues(ticket) == (1, 10)
 
 
-def test_a_reply_ends_the_target_whatever_the_status_is(clock: Clock) -> None:
+def test_reply_ends_the_response_target_in_any_status(clock: Clock) -> None:
     ticket = opened()
     turn(ticket, "postponed")
     clock(0.5)
@@ -140,7 +143,7 @@ def test_a_reply_ends_the_target_whatever_the_status_is(clock: Clock) -> None:
     assert dues(ticket) == (None, 10)
 
 
-def test_a_reply_from_before_the_message_does_not_answer_it(clock: Clock) -> None:
+def test_reply_older_than_the_message_does_not_answer_it(clock: Clock) -> None:
     ticket = opened()
     reply(ticket)
     turn(ticket, "postponed")
@@ -153,7 +156,7 @@ def test_a_reply_from_before_the_message_does_not_answer_it(clock: Clock) -> Non
     assert dues(ticket)[0] == 3
 
 
-def test_a_customer_who_writes_to_a_closed_ticket_starts_new_targets(clock: Clock) -> None:
+def test_message_to_a_closed_ticket_starts_new_targets(clock: Clock) -> None:
     ticket = opened()
     reply(ticket)
     clock(1)
@@ -166,7 +169,7 @@ def test_a_customer_who_writes_to_a_closed_ticket_starts_new_targets(clock: Cloc
     assert dues(ticket) == (101, 110)
 
 
-def test_a_person_who_reopens_a_ticket_starts_a_new_end_and_owes_no_response(clock: Clock) -> None:
+def test_reopening_by_hand_starts_only_the_resolution_target(clock: Clock) -> None:
     answered, silent = opened(), opened()
     reply(answered)
     for ticket in (answered, silent):
@@ -179,7 +182,7 @@ def test_a_person_who_reopens_a_ticket_starts_a_new_end_and_owes_no_response(clo
     assert (dues(answered), dues(silent)) == ((None, 110), (101, 110))
 
 
-def test_another_queue_counts_from_the_same_start_without_the_pauses(clock: Clock) -> None:
+def test_targets_of_another_queue_count_from_the_same_start(clock: Clock) -> None:
     ticket = opened()
     reply(ticket)
     clock(24)
@@ -194,7 +197,7 @@ def test_another_queue_counts_from_the_same_start_without_the_pauses(clock: Cloc
     assert (first, dues(ticket)) == ((26, None), (None, 44))
 
 
-def test_an_edit_of_something_else_moves_no_target(clock: Clock) -> None:
+def test_other_edits_keep_the_targets(clock: Clock) -> None:
     queue = a_queue()
     ticket = opened(queue)
     TicketQueue.objects.filter(pk=queue.pk).update(first_response_minutes=5)
@@ -207,7 +210,7 @@ def test_an_edit_of_something_else_moves_no_target(clock: Clock) -> None:
 # Merges and splits
 
 
-def test_an_answered_ticket_in_a_newer_one_neither_answers_it_nor_makes_a_response_of_no_time(clock: Clock) -> None:
+def test_merging_an_answered_ticket_into_a_newer_one_keeps_its_targets(clock: Clock) -> None:
     old = opened()
     clock(0.5)
     reply(old)
@@ -224,7 +227,7 @@ def test_an_answered_ticket_in_a_newer_one_neither_answers_it_nor_makes_a_respon
     assert newer.first_agent_responded_at == after(24.25)
 
 
-def test_an_older_question_that_is_merged_in_is_owed_since_it_was_asked(clock: Clock) -> None:
+def test_older_question_is_owed_since_it_was_asked_after_a_merge(clock: Clock) -> None:
     question = opened()
     clock(0.25)
     newer = opened(question.queue)
@@ -234,7 +237,7 @@ def test_an_older_question_that_is_merged_in_is_owed_since_it_was_asked(clock: C
     assert dues(newer) == (1, 10.25)
 
 
-def test_a_question_that_the_other_ticket_has_answered_since_is_not_owed(clock: Clock) -> None:
+def test_question_answered_later_in_the_other_ticket_is_not_owed(clock: Clock) -> None:
     question = opened()
     other = opened(question.queue)
     clock(0.5)
@@ -246,7 +249,7 @@ def test_a_question_that_the_other_ticket_has_answered_since_is_not_owed(clock: 
     assert dues(other) == (None, 10)
 
 
-def test_a_closed_question_is_not_owed_again(clock: Clock) -> None:
+def test_question_of_a_closed_ticket_is_not_owed_after_a_merge(clock: Clock) -> None:
     closed = opened()
     turn(closed, "closed")
     clock(5)
@@ -257,7 +260,7 @@ def test_a_closed_question_is_not_owed_again(clock: Clock) -> None:
     assert dues(newer) == (6, 15)
 
 
-def test_both_parts_of_a_split_owe_what_their_messages_ask(clock: Clock) -> None:
+def test_targets_of_both_tickets_after_a_split(clock: Clock) -> None:
     ticket = opened()
     clock(0.25)
     second = MessageFactory(ticket=ticket)
@@ -295,9 +298,7 @@ WARSAW = ZoneInfo("Europe/Warsaw")
         (60, [(-5, 1)], 2),
     ],
 )
-def test_pauses_are_left_out_of_the_working_time(
-    minutes: int, pauses: list[tuple[float, float]], expected: float
-) -> None:
+def test_working_time_without_pauses(minutes: int, pauses: list[tuple[float, float]], expected: float) -> None:
     spans = [(after(since), after(until)) for since, until in pauses]
 
     found = add_working_time(START, minutes, HOURS, WARSAW, spans)
@@ -305,7 +306,7 @@ def test_pauses_are_left_out_of_the_working_time(
     assert found == after(expected)
 
 
-def test_a_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> None:
+def test_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> None:
     queue = a_queue(resolution_minutes=480)
     for weekday in (1, 2):
         TicketQueueHoursFactory(queue=queue, weekday=weekday)
@@ -316,14 +317,14 @@ def test_a_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -
 
     write(ticket)
 
-    # An hour of Monday is used; seven are left of Tuesday, from ten o'clock on: one of them on the next Monday.
+    # One hour is used on Monday. Seven remain from Tuesday ten o'clock; the last one is on the next Monday.
     assert dues(ticket) == (27, 7 * 24 + 1)
 
 
-# The upgrade
+# The migration
 
 
-def test_the_upgrade_pauses_open_tickets_that_wait_and_leaves_the_rest(clock: Clock) -> None:
+def test_migration_pauses_only_open_tickets_that_wait(clock: Clock) -> None:
     kinds = {status.kind: status for status in TicketStatus.objects.all()}
     owed = TicketFactory(response_due_at=after(1), resolution_due_at=after(2))
     answered = TicketFactory(
@@ -348,7 +349,7 @@ def test_the_upgrade_pauses_open_tickets_that_wait_and_leaves_the_rest(clock: Cl
     assert [each.owes_response for each in (owed, answered, waiting, closed)] == [True, False, False, False]
 
 
-def test_a_row_of_old_code_is_taken_as_it_is(clock: Clock) -> None:
+def test_row_written_by_old_code(clock: Clock) -> None:
     ticket = TicketFactory(queue=a_queue(), created_at=START, response_due_at=after(1), resolution_due_at=after(10))
     clock(0.5)
     reply(ticket)

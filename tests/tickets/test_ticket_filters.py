@@ -1,4 +1,4 @@
-"""GET /tickets: each filter alone, in every spelling, and together; order, pages, count."""
+"""GET /tickets: each filter alone, in every spelling, and combined; order, pages, count."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -32,7 +32,7 @@ def at(text: str) -> datetime:
 
 @pytest.fixture
 def subjects(api: ApiClient) -> Callable[[str], list[str]]:
-    """What a query of GET /tickets finds, by subject, in its order; the count fits it."""
+    """Return a function that lists the subjects a query of GET /tickets finds, and checks the count."""
 
     def found(query: str) -> list[str]:
         response = api.get(f"/api/tickets?{query}")
@@ -46,7 +46,7 @@ def subjects(api: ApiClient) -> Callable[[str], list[str]]:
 
 @pytest.fixture
 def world(db: None) -> dict[str, Any]:
-    """Three tickets, each with something of its own: `a` (the oldest), `b` and `c`."""
+    """Create three tickets with different values: `a` (the oldest), `b` and `c`."""
     fields = {
         "order_number": CustomFieldFactory(name="order_number"),
         "priority": CustomFieldFactory(name="priority", type="choice", options=["low", "high"]),
@@ -100,7 +100,7 @@ def world(db: None) -> dict[str, Any]:
     ("query", "found"),
     [
         ("", "abc"),
-        # A day's first instant and its last; a minute with all of it.
+        # The first and the last instant of a day; a whole minute.
         ("date_from=2026-01-04", "ab"),
         ("date_from=2026-01-05", "a"),
         ("date_from=2026-01-04 12:30", "ab"),
@@ -141,11 +141,11 @@ def world(db: None) -> dict[str, Any]:
         ("status_id={closed}", "c"),
         ("status_id[]=999999999", ""),
         ("status_id[]={closed}&status_id[]=99999999999999999999", "c"),
-        # An id that none can be is one that does not exist.
+        # An id out of range does not exist.
         ("company_id=99999999999999999999", ""),
         ("customer_id=-99999999999999999999", ""),
         ("message_id=99999999999999999999", ""),
-        # Alternatives of a field, and several fields.
+        # Alternative values of a field, and several fields.
         ("custom_fields[order_number]=A-1", "a"),
         ("custom_fields[order_number][0]=A-1", "a"),
         ("custom_fields[order_number][0]=A-1&custom_fields[order_number][1]=A-3", "ac"),
@@ -171,16 +171,16 @@ def world(db: None) -> dict[str, Any]:
         ("custom_fields[order_number]=A-1&custom_fields[unknown]=A-1", ""),
         ("custom_fields[gone]=x", ""),
         ("custom_fields=A-1", "abc"),
-        # Together.
+        # Combined.
         ("customer_id={customer}&source=email&status_id[]={new}&custom_fields[priority]=high", "a"),
         ("customer_id={customer}&source=phone", ""),
         ("company_id={company}&category_id={category}&user_login=anna&date_from=2026-01-05", "a"),
         ("create_date_from=2026-01-02&date_to=2026-01-04&status_id[]={closed}&status_id[]={postponed}", "bc"),
-        # What is empty or unknown says nothing.
+        # Empty and unknown parameters are ignored.
         ("source=&customer_id=&status_id[]=&custom_fields[]=x&colour=red", "abc"),
     ],
 )
-def test_a_filter_finds(query: str, found: str, world: dict[str, Any], subjects: Callable[[str], list[str]]) -> None:
+def test_each_filter(query: str, found: str, world: dict[str, Any], subjects: Callable[[str], list[str]]) -> None:
     ids = {
         "company": world["company"].pk,
         "customer": world["customer"].pk,
@@ -205,13 +205,11 @@ def test_a_filter_finds(query: str, found: str, world: dict[str, Any], subjects:
         (" create_date , -update_date ", "abc"),
     ],
 )
-def test_tickets_come_in_the_order_asked_for(
-    order: str, found: str, world: dict[str, Any], subjects: Callable[[str], list[str]]
-) -> None:
+def test_order_of_tickets(order: str, found: str, world: dict[str, Any], subjects: Callable[[str], list[str]]) -> None:
     assert subjects(f"order={order}") == list(found)
 
 
-def test_the_second_field_of_an_order_decides_between_equals(subjects: Callable[[str], list[str]]) -> None:
+def test_second_field_of_the_order_decides_between_equals(subjects: Callable[[str], list[str]]) -> None:
     born = at("2026-01-01 10:00")
     for subject, day in (("early", "2026-01-02"), ("late", "2026-01-03")):
         TicketFactory(subject=subject, created_at=born, updated_at=at(day))
@@ -247,14 +245,14 @@ def test_the_second_field_of_an_order_decides_between_equals(subjects: Callable[
         ("custom_fields[order_number]=%00", 100016, "custom_fields"),
     ],
 )
-def test_a_parameter_that_cannot_be_read_is_refused(query: str, code: int, field: str, api: ApiClient) -> None:
+def test_malformed_parameter_is_refused(query: str, code: int, field: str, api: ApiClient) -> None:
     response = api.get(f"/api/tickets?{query}")
 
     assert response.status_code == 400
     assert [(error["code"], error["field"]) for error in response.json()["errors"]] == [(code, field)]
 
 
-def test_all_parameters_that_cannot_be_read_are_named_at_once(api: ApiClient) -> None:
+def test_all_malformed_parameters_are_reported_together(api: ApiClient) -> None:
     response = api.get("/api/tickets?limit=0&offset=x&order=name&customer_id=x&include_custom_fields=perhaps")
 
     fields = {error["field"] for error in response.json()["errors"]}
@@ -262,7 +260,7 @@ def test_all_parameters_that_cannot_be_read_are_named_at_once(api: ApiClient) ->
 
 
 @pytest.mark.parametrize("query", ["", "source=email", "order=create_date", "order=-create_date", "order=update_date"])
-def test_pages_never_overlap_and_lose_nothing_though_all_tickets_are_of_one_instant(query: str, api: ApiClient) -> None:
+def test_pages_of_tickets_of_one_instant_are_complete(query: str, api: ApiClient) -> None:
     instant = at("2026-01-01 10:00")
     TicketFactory.create_batch(7, queue=TicketQueueFactory(), created_at=instant, updated_at=instant)
 
@@ -276,7 +274,7 @@ def test_pages_never_overlap_and_lose_nothing_though_all_tickets_are_of_one_inst
     assert set(ids) == set(Ticket.objects.values_list("pk", flat=True))
 
 
-def test_a_page_has_a_hundred_tickets_at_most(api: ApiClient) -> None:
+def test_page_has_at_most_a_hundred_tickets(api: ApiClient) -> None:
     TicketFactory.create_batch(101, queue=TicketQueueFactory())
 
     for query, entries in (("", 100), ("limit=500", 100), ("limit=100", 100), ("limit=2", 2), ("offset=100", 1)):

@@ -1,4 +1,4 @@
-"""The page of a ticket: what it shows, and to whom."""
+"""The page of a ticket: its content, for agents, viewers and other users."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def said(ticket, body="<p>Help</p>", **values):
     return Message.objects.create(ticket=ticket, **{"type": "MAIL", "author_name": "Jan", "body": body, **values})
 
 
-def test_a_conversation_is_shown_with_who_said_what_and_when():
+def test_a_conversation_shows_authors_and_times():
     ticket, agent = TicketFactory(subject="Broken kettle"), AgentFactory(name="Anna", surname="Nowak")
     said(ticket, "<p>It does not boil</p>", author_address="jan@client.example")
     reply_to(ticket, ACTOR, agent_login=agent.login, body="<p>Is it plugged in?</p>")
@@ -45,7 +45,7 @@ def test_a_conversation_is_shown_with_who_said_what_and_when():
     assert page.index("He is cross") < page.index("It does not boil")
 
 
-def test_html_is_shown_in_a_frame_that_can_do_nothing():
+def test_html_is_shown_in_a_sandboxed_frame():
     ticket = TicketFactory()
     said(ticket, "<script>alert(1)</script>")
 
@@ -56,7 +56,7 @@ def test_html_is_shown_in_a_frame_that_can_do_nothing():
     assert "default-src &#x27;none&#x27;" in page
 
 
-def test_plain_text_is_text_and_its_links_are_links():
+def test_plain_text_is_escaped_and_gets_links():
     ticket = TicketFactory()
     said(ticket, "<b>1 & 2</b> see https://shop.example/a?b=1&c=2.", body_type="PLAIN", quoted="> earlier")
 
@@ -90,7 +90,7 @@ def test_plain_text_is_text_and_its_links_are_links():
         ({"state": "sent", "bounced": True}, "bounced"),
     ],
 )
-def test_the_state_of_what_was_sent_is_said(values, shown):
+def test_the_state_of_a_sent_message_is_shown(values, shown):
     ticket = TicketFactory()
     message = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>Hi</p>")
     may_be_resent = values["state"] == "failed" or bool({"bounced", "attempt_count", "refused"} & values.keys())
@@ -104,13 +104,13 @@ def test_the_state_of_what_was_sent_is_said(values, shown):
     assert ("Send again" in page) == may_be_resent
 
 
-def test_what_is_late_is_said():
+def test_overdue_times_are_shown():
     ticket = TicketFactory(response_due_at=timezone.now() - timedelta(hours=3))
 
     assert "first response: overdue by 3\xa0hours" in superuser().page(page_of(ticket))
 
 
-def test_whoever_may_only_look_sees_no_form():
+def test_viewers_see_no_form():
     ticket = TicketFactory(customer=CustomerFactory(surname="Kowalska"))
     said(ticket)
 
@@ -122,7 +122,7 @@ def test_whoever_may_only_look_sees_no_form():
     assert staff("view_agent").get(page_of(ticket)).status_code == 403
 
 
-def test_a_user_who_is_no_agent_is_told_that_he_cannot_reply():
+def test_a_user_without_an_agent_sees_why_there_is_no_reply():
     client, ticket = superuser(), TicketFactory()
 
     page = client.page(page_of(ticket))
@@ -132,7 +132,7 @@ def test_a_user_who_is_no_agent_is_told_that_he_cannot_reply():
     assert 'value="reply"' not in page
 
 
-def test_a_merged_ticket_leads_to_the_other():
+def test_a_merged_ticket_links_to_the_target():
     ticket, other = TicketFactory(), TicketFactory()
     merge_tickets(ticket, other, ACTOR)
 
@@ -142,14 +142,14 @@ def test_a_merged_ticket_leads_to_the_other():
     assert 'name="do"' not in page
 
 
-def test_what_is_not_there_is_not_found():
+def test_unknown_objects_are_404():
     client = superuser()
 
     for number in ("999999999", "x", "9" * 30):
         assert client.get(reverse("admin:tickets_ticket_change", args=[number])).status_code == 404
 
 
-def test_an_attachment_is_downloaded_and_never_run(tmp_path, settings):
+def test_an_attachment_is_downloaded_and_not_shown(tmp_path, settings):
     backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": backend}
     message = said(TicketFactory())
@@ -171,7 +171,7 @@ def test_an_attachment_is_downloaded_and_never_run(tmp_path, settings):
 
 
 @pytest.mark.parametrize("count", [1, 70])
-def test_a_page_takes_the_same_queries_however_long_the_conversation_is(count, django_assert_num_queries):
+def test_the_query_count_of_a_tickets_page_is_constant(count, django_assert_num_queries):
     customer, agent = CustomerFactory(), AgentFactory()
     ticket = TicketFactory(customer=customer, agent=agent, connected_ids=[TicketFactory().pk])
     CustomFieldFactory(name="order")
@@ -209,7 +209,7 @@ def test_earlier_messages_are_on_further_pages():
     assert shown == [message.pk for message in reversed(messages)]
 
 
-def test_others_who_have_the_ticket_open_are_named():
+def test_other_visitors_of_the_ticket_are_named():
     ticket = TicketFactory()
     anna, jan = superuser(), superuser()
     user = UserFactory._meta.model.objects.get(pk=anna.session["_auth_user_id"])
@@ -226,7 +226,7 @@ def test_others_who_have_the_ticket_open_are_named():
     assert jan.post(presence, {"writing": "0"}).json()["visitors"] == []
 
 
-def test_without_redis_nobody_is_named_and_nothing_fails(monkeypatch):
+def test_without_redis_no_visitors_are_named(monkeypatch):
     import redis
 
     monkeypatch.setattr(redis_client, "client", lambda: redis.Redis(host="127.0.0.1", port=1))
@@ -236,7 +236,7 @@ def test_without_redis_nobody_is_named_and_nothing_fails(monkeypatch):
     assert client.post(page_of(ticket, "presence"), {"writing": "1"}).json()["visitors"] == []
 
 
-def test_a_page_that_is_open_hears_of_what_is_new():
+def test_an_open_page_gets_news():
     ticket, client = TicketFactory(), superuser()
 
     def told(seen):
@@ -268,7 +268,7 @@ def test_a_message_without_a_text_says_so():
 
 
 @pytest.mark.parametrize(("kind", "label"), [("reply", "Send"), ("comment", "Add comment")])
-def test_the_button_says_whether_something_is_sent(kind, label):
+def test_the_button_shows_whether_the_text_is_sent(kind, label):
     agent, ticket = AgentFactory(user=UserFactory(admin=True)), TicketFactory()
     client = BackOffice()
     client.force_login(agent.user)

@@ -1,4 +1,4 @@
-"""What a ticket has, and what joins and parts tickets, as people change it on its page."""
+"""Edits of a ticket's properties on its page; merge, link and split."""
 
 import pytest
 from django.urls import reverse
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def filled(client, ticket, **changes):
-    """What the form of the ticket's properties would send."""
+    """Return the input of the form of properties."""
     inputs = inputs_of(client.page(page_of(ticket)))
     data = {name: value for name, value in inputs.items() if name.startswith(("p-", "initial-p-"))}
     return {**data, "do": "edit", **{f"p-{name}": value for name, value in changes.items()}}
@@ -33,7 +33,7 @@ def edit(client, ticket, **changes):
     return client.post(page_of(ticket), filled(client, ticket, **changes))
 
 
-def test_all_that_a_ticket_has_is_changed_in_one_step():
+def test_all_properties_are_changed_in_one_step():
     ticket, agent, queue, category = TicketFactory(), AgentFactory(), TicketQueueFactory(), TicketCategoryFactory()
     order, day = CustomFieldFactory(name="order"), CustomFieldFactory(name="day", type="date")
     closed = TicketStatus.objects.get(kind="closed")
@@ -66,7 +66,7 @@ def test_a_ticket_is_taken_from_its_agent_and_its_values_are_cleared():
     assert (ticket.agent, ticket.tags, ticket.custom_fields) == (None, [], {})
 
 
-def test_what_is_wrong_is_said_at_its_field_and_nothing_is_changed():
+def test_faults_are_shown_at_their_fields_and_nothing_is_changed():
     field = CustomFieldFactory(name="weight", type="number")
     ticket = TicketFactory()
 
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_changed():
     assert ticket.tags == []
 
 
-def test_two_who_change_different_things_keep_each_others():
+def test_concurrent_changes_of_different_properties_are_both_kept():
     client, ticket = superuser(), TicketFactory()
     data = filled(client, ticket, tags="mine")
     agent = AgentFactory()
@@ -90,7 +90,7 @@ def test_two_who_change_different_things_keep_each_others():
     assert (ticket.agent, ticket.tags) == (agent, ["mine"])
 
 
-def test_two_who_change_the_same_are_told():
+def test_concurrent_changes_of_one_property_are_a_conflict():
     client, ticket = superuser(), TicketFactory()
     data = filled(client, ticket, tags="mine")
     edit_ticket(ticket, ACTOR, tags=["theirs"])
@@ -120,7 +120,7 @@ def test_an_agent_takes_a_ticket():
     assert superuser().post(page_of(ticket), {"do": "take"}).status_code == 403
 
 
-def test_the_history_says_who_changed_what():
+def test_the_history_shows_person_and_values():
     ticket = TicketFactory()
     field = CustomFieldFactory(name="order")
     edit_ticket(ticket, ACTOR, tags=["vip"], custom_fields={"order": "12"}, agent_login=AgentFactory(login="eva").login)
@@ -132,7 +132,7 @@ def test_the_history_says_who_changed_what():
     assert "tags: <ins>vip</ins>" in page
 
 
-def test_a_ticket_is_merged_once_the_other_was_seen():
+def test_a_ticket_is_merged_after_confirmation():
     ticket, other = TicketFactory(), TicketFactory(subject="The first one")
     Message.objects.create(ticket=ticket, type="MAIL", body="x")
     client, path = superuser(), page_of(ticket, "merge")
@@ -156,7 +156,7 @@ def test_a_ticket_is_merged_once_the_other_was_seen():
         ("merged", "The ticket was merged into ticket"),
     ],
 )
-def test_a_wrong_number_is_said(number, sentence):
+def test_a_wrong_number_is_refused(number, sentence):
     ticket, merged = TicketFactory(), TicketFactory()
     merge_tickets(merged, TicketFactory(), ACTOR)
     number = {"self": str(ticket.pk), "merged": str(merged.pk)}.get(number, number)
@@ -206,7 +206,7 @@ def test_some_messages_are_split_off_and_not_all(chosen):
 
 
 @pytest.mark.parametrize("page", ["merge", "connect", "split"])
-def test_whoever_may_only_look_joins_and_parts_nothing(page):
+def test_viewers_cannot_merge_connect_or_split(page):
     ticket = TicketFactory()
 
     assert staff("view_ticket").get(page_of(ticket, page)).status_code == 403

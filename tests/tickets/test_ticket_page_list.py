@@ -1,4 +1,4 @@
-"""The list of tickets: its views, what is found, and what is done to many at once."""
+"""The list of tickets: views, filters, search and actions."""
 
 from datetime import timedelta
 
@@ -33,7 +33,7 @@ def status(kind):
 
 
 def shown(client, **query):
-    """Tickets of the list, in its order."""
+    """Return the tickets of the list, in its order."""
     response = client.get(LIST, query)
     assert response.status_code == 200
     return list(response.context["cl"].result_list)
@@ -43,7 +43,7 @@ def hours(count):
     return timezone.now() + timedelta(hours=count)
 
 
-def test_views_show_what_is_to_do():
+def test_views_select_tickets():
     agent = AgentFactory(user=UserFactory(admin=True))
     client = BackOffice()
     client.force_login(agent.user)
@@ -85,7 +85,7 @@ def test_views_are_narrowed_by_filters():
     assert found == [[here], [here], [here]]
 
 
-def test_whoever_is_no_agent_has_no_tickets_of_his_own():
+def test_a_user_without_an_agent_has_no_view_of_own_tickets():
     TicketFactory(assigned=True)
     client = superuser()
 
@@ -93,7 +93,7 @@ def test_whoever_is_no_agent_has_no_tickets_of_his_own():
     assert "Mine" not in [str(view["name"]) for view in client.get(LIST).context["views"]]
 
 
-def test_tickets_are_found_by_what_people_know_of_them():
+def test_tickets_are_found_by_each_searched_column():
     customer = CustomerFactory(name="Maria", surname="Kowalska", email="maria@client.example", identifier="K-17")
     CustomerNumberFactory(customer=customer, phone_number="22 555 01 07")
     order = CustomFieldFactory(name="order")
@@ -127,7 +127,7 @@ def test_tickets_are_found_by_what_people_know_of_them():
 
 
 @pytest.mark.parametrize("text", ["x" * 500, "'; --", "ż\u200b", "٢٢٥", "9" * 40, "%", "\\", "@"])
-def test_whatever_is_searched_for_there_is_a_list(text):
+def test_each_search_shows_a_list(text):
     TicketFactory()
 
     shown(superuser(), q=text)
@@ -139,9 +139,7 @@ def test_a_search_for_nul_is_400_as_any_address_with_nul():
 
 @pytest.mark.parametrize(("query", "queries"), [({}, 11), ({"view": "waiting"}, 13), ({"view": "late"}, 13)])
 @pytest.mark.parametrize("count", [1, 60])
-def test_the_list_takes_the_same_queries_however_many_tickets_there_are(
-    count, query, queries, django_assert_num_queries
-):
+def test_the_query_count_of_the_list_of_tickets_is_constant(count, query, queries, django_assert_num_queries):
     TicketFactory.create_batch(
         count, of_customer=True, assigned=True, response_due_at=hours(-1), tags=["a"], queue=TicketQueueFactory()
     )
@@ -194,7 +192,7 @@ def test_many_tickets_are_changed_at_once():
         assert (ticket.status, ticket.closed_by) == (closed, agent)
 
 
-def test_those_that_refuse_are_named_with_the_reason():
+def test_refused_tickets_are_named_with_the_reason():
     tickets, merged = TicketFactory.create_batch(2), TicketFactory()
     merge_tickets(merged, TicketFactory(), ACTOR)
 
@@ -227,7 +225,7 @@ def test_selected_tickets_are_merged_into_the_oldest():
         assert other.merged_into == first
 
 
-def test_actions_are_for_those_who_may_change_tickets():
+def test_actions_need_the_right_to_change_tickets():
     ticket, client = TicketFactory(), staff("view_ticket")
 
     client.act(LIST, "set_status", ticket, apply="1", status=f"s{status('closed').pk}")

@@ -1,4 +1,4 @@
-"""Replies and comments from a ticket's page: each goes out once, and nothing that was typed is lost."""
+"""Replies and comments from the page of a ticket: each is sent once, and no typed text is lost."""
 
 from threading import Barrier, Thread
 
@@ -39,7 +39,7 @@ def client(agent):
 
 
 def filled(client, ticket, **changes):
-    """What the form would send; a key without prefix is of the composer."""
+    """Return the input of the page's forms. Keys without a prefix belong to the composer."""
     data = inputs_of(client.page(page_of(ticket))) | {"do": "write"}
     data |= {name if name in ("do", "canned") else f"m-{name}": value for name, value in changes.items()}
     return {name: value for name, value in data.items() if value is not None}
@@ -50,7 +50,7 @@ def send(client, ticket, **changes):
 
 
 def said(response):
-    """The text that the page shows again, and what is wrong with each field."""
+    """Return the text that the page shows again, and the errors of each field."""
     form = response.context["composer"]
     return form["body"].value(), {name: list(errors) for name, errors in form.errors.items()}
 
@@ -93,7 +93,7 @@ def test_a_reply_may_close_the_ticket_in_one_step(client, agent):
     assert notes == ["Changed status from [New] to [Closed]"]
 
 
-def test_the_status_that_was_chosen_is_the_one_that_is_left(client):
+def test_the_chosen_status_is_set_after_the_reply(client):
     ticket = TicketFactory()
     in_progress = TicketStatus.objects.get(kind="in_progress")
 
@@ -116,7 +116,7 @@ def test_a_comment_is_no_reply(client, agent):
     assert (Dispatch.objects.count(), ticket.status.kind) == (0, "new")
 
 
-def test_a_user_who_is_no_agent_comments_under_his_own_name():
+def test_a_user_without_an_agent_comments_under_their_own_name():
     client, ticket = superuser(), TicketFactory()
 
     send(client, ticket, body="Looks fine")
@@ -160,7 +160,7 @@ def test_a_phone_ticket_is_commented_only(client):
         ({"body": "Text", "then": "s999"}, "then"),
     ],
 )
-def test_what_is_refused_is_shown_again_with_what_is_wrong(client, changes, field):
+def test_a_refused_text_is_shown_again_with_its_faults(client, changes, field):
     ticket = TicketFactory()
 
     response = send(client, ticket, **changes)
@@ -170,7 +170,7 @@ def test_what_is_refused_is_shown_again_with_what_is_wrong(client, changes, fiel
     assert not ticket.messages.exists()
 
 
-def test_a_ticket_that_was_merged_meanwhile_keeps_what_was_typed(client):
+def test_a_text_is_kept_if_the_ticket_was_merged_meanwhile(client):
     ticket, other = TicketFactory(), TicketFactory()
     data = filled(client, ticket, body="My long answer")
     merge_tickets(ticket, other, ACTOR)
@@ -207,7 +207,7 @@ def test_files_survive_a_refusal(client, settings):
     assert [file.filename for file in ticket.messages.get().files.all()] == ["a.pdf"]
 
 
-def test_a_file_of_somebody_else_cannot_be_attached(client):
+def test_a_file_of_another_user_cannot_be_attached(client):
     ticket = TicketFactory()
     other = StoredFile.objects.create(
         token="t", filename="a", content_type="", size=1, sha256="", path="", user=UserFactory()
@@ -230,7 +230,7 @@ def test_the_same_form_twice_is_one_reply(client):
     assert messages_of(again)[-1] == "This was sent already: it was not sent twice."
 
 
-def test_who_wrote_without_having_seen_what_came_is_asked(client):
+def test_a_text_written_before_new_messages_needs_confirmation(client):
     ticket = TicketFactory()
     data = filled(client, ticket, body="My answer")
     receive_message(ticket, ACTOR, body="<p>It works again!</p>", from_name="Jan")
@@ -248,7 +248,7 @@ def test_who_wrote_without_having_seen_what_came_is_asked(client):
     assert ticket.messages.get(type="REPLY").body == "My answer"
 
 
-def test_all_to_whom_the_customer_wrote_may_be_answered(client):
+def test_all_recipients_of_the_customers_mail_may_be_answered(client):
     ticket = TicketFactory(sender="jan@client.example", queue__address="help@us.example")
     message = Message.objects.create(ticket=ticket, type="MAIL", body="x", author_address="eva@client.example")
     recipients = ["help@us.example", "jan@client.example"]
@@ -259,7 +259,7 @@ def test_all_to_whom_the_customer_wrote_may_be_answered(client):
     assert (inputs["m-to"], inputs["m-cc"]) == ("eva@client.example", "jan@client.example")
 
 
-def test_a_canned_reply_is_put_behind_what_was_typed(client):
+def test_a_canned_reply_is_appended_to_the_text(client):
     ticket = TicketFactory(sender_name="Jan")
     canned = CannedReply.objects.create(name="Greeting", body="<p>Dear {{ customer_name }}</p>")
     CannedReply.objects.create(name="Elsewhere", body="x", queue=TicketFactory().queue)

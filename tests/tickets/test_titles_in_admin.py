@@ -1,4 +1,4 @@
-"""What stands on top of a page, in its breadcrumbs and in refusals: names that people know, no numbers of rows."""
+"""Titles, breadcrumbs and refusals: they have names that people know, not the ids of rows."""
 
 import re
 from datetime import UTC, datetime
@@ -54,11 +54,11 @@ def anna():
         ("2026-11-07 09:05:00, 500", lambda: AttemptFactory(started_at=AT, status=500, error="")),
     ],
 )
-def test_a_thing_is_called_by_what_people_know_of_it(title, make):
+def test_objects_have_names_that_people_know(title, make):
     assert str(make()) == title
 
 
-def test_a_delivery_is_called_by_its_event_and_its_webhook():
+def test_a_delivery_is_named_by_its_event_and_its_webhook():
     delivery = DeliveryFactory()
 
     assert str(delivery) == f"event {delivery.event_id} to webhook {delivery.webhook_id}"
@@ -74,7 +74,7 @@ def test_mail_has_one_name_in_the_menu_and_on_its_pages(model, language):
         assert [name.lower() for name in titles] == [str(model._meta.verbose_name_plural)]
 
 
-def test_customers_of_one_name_are_told_apart_where_one_is_chosen():
+def test_customers_with_one_name_are_distinguishable_in_the_select_field():
     first = CustomerFactory(name="Jan", surname="Kowal", email="jan@c.example")
     second = CustomerFactory(name="Jan", surname="Kowal", email="")
     CustomerNumberFactory(customer=second, phone_number="22 555 01 07")
@@ -91,27 +91,27 @@ def test_customers_of_one_name_are_told_apart_where_one_is_chosen():
 
 
 @pytest.mark.parametrize("page", ["ticket_add", "customer_merge"])
-def test_an_address_that_names_no_customer_chooses_nobody(page):
+def test_an_address_without_a_valid_customer_chooses_none(page):
     customer = CustomerFactory()
     path = reverse(f"admin:tickets_{page}", args=[] if page == "ticket_add" else [customer.pk])
 
     assert superuser().page(path, customer="abc", target="abc")
 
 
-def test_an_address_fills_in_what_can_be_and_no_more():
+def test_an_address_fills_in_valid_values_only():
     page = superuser().page(reverse("admin:tickets_customer_add"), surname="Nowak", company="abc")
 
     assert 'value="Nowak"' in page
 
 
 def test_inputs_of_rows_have_the_name_of_their_column():
-    # Each is read out by a screen reader, which sees no heading above.
+    # A screen reader reads each label aloud without the heading.
     page = superuser().page(reverse("admin:telephony_queue_add"))
 
     assert 'aria-label="Opens"' in page
 
 
-def test_the_way_to_a_page_begins_with_its_list():
+def test_breadcrumbs_begin_with_the_list():
     anna = AgentFactory(login="anna", name="Anna", surname="Nowak")
     admin = superuser()
 

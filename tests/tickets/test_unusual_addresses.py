@@ -8,7 +8,7 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tests.tickets.mail_servers import MailServer, mail_server
-from tickets.mail.dispatching import dispatch
+from tickets.mail.dispatcher import dispatch
 from tickets.models import Dispatch
 from tickets.verbs.messages import reply_to
 

@@ -52,7 +52,7 @@ def local_receivers(settings: Any) -> None:
 def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The tasks that were enqueued."""
     calls: list[tuple[str, int]] = []
-    for module in ("outbox", "tasks", "models.webhook", "models.resend"):
+    for module in ("outbox", "tasks", "verbs.webhooks", "verbs.resends"):
         monkeypatch.setattr(f"webhooks.{module}.enqueue", lambda *call: calls.append(call))
     return calls
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from callcentre.core.actor import SYSTEM
 from webhooks.event_types import EventType
 from webhooks.models import Attempt, Delivery, Event, Resend, Webhook, WebhookChange
+from webhooks.verbs.webhooks import create_webhook
 
 
 class WebhookFactory(factory.django.DjangoModelFactory[Webhook]):
@@ -37,7 +38,7 @@ class WebhookFactory(factory.django.DjangoModelFactory[Webhook]):
 
     @classmethod
     def _create(cls, model_class: type[Webhook], *args: Any, **kwargs: Any) -> Webhook:
-        return model_class.create(SYSTEM, **kwargs)
+        return create_webhook(SYSTEM, **kwargs)
 
 
 class EventFactory(factory.django.DjangoModelFactory[Event]):

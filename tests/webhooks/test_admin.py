@@ -17,6 +17,7 @@ from tests.webhooks.factories import (
     WebhookFactory,
 )
 from webhooks.models import Webhook
+from webhooks.verbs.webhooks import edit_webhook, rotate_secret
 
 LIST = reverse("admin:webhooks_webhook_changelist")
 ADD = reverse("admin:webhooks_webhook_add")
@@ -272,8 +273,8 @@ def test_another_address_gets_no_credentials_where_they_are_removed():
 
 def test_nothing_secret_is_on_any_page():
     webhook = WebhookFactory(http_auth_user="the-user", http_auth_password="the-pass")
-    webhook.rotate_secret(ACTOR)
-    webhook.edit(ACTOR, http_auth_user="the-user2")
+    rotate_secret(webhook, ACTOR)
+    edit_webhook(webhook, ACTOR, http_auth_user="the-user2")
     delivery = AttemptFactory(delivery__webhook=webhook).delivery
     client = superuser()
 
@@ -287,7 +288,7 @@ def test_nothing_secret_is_on_any_page():
 def test_a_new_address_is_as_good_as_untried():
     webhook = WebhookFactory(paused=True)
 
-    webhook.edit(ACTOR, subscription_url="https://elsewhere.invalid/")
+    edit_webhook(webhook, ACTOR, subscription_url="https://elsewhere.invalid/")
 
     webhook.refresh_from_db()
     assert (webhook.failing_since, webhook.open_until, webhook.failures_in_a_row) == (None, None, 0)

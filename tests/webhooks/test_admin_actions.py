@@ -16,7 +16,11 @@ from tests.webhooks.factories import (
     WebhookFactory,
 )
 from webhooks import retention, tasks
-from webhooks.models import Delivery, Resend, Webhook, resend
+from webhooks.models import Delivery, Resend, Webhook
+from webhooks.verbs import resends
+from webhooks.verbs import webhooks as verbs
+from webhooks.verbs.resends import resend_piece, start_resend
+from webhooks.verbs.webhooks import remove_webhook
 
 LIST = reverse("admin:webhooks_webhook_changelist")
 DELIVERIES = reverse("admin:webhooks_delivery_changelist")
@@ -131,20 +135,20 @@ def test_a_webhook_is_removed_by_its_verb():
 
 
 @pytest.mark.parametrize(
-    ("name", "verb"), [("test", "send_test"), ("enable", "enable"), ("rotate-secret", "rotate_secret")]
+    ("name", "verb"), [("test", "send_test"), ("enable", "enable_webhook"), ("rotate-secret", "rotate_secret")]
 )
-def test_a_webhook_that_somebody_removed_meanwhile_is_said_to_be_gone(name, verb, monkeypatch):
+def test_an_action_says_that_another_person_removed_the_webhook_meanwhile(name, verb, monkeypatch):
     webhook = WebhookFactory()
     client = superuser()
     form = inputs_of(client.page(of(webhook, name)))
-    does = getattr(Webhook, verb)
+    run = getattr(verbs, verb)
 
-    def too_late(self, *args, **kwargs):
-        Webhook.objects.get(pk=self.pk).remove(ACTOR)
-        retention.purge(self.pk)
-        return does(self, *args, **kwargs)
+    def run_too_late(webhook, *args, **kwargs):
+        remove_webhook(Webhook.objects.get(pk=webhook.pk), ACTOR)
+        retention.purge(webhook.pk)
+        return run(webhook, *args, **kwargs)
 
-    monkeypatch.setattr(Webhook, verb, too_late)
+    monkeypatch.setattr(verbs, verb, run_too_late)
     response = client.post(of(webhook, name), form)
 
     assert response.status_code == 302
@@ -236,7 +240,7 @@ def test_what_waits_for_a_later_attempt_is_sent_too_where_that_is_asked():
     later = DeliveryFactory(webhook=webhook, put_off=True)
     DeliveryFactory(webhook=webhook, failed=True)
 
-    tasks.resend(Resend.start(ACTOR, webhook, timezone.now() - timedelta(days=1), includes_waiting=True).pk)
+    tasks.resend(start_resend(webhook, ACTOR, timezone.now() - timedelta(days=1), includes_waiting=True).pk)
 
     later.refresh_from_db()
     assert later.next_attempt_at <= timezone.now()
@@ -244,14 +248,14 @@ def test_what_waits_for_a_later_attempt_is_sent_too_where_that_is_asked():
 
 
 def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
-    monkeypatch.setattr(resend, "PIECE", 2)
+    monkeypatch.setattr(resends, "PIECE", 2)
     webhook = WebhookFactory()
     DeliveryFactory.create_batch(5, webhook=webhook, failed=True)
-    job = Resend.start(ACTOR, webhook, timezone.now() - timedelta(days=1))
+    job = start_resend(webhook, ACTOR, timezone.now() - timedelta(days=1))
 
     # given a worker that makes two pieces due and is gone
-    job.step()
-    job.step()
+    resend_piece(job)
+    resend_piece(job)
     assert (job.done_count, job.total_count, job.percent, job.state) == (4, 5, 80, "running")
     Resend.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     enqueued = []
@@ -271,7 +275,7 @@ def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
 
 def test_a_resend_leaves_alone_what_fails_after_it_was_asked_for():
     webhook = WebhookFactory()
-    job = Resend.start(ACTOR, webhook, timezone.now() - timedelta(days=1))
+    job = start_resend(webhook, ACTOR, timezone.now() - timedelta(days=1))
     after = DeliveryFactory(webhook=webhook, failed=True, finished_at=timezone.now() + timedelta(seconds=1))
 
     tasks.resend(job.pk)
@@ -284,7 +288,7 @@ def test_a_webhook_has_one_resend_at_a_time(committed_db):
     job = ResendFactory()
 
     with pytest.raises(IntegrityError):
-        Resend.start(ACTOR, job.webhook, timezone.now())
+        start_resend(job.webhook, ACTOR, timezone.now())
 
     since = timezone.localtime() - timedelta(hours=1)
     response = superuser().submit(

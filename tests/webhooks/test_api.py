@@ -14,6 +14,7 @@ from tests.webhooks.sending import Resolve
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
 from webhooks.signing import is_secret
+from webhooks.verbs.webhooks import disable_webhook
 
 pytestmark = [pytest.mark.django_db]
 
@@ -242,7 +243,7 @@ def test_who_has_read_the_secret_is_kept_once_an_hour(api: ApiClient, api_client
 
 def test_one_webhook_is_read_with_what_is_ours_of_it(api: ApiClient) -> None:
     webhook = WebhookFactory(subscription_url=URL, format="form", http_auth_user="anna", http_auth_password="geheim")
-    webhook.disable(ACTOR, Webhook.Reason.GONE)
+    disable_webhook(webhook, ACTOR, Webhook.Reason.GONE)
 
     assert api.get(f"/api/webhooks/{webhook.pk}").json() == {
         "id": webhook.pk,

@@ -1,5 +1,6 @@
 """Receivers that fail: when they are given up, and when they are left alone for a while."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 
+from callcentre.core.actor import Actor
 from tests.conftest import ACTOR
 from tests.webhooks.due import answers, database_now, due, make_due, registered, reread
 from tests.webhooks.factories import WebhookFactory
@@ -14,6 +16,7 @@ from tests.webhooks.receivers import always, receiver, silent
 from webhooks import delivery_worker
 from webhooks.delivery_worker import FAILURES_TO_OPEN, deliver
 from webhooks.models import Webhook
+from webhooks.verbs.webhooks import disable_webhook, remove_webhook, rotate_secret
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
 
@@ -193,17 +196,17 @@ def test_a_paused_or_disabled_or_removed_webhook_is_sent_nothing() -> None:
         disabled, removed = registered(running), registered(running)
         for webhook in (paused, disabled, removed):
             due(webhook)
-        disabled.disable(ACTOR)
-        removed.remove(ACTOR)
+        disable_webhook(disabled, ACTOR)
+        remove_webhook(removed, ACTOR)
         for webhook in (paused, disabled, removed):
             assert deliver(webhook.pk) == []
 
     assert running.requests == []
 
 
-@pytest.mark.parametrize("verb", ["disable", "remove"])
+@pytest.mark.parametrize("verb", [disable_webhook, remove_webhook])
 def test_a_webhook_that_is_disabled_or_removed_while_it_is_sent_to_gets_no_further_batch(
-    verb: str, monkeypatch: pytest.MonkeyPatch
+    verb: Callable[[Webhook, Actor], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_worker, "BATCH", 2)
     with receiver(always()) as running:
@@ -213,7 +216,7 @@ def test_a_webhook_that_is_disabled_or_removed_while_it_is_sent_to_gets_no_furth
 
         def store_and_stop(*args: Any) -> None:
             store(*args)
-            getattr(Webhook.objects.get(pk=webhook.pk), verb)(ACTOR)
+            verb(Webhook.objects.get(pk=webhook.pk), ACTOR)
 
         monkeypatch.setattr(delivery_worker, "_store", store_and_stop)
         deliver(webhook.pk)
@@ -231,7 +234,7 @@ def test_a_secret_that_is_rotated_while_deliveries_run_signs_the_next_batch(monk
         def store_and_rotate(*args: Any) -> None:
             store(*args)
             if webhook.attempts.count() == 1:
-                Webhook.objects.get(pk=webhook.pk).rotate_secret(ACTOR)
+                rotate_secret(Webhook.objects.get(pk=webhook.pk), ACTOR)
 
         monkeypatch.setattr(delivery_worker, "_store", store_and_rotate)
         deliver(webhook.pk)

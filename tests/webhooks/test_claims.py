@@ -17,6 +17,7 @@ from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.models.delivery import LEASE_SECONDS
 from webhooks.slots import Slots
 from webhooks.transport import Outcome
+from webhooks.verbs.resends import resend_deliveries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
 
@@ -76,7 +77,7 @@ def test_a_failed_attempt_makes_a_retry_of_a_delivery() -> None:
 def test_deliveries_that_a_person_has_sent_again_go_behind_events_that_were_never_tried() -> None:
     webhook = WebhookFactory(healthy=True)
     failed = DeliveryFactory(webhook=webhook, failed=True)
-    Delivery.objects.filter(pk=failed.pk).resend(ACTOR)
+    resend_deliveries(Delivery.objects.filter(pk=failed.pk), ACTOR)
     (untried,) = due(webhook)
     make_due(webhook)
 

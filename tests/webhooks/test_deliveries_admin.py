@@ -19,6 +19,7 @@ from tests.webhooks.factories import (
 )
 from webhooks.admin.id_ranges import first_id_since
 from webhooks.models import Attempt, Delivery, Event
+from webhooks.verbs.webhooks import send_test
 
 EVENTS = reverse("admin:webhooks_event_changelist")
 DELIVERIES = reverse("admin:webhooks_delivery_changelist")
@@ -188,7 +189,7 @@ def test_pages_of_what_was_sent_show_states_as_people_write_them():
 
 def test_the_page_of_a_test_event_names_its_action_which_nobody_can_choose():
     webhook = WebhookFactory()
-    webhook.send_test(ACTOR)
+    send_test(webhook, ACTOR)
 
     page = superuser().page(page_of(Event.objects.get()))
 

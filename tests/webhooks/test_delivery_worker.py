@@ -20,6 +20,7 @@ from webhooks import delivery_worker
 from webhooks.delivery_worker import FAILURES_TO_OPEN, deliver
 from webhooks.models import Delivery, Webhook
 from webhooks.models.delivery import DELAYS
+from webhooks.verbs.webhooks import rotate_secret, send_test
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
 
@@ -73,7 +74,7 @@ def test_during_a_rotation_old_and_new_secret_verify_and_afterwards_the_new_one_
     with receiver(always()) as running:
         webhook = registered(running)
         old = webhook.secret
-        new = webhook.rotate_secret(ACTOR)
+        new = rotate_secret(webhook, ACTOR)
         due(webhook)
         deliver(webhook.pk)
         Webhook.objects.update(previous_secret_expires_at=timezone.now() - timedelta(seconds=1))
@@ -309,7 +310,7 @@ def test_whatever_a_receiver_answers_ends_in_a_stored_attempt(fault: str) -> Non
 def test_a_test_event_says_who_asked_for_it_and_is_out_of_the_feed() -> None:
     with receiver(always()) as running:
         webhook = registered(running)
-        webhook.send_test(ACTOR)
+        send_test(webhook, ACTOR)
         deliver(webhook.pk)
 
     body = json.loads(running.requests[0].body)

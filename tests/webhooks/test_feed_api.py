@@ -12,6 +12,7 @@ from tests.webhooks.factories import EventFactory, WebhookFactory
 from webhooks import outbox
 from webhooks.event_types import EventType
 from webhooks.models import Event
+from webhooks.verbs.webhooks import send_test
 
 pytestmark = [pytest.mark.django_db]
 
@@ -117,7 +118,7 @@ def test_an_id_beyond_all_events_is_no_fault(after: str, api: ApiClient) -> None
 
 
 def test_test_events_are_not_in_the_feed(api: ApiClient, enqueued: list[Any]) -> None:
-    WebhookFactory().send_test(ACTOR)
+    send_test(WebhookFactory(), ACTOR)
 
     assert ids(api.get("/api/events")) == []
 

@@ -20,6 +20,17 @@ from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from webhooks import retention
 from webhooks.models import Event, Webhook, WebhookChange
 from webhooks.signing import SECRET_BYTES
+from webhooks.verbs.webhooks import (
+    create_webhook,
+    disable_if_given_up,
+    disable_webhook,
+    edit_webhook,
+    enable_webhook,
+    remove_webhook,
+    rotate_secret,
+    send_test,
+    show_secret,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
@@ -35,7 +46,7 @@ def stored(webhook: Webhook) -> dict[str, str]:
 
 def with_everything() -> Webhook:
     webhook: Webhook = WebhookFactory(http_auth_user="anna", http_auth_password="zażółć")
-    webhook.rotate_secret(ACTOR)
+    rotate_secret(webhook, ACTOR)
     return webhook
 
 
@@ -64,7 +75,7 @@ def test_with_a_new_key_in_front_old_values_are_read_and_new_ones_written_by_it(
     settings.FIELD_ENCRYPTION_KEYS = [new, *settings.FIELD_ENCRYPTION_KEYS]
 
     assert Webhook.objects.get().secret == before
-    webhook.rotate_secret(ACTOR)
+    rotate_secret(webhook, ACTOR)
     assert Fernet(new).decrypt(stored(webhook)["secret"].encode()).decode() == webhook.secret
 
 
@@ -105,8 +116,8 @@ def test_a_value_that_no_key_fits_stops_the_rotation_and_names_its_row(settings:
 
 def test_neither_text_of_a_webhook_nor_its_history_shows_anything_secret() -> None:
     webhook = with_everything()
-    webhook.edit(ACTOR, http_auth_user="berta", http_auth_password="other")
-    webhook.show_secret(ACTOR)
+    edit_webhook(webhook, ACTOR, http_auth_user="berta", http_auth_password="other")
+    show_secret(webhook, ACTOR)
 
     shown = repr(webhook) + str(webhook)
     shown += "".join(str(list(WebhookChange.objects.values())))
@@ -130,7 +141,7 @@ def test_a_rotated_secret_signs_for_a_day_along_with_its_successor() -> None:
     webhook = WebhookFactory()
     old = webhook.secret
 
-    new = webhook.rotate_secret(ACTOR)
+    new = rotate_secret(webhook, ACTOR)
 
     assert webhook.signing_secrets == [new, old]
     assert webhook.previous_secret_expires_at is not None
@@ -143,9 +154,9 @@ def test_of_two_rotations_from_one_version_the_second_is_refused() -> None:
     webhook = WebhookFactory()
     first, second = Webhook.objects.get(), Webhook.objects.get()
 
-    new = first.rotate_secret(ACTOR, version=first.version)
+    new = rotate_secret(first, ACTOR, version=first.version)
     with pytest.raises(Conflict):
-        second.rotate_secret(ACTOR, version=second.version)
+        rotate_secret(second, ACTOR, version=second.version)
 
     assert Webhook.objects.get().signing_secrets == [new, webhook.secret]
 
@@ -153,9 +164,9 @@ def test_of_two_rotations_from_one_version_the_second_is_refused() -> None:
 def test_a_rotation_from_an_outdated_page_keeps_the_secret_that_was_in_force() -> None:
     webhook = WebhookFactory()
     outdated = Webhook.objects.get()
-    in_force = webhook.rotate_secret(ACTOR)
+    in_force = rotate_secret(webhook, ACTOR)
 
-    outdated.rotate_secret(ACTOR)
+    rotate_secret(outdated, ACTOR)
 
     assert Webhook.objects.get().previous_secret == in_force
 
@@ -165,7 +176,7 @@ def test_a_rotation_from_an_outdated_page_keeps_the_secret_that_was_in_force() -
 
 def test_faults_create_nothing() -> None:
     with pytest.raises(Invalid):
-        Webhook.create(SYSTEM, [Fault(ErrorCode.EMPTY, "actions")], actions=[], subscription_url="https://a.example")
+        create_webhook(SYSTEM, [Fault(ErrorCode.EMPTY, "actions")], actions=[], subscription_url="https://a.example")
 
     assert Webhook.objects.count() == 0
 
@@ -173,7 +184,7 @@ def test_faults_create_nothing() -> None:
 def test_disabling_says_who_and_why_and_tells_no_supervisor(enqueued: list[Any]) -> None:
     webhook = WebhookFactory()
 
-    webhook.disable(ACTOR)
+    disable_webhook(webhook, ACTOR)
 
     assert (webhook.is_active, webhook.disabled_because, webhook.notice_due_at) == (False, "person", None)
     assert webhook.history.latest("id").actor_name == "tester"
@@ -188,7 +199,7 @@ def test_enabling_forgets_what_was_bad_and_sends_what_waits(enqueued: list[Any])
         notice_due_at=timezone.now(),
     )
 
-    webhook.enable(ACTOR)
+    enable_webhook(webhook, ACTOR)
 
     webhook.refresh_from_db()
     assert webhook.is_active
@@ -202,7 +213,7 @@ def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(enqueued: 
     DeliveryFactory(webhook=webhook)
     enqueued.clear()
 
-    webhook.remove(ACTOR)
+    remove_webhook(webhook, ACTOR)
 
     assert not Webhook.objects.registered().exists()
     assert not Webhook.objects.active().exists()
@@ -213,7 +224,7 @@ def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(enqueued: 
 def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(enqueued: list[Any]) -> None:
     webhook, _ = WebhookFactory.create_batch(2)
 
-    webhook.send_test(ACTOR)
+    send_test(webhook, ACTOR)
 
     event = Event.objects.get()
     assert (event.action, event.payload) == ("TEST", {"webhook_id": webhook.pk, "requested_by": "tester"})
@@ -225,16 +236,16 @@ def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(enqueued: l
 def test_what_somebody_removed_since_it_was_read_stays_removed(is_purged: bool, enqueued: list[Any]) -> None:
     webhook = WebhookFactory()
     read_before = Webhook.objects.get()
-    webhook.remove(ACTOR)
+    remove_webhook(webhook, ACTOR)
     if is_purged:
         retention.purge(webhook.pk)
 
-    read_before.remove(ACTOR)
-    read_before.disable(ACTOR)
-    read_before.give_up_if(SYSTEM, is_gone=True)
-    for verb in (read_before.enable, read_before.send_test, read_before.rotate_secret):
+    remove_webhook(read_before, ACTOR)
+    disable_webhook(read_before, ACTOR)
+    disable_if_given_up(read_before, SYSTEM, is_gone=True)
+    for verb in (enable_webhook, send_test, rotate_secret):
         with pytest.raises(Conflict):
-            verb(ACTOR)
+            verb(read_before, ACTOR)
 
     assert (Webhook.objects.registered().count(), Event.objects.count()) == (0, 0)
     assert enqueued == [("webhooks.purge", webhook.pk)]

@@ -11,8 +11,8 @@ from django.db import connection, transaction
 
 from callcentre.core.times import zone
 from campaigns.models import Campaign, Record
-from campaigns.models.editing import Edit, edit_many
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.record_edits import Edit, edit_records
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.processes import wait_for
@@ -22,6 +22,7 @@ from tests.webhooks.factories import WebhookFactory
 from webhooks import outbox
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models import Delivery, Event, Webhook
+from webhooks.verbs.webhooks import disable_webhook, remove_webhook
 
 FREE = EventType.AGENT_FREE
 
@@ -98,8 +99,8 @@ def test_one_transaction_holds_one_lock_however_much_it_records() -> None:
 def test_those_are_told_who_want_this_action_and_no_others(enqueued: list[Any]) -> None:
     wanting = WebhookFactory(actions=[EventType.TICKET_CREATED, FREE])
     WebhookFactory(actions=[EventType.AGENT_PAUSED])
-    WebhookFactory(actions=[FREE]).disable(ACTOR)
-    WebhookFactory(actions=[FREE]).remove(ACTOR)
+    disable_webhook(WebhookFactory(actions=[FREE]), ACTOR)
+    remove_webhook(WebhookFactory(actions=[FREE]), ACTOR)
     enqueued.clear()
 
     record()
@@ -230,7 +231,7 @@ def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_m
 
     def change() -> None:
         for number in range(12):
-            edit_many(ACTOR, facts, [Edit(record_.phone_number, {"status_id": ids[number % 2]})])
+            edit_records(facts, ACTOR, [Edit(record_.phone_number, {"status_id": ids[number % 2]})])
 
     at_once([change] * 4)
 

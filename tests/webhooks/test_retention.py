@@ -13,6 +13,7 @@ from tests.webhooks.factories import AttemptFactory, DeliveryFactory, EventFacto
 from webhooks import delivery_worker, retention
 from webhooks.models import Attempt, Delivery, Event, Webhook, WebhookChange
 from webhooks.transport import Outcome
+from webhooks.verbs.webhooks import remove_webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
@@ -92,7 +93,7 @@ def test_a_removed_webhook_is_cleared_away_with_all_it_has_left_and_others_are_n
     for _ in range(5):
         AttemptFactory(delivery=DeliveryFactory(webhook=removed, succeeded=True))
     other = AttemptFactory()
-    removed.remove(ACTOR)
+    remove_webhook(removed, ACTOR)
 
     retention.purge(removed.pk)
 
@@ -118,7 +119,7 @@ def test_an_attempt_that_is_stored_while_its_webhook_is_purged_does_not_stay_beh
     DeliveryFactory.create_batch(40, webhook=webhook, next_attempt_at=timezone.now() - timedelta(minutes=1))
     claimed = delivery_worker._claim(webhook)
     outcome = Outcome(200, "", b"", 0.1, None)
-    Webhook.objects.get().remove(ACTOR)
+    remove_webhook(Webhook.objects.get(), ACTOR)
 
     def store() -> None:
         for delivery in claimed:

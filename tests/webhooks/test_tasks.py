@@ -13,6 +13,7 @@ from tests.conftest import ACTOR
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from webhooks import tasks
 from webhooks.models import Delivery, Webhook
+from webhooks.verbs.webhooks import disable_webhook, enable_webhook, remove_webhook
 
 pytestmark = pytest.mark.django_db
 
@@ -46,9 +47,9 @@ def test_the_sweep_leaves_alone_what_must_not_be_sent_to(state: str, enqueued: l
     webhook = WebhookFactory(open_until=timezone.now() + timedelta(minutes=1) if state == "paused" else None)
     DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
     if state == "disabled":
-        webhook.disable(ACTOR)
+        disable_webhook(webhook, ACTOR)
     elif state == "removed":
-        webhook.remove(ACTOR)
+        remove_webhook(webhook, ACTOR)
 
     assert swept(enqueued) == []
 
@@ -92,7 +93,7 @@ def given_up(enqueued: list[Any]) -> Webhook:
     url = "https://crm.client.example/hook?token=abc123"
     webhook: Webhook = WebhookFactory(subscription_url=url, http_auth_password="geheim")
     DeliveryFactory.create_batch(3, webhook=webhook)
-    webhook.disable(ACTOR, GONE)
+    disable_webhook(webhook, ACTOR, GONE)
     Webhook.objects.update(notice_due_at=overdue())
     return webhook
 
@@ -154,7 +155,7 @@ def test_a_mail_server_that_is_down_is_tried_again(
 
 def test_nobody_is_told_of_what_was_enabled_meanwhile(given_up: Webhook, settings: Any) -> None:
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
-    given_up.enable(ACTOR)
+    enable_webhook(given_up, ACTOR)
 
     tasks.notify_disabled(given_up.pk)
 
@@ -180,7 +181,7 @@ def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
 def test_the_nightly_task_finishes_purges_whose_message_was_lost(enqueued: list[Any]) -> None:
     removed, kept = WebhookFactory.create_batch(2)
     DeliveryFactory(webhook=removed)
-    removed.remove(ACTOR)
+    remove_webhook(removed, ACTOR)
 
     tasks.prune()
 

@@ -1,6 +1,6 @@
 """The tickets' part of the admin."""
 
-from tickets.admin import (
+from tickets.admin import (  # noqa: F401  (each registers its admins)
     canned_replies,
     chats,
     companies,
@@ -17,21 +17,3 @@ from tickets.admin import (
     ticket_queues,
     tickets,
 )
-
-__all__ = [
-    "canned_replies",
-    "chats",
-    "companies",
-    "custom_fields",
-    "customer_history",
-    "customer_settings",
-    "customers",
-    "dispatches",
-    "marketplaces",
-    "ratings",
-    "received_mails",
-    "statuses",
-    "stored_files",
-    "ticket_queues",
-    "tickets",
-]

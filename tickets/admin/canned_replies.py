@@ -24,7 +24,7 @@ class CannedReplyForm(ModelForm):
 @admin.register(CannedReply)
 @method_decorator(with_images_from_elsewhere, "changeform_view")
 class CannedReplyAdmin(Admin):
-    """What do agents say often?"""
+    """Texts that agents insert into replies."""
 
     form = CannedReplyForm
     list_display = ("name", "queue_name", "updated_at")

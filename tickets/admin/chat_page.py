@@ -1,4 +1,4 @@
-"""The page of a chat: the conversation, which follows what is written, and under it the answer."""
+"""The page of a chat: the conversation, which is kept up to date, and the form of the answer."""
 
 from typing import Any
 from uuid import UUID
@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -20,7 +20,7 @@ from telephony.models import Agent
 from tickets.models import Chat, ChatState
 from tickets.verbs.chats import write_in_chat
 
-# A page shows the last ones of so many messages.
+# A page shows the newest messages.
 LINES = 500
 JSON = "application/json"
 
@@ -34,13 +34,12 @@ class AnswerForm(forms.Form):
 
 
 class ChatPageMixin(Admin):
-    """The conversation of a chat, what has been written since, and the answer of the agent who looks at it."""
+    """An admin whose page shows the conversation, new messages and the form of the answer."""
 
     change_form_outer_after_template = "admin/tickets/chat.html"
 
     def get_urls(self) -> Any:
-        lines = self.admin_site.admin_view(self.lines_view)
-        return [path("<uuid:chat_id>/lines", lines, name="tickets_chat_lines"), *super().get_urls()]
+        return [self.url_to("<uuid:chat_id>/lines", self.lines_view, "lines"), *super().get_urls()]
 
     def page_context(self, request: HttpRequest, obj: Chat | None) -> dict[str, Any]:
         if obj is None:
@@ -67,7 +66,7 @@ class ChatPageMixin(Admin):
 
     @page_action(description=_("Answer"), url_path="answer", icon="reply", permissions=["change"])
     def answer(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Write what the form says. The page sends it by itself and wants JSON; without scripts this is a page."""
+        """Write the answer. The page's script wants JSON; without scripts the answer has a page."""
         chat, form = self.row_or_404(request, object_id), AnswerForm(request.POST or None)
         agent = Agent.objects.of_user(user_of(request))
         if agent is None:

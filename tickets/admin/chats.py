@@ -1,18 +1,17 @@
-"""Chats: read as a conversation; given to an agent, answered, closed, by the verbs."""
+"""The list of chats, and the actions that start, assign and close them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext, pgettext
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
+from django.utils.translation import ngettext, pgettext_lazy
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import (
@@ -27,6 +26,7 @@ from callcentre.admin import (
     page_action,
 )
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.periods import Spans, within
 from telephony.models import Agent
 from tickets.admin.chat_page import ChatPageMixin
@@ -41,26 +41,14 @@ class ChatChangeList(UncountedChangeList):
         return ["-created_at", "-pk"]
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(ConditionFilter):
     title = _("state")
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [
-            ("waiting", _("waits for an agent")),
-            ("open", pgettext("of a chat", "open")),
-            ("closed", pgettext("of a chat", "closed")),
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Chat]) -> QuerySet[Chat]:
-        match self.value():
-            case "waiting":
-                return queryset.filter(closed_at=None, agent=None)
-            case "open":
-                return queryset.filter(closed_at=None)
-            case "closed":
-                return queryset.filter(closed_at__isnull=False)
-        return queryset
+    conditions = {
+        "waiting": (_("waits for an agent"), Q(closed_at=None, agent=None)),
+        "open": (pgettext_lazy("of a chat", "open"), Q(closed_at=None)),
+        "closed": (pgettext_lazy("of a chat", "closed"), Q(closed_at__isnull=False)),
+    }
 
 
 class Counted(PeriodFilter):
@@ -81,7 +69,7 @@ class AgentForm(forms.Form):
 
 @admin.register(Chat)
 class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
-    """Who writes with whom, and who waits for an answer?"""
+    """Chats with their client, agent and state."""
 
     deletion_kind = "chat"
     list_display = ("started", "client_name", "client_email", "queue", "login", "state")
@@ -97,7 +85,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     search_help_text = _("The client's e-mail, or the id of a chat")
     actions = ("close_selected",)
     actions_detail = ("answer", "assign", "close")
-    has_own_history = True  # its course is on its page
+    has_own_history = True  # the page shows all times
 
     class Media:
         js = ("tickets/chat.js",)
@@ -148,23 +136,15 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
             values = {"client_name": given["client_name"], "client_email": given["client_email"]}
             obj.__dict__.update(start_chat(actor_of(request), queue_id=given["queue"].pk, **values).__dict__)
 
-    # What can be done with a chat
+    # The actions
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Return none for a chat that is closed. The answer is written under the conversation, not on a page."""
+        """Return no buttons for a closed chat. The conversation has the button of the answer."""
         chat = self.get_object(request, object_id)
         if chat is None or chat.closed_at:
             return []
         actions = super().get_actions_detail(request, object_id)
         return [one for one in actions if not one.action_name.endswith("_answer")]
-
-    def chat_or_404(self, request: HttpRequest, object_id: str) -> Chat:
-        chat: Chat | None = self.get_object(request, object_id)
-        if chat is None:
-            raise Http404
-        if not self.has_change_permission(request, chat):
-            raise PermissionDenied
-        return chat
 
     def _done(self, request: HttpRequest, chat: Chat, verb: Any) -> HttpResponse:
         try:
@@ -175,7 +155,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
 
     @page_action(description=_("Give to an agent"), url_path="assign", icon="person_add", permissions=["change"])
     def assign(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        chat, form = self.chat_or_404(request, object_id), AgentForm(request.POST or None)
+        chat, form = self.row_or_404(request, object_id), AgentForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             login = form.cleaned_data["agent"].login
             return self._done(request, chat, lambda: assign_chat(chat, actor_of(request), agent_login=login))
@@ -183,7 +163,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
 
     @page_action(description=_("Close the chat"), url_path="close", icon="done_all", permissions=["change"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        chat = self.chat_or_404(request, object_id)
+        chat = self.row_or_404(request, object_id)
         if request.method == "POST":
             return self._done(request, chat, lambda: close_chat(chat, actor_of(request)))
         intro = _now("Nobody writes in it any more. There is no way back.")

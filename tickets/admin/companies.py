@@ -4,17 +4,16 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, UncountedMixin, actor_of, display
+from callcentre.admin import Admin, UncountedMixin, actor_of, display, link
 from tickets.models import Company, Customer
 from tickets.verbs.customers import create_company
 
 
 @admin.register(Company)
 class CompanyAdmin(UncountedMixin, Admin):
-    """Which organisations do customers belong to?"""
+    """The organisations that customers belong to."""
 
     list_display = ("name", "customers_count", "created_at")
     list_display_links = ("name",)
@@ -35,7 +34,7 @@ class CompanyAdmin(UncountedMixin, Admin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Company], search_term: str
     ) -> tuple[QuerySet[Company], bool]:
-        """One condition, as the index has it; words in the order in which they stand."""
+        """Search for the whole text: the index takes one condition only."""
         term = search_term.replace("\0", "").strip()
         return (queryset.filter(name__icontains=term) if term else queryset), False
 
@@ -48,7 +47,7 @@ class CompanyAdmin(UncountedMixin, Admin):
     def customers_link(self, company: Company) -> str:
         count_customers([company])
         url = f"{reverse('admin:tickets_customer_changelist')}?company__id__exact={company.pk}"
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, self.customers_count(company))
+        return link(url, self.customers_count(company))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:
@@ -58,7 +57,7 @@ class CompanyAdmin(UncountedMixin, Admin):
 
 
 def count_customers(companies: Any) -> None:
-    """Of the companies of a page, in one query."""
+    """Count the customers of the companies of a page, in one query."""
     found = Customer.objects.current().filter(company__in=[company.pk for company in companies]).order_by()
     counts = dict(found.values_list("company").annotate(count=Count("pk")))
     for company in companies:

@@ -1,11 +1,16 @@
-"""Inputs for custom fields: one for each field, of its type."""
+"""Custom fields on the pages of tickets and customers: their inputs, and their changes in a history."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _now
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from callcentre.admin.history import in_words
 from tickets.models import CustomField
+
+Change = tuple[Any, Any, Any]  # name, before, after
 
 
 class DateInput(UnfoldAdminTextInputWidget):
@@ -13,15 +18,15 @@ class DateInput(UnfoldAdminTextInputWidget):
 
 
 def name_of(custom: CustomField) -> str:
-    """Of its input in a form."""
+    """Return the name of the input of a custom field."""
     return f"field_{custom.pk}"
 
 
 def input_of(custom: CustomField, value: Any) -> forms.Field:
-    """The verb has the rules; the input only helps."""
+    """Build the input of a custom field. The verb checks the value."""
     match custom.type:
         case CustomField.Type.CHOICE:
-            # An option that was taken away stays chosen until somebody chooses another.
+            # A removed option stays chosen until a person chooses another one.
             options = [*custom.options, *([value] if value and value not in custom.options else [])]
             choices = [("", "–"), *((option, option) for option in options)]
             return forms.ChoiceField(
@@ -34,3 +39,12 @@ def input_of(custom: CustomField, value: Any) -> forms.Field:
         case _:
             widget = UnfoldAdminTextInputWidget()
     return forms.CharField(label=custom.name, required=False, max_length=10_000, widget=widget)
+
+
+def changes_of_values(old: Mapping[str, Any], new: Mapping[str, Any], names: Mapping[str, str]) -> list[Change]:
+    """Return name, before and after of each custom field whose value has changed. `names`: id -> name."""
+    return [
+        (names.get(key, _now("a field that was removed")), in_words(old.get(key)), in_words(new.get(key)))
+        for key in dict.fromkeys([*old, *new])
+        if old.get(key) != new.get(key)
+    ]

@@ -32,7 +32,7 @@ class LinesField(forms.CharField):
             raise forms.ValidationError(_("At most %(limit)s characters.") % {"limit": 200})
 
     def run_validators(self, value: Any) -> None:
-        """Those of a text; this is a list by now."""
+        """Skip the validators of a text: the value is a list."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool(self.to_python(initial) != self.to_python(data))
@@ -48,7 +48,7 @@ class CustomFieldForm(ModelForm):
 
 @admin.register(CustomField)
 class CustomFieldAdmin(Admin):
-    """What is kept of tickets and customers beside what all have?"""
+    """Further fields that an operator defines for tickets and customers."""
 
     form = CustomFieldForm
     list_display = ("name", "owner", "type", "options_shown", "is_active", "order")
@@ -59,11 +59,11 @@ class CustomFieldAdmin(Admin):
     sentences = {ErrorCode.EMPTY: _("A choice needs options.")}
 
     def get_readonly_fields(self, request: HttpRequest, obj: CustomField | None = None) -> tuple[str, ...]:
-        """Its values are where they are."""
+        """Keep the owner of a field: its values belong to rows of that owner."""
         return ("owner",) if obj else ()
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A field that is no longer wanted is made inactive: its values stay."""
+        """Refuse: a field is made inactive, so that its values stay."""
         return False
 
     @display(description=_("options"))

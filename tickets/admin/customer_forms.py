@@ -1,4 +1,4 @@
-"""The forms of a customer: columns, phone numbers, one input for each custom field; a note; who he is merged into."""
+"""The forms of a customer: its columns, phone numbers and custom fields; a note; the target of a merge."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ MAX_NUMBERS = 50
 
 
 class CustomerForm(ModelForm):
-    """Judged by the rules of customers, in the verb, besides what a form can see by itself."""
+    """The form of a customer. The verb checks the rules of customers; the form checks the rest."""
 
     custom: Sequence[CustomField] = ()
     phone_numbers = forms.CharField(
@@ -45,7 +45,7 @@ class CustomerForm(ModelForm):
         return numbers
 
     def values(self) -> dict[str, Any]:
-        """What was changed, for the verb; of a new customer all that was filled in."""
+        """Return the changed values by the verb's names; of a new customer, the filled ones."""
         names, given = set(self.changed_data), self.cleaned_data
         values: dict[str, Any] = {
             name: given[name] for name in ("name", "surname", "email", "identifier") if name in names
@@ -60,12 +60,12 @@ class CustomerForm(ModelForm):
 
 
 def form_class(fields: Sequence[CustomField], customer: Customer | None) -> type[CustomerForm]:
-    """The form with the custom fields that there are now."""
+    """Build the form with the present custom fields."""
     values = customer.custom_fields if customer else {}
     inputs: dict[str, Any] = {
         name_of(custom): input_of(custom, str(values.get(str(custom.pk), ""))) for custom in fields
     }
-    # A page that is only looked at takes the labels from here.
+    # A read-only page takes the labels from here.
     labels = {name: field.label for name, field in inputs.items()}
     labels["phone_numbers"] = CustomerForm.base_fields["phone_numbers"].label
     inputs["Meta"] = type("Meta", (CustomerForm.Meta,), {"labels": labels})
@@ -79,13 +79,13 @@ def initial_of(customer: Customer, fields: Sequence[CustomField]) -> dict[str, A
 
 
 def fill(customer: Customer, fields: Sequence[CustomField]) -> None:
-    """Lay the custom fields where form and read-only page look for them."""
+    """Set the custom fields as attributes of the customer, where the form and the read-only page read them."""
     for custom in fields:
         setattr(customer, name_of(custom), str(customer.custom_fields.get(str(custom.pk), "")))
 
 
 def form_field_of(name: str, fields: Sequence[CustomField]) -> str:
-    """The input at which a fault of the verb is shown."""
+    """Return the name of the input for the verb's name of a field."""
     first, _dot, rest = name.partition(".")
     if first == "custom_fields":
         return next((name_of(custom) for custom in fields if custom.name == rest), "")
@@ -99,7 +99,7 @@ class NoteForm(forms.Form):
 
 
 class MergeForm(forms.Form):
-    """The customer who stays, and the one whom the page has shown what becomes of."""
+    """The customer who stays, and the id of the one whose preview the page has shown."""
 
     target = forms.ModelChoiceField(label=_("The customer who stays"), queryset=Customer.objects.current())
     shown = forms.CharField(widget=forms.HiddenInput, required=False)
@@ -113,7 +113,7 @@ class MergeForm(forms.Form):
     def clean_target(self) -> Customer:
         target: Customer = self.cleaned_data["target"]
         if target.pk == self.source.pk:
-            raise forms.ValidationError(_("This is the customer himself."))
+            raise forms.ValidationError(_("This is the same customer."))
         return target
 
     @property

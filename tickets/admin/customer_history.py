@@ -1,4 +1,4 @@
-"""What happened to customers, in the words of the back office."""
+"""The changes of customers in the words of the admin."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,11 +7,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin
 from callcentre.admin.history import in_words
+from tickets.admin.custom_field_inputs import Change, changes_of_values
 from tickets.models import Company, Customer, CustomerChange, CustomField
 
 ACTIONS = {"merge": _("merged")}
@@ -22,7 +22,7 @@ LABELS = {
     "merged_into": _("merged into"),
 }
 
-Changes = list[tuple[Any, Any, Any]]
+Changes = list[Change]
 
 
 def column(name: str) -> str:
@@ -31,12 +31,12 @@ def column(name: str) -> str:
 
 
 def label_of_column(name: str) -> str:
-    """As a form has it."""
+    """Return the name of a column as the label of a form."""
     return str(capfirst(column(name)))
 
 
 def changes_of(entries: Sequence[CustomerChange]) -> list[Changes]:
-    """Name, before, after of each change of each entry; two queries at most."""
+    """Return the changed values of each entry, in two queries at most."""
     companies = {pk for entry in entries for pk in entry.changes.get("company_id", []) if pk}
     keys = {key for entry in entries for values in entry.changes.get("custom_fields", []) for key in values}
     names: dict[str, dict[Any, str]] = {
@@ -54,10 +54,7 @@ def _changes(entry: CustomerChange, names: dict[str, dict[Any, str]]) -> Changes
     changes: Changes = []
     for name, (old, new) in entry.changes.items():
         if name == "custom_fields":
-            for key in dict.fromkeys([*old, *new]):
-                if old.get(key) != new.get(key):
-                    label = names[name].get(key, _now("a field that was removed"))
-                    changes.append((label, in_words(old.get(key)), in_words(new.get(key))))
+            changes += changes_of_values(old, new, names[name])
         elif name == "company_id":
             changes.append((LABELS[name], *(names[name].get(pk, in_words(pk)) for pk in (old, new))))
         else:
@@ -67,7 +64,7 @@ def _changes(entry: CustomerChange, names: dict[str, dict[Any, str]]) -> Changes
 
 @admin.register(CustomerChange)
 class CustomerChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
-    """What has happened to customers lately, and who did it?"""
+    """Changes of customers, newest first."""
 
     list_display = ("at", "customer", "what", "who", "details")
     list_display_links = ("at",)

@@ -1,4 +1,4 @@
-"""What a merge of two customers will do, line by line, before it is done."""
+"""The preview of a merge of two customers: the values of each field, and the counts of rows that move."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +12,8 @@ from tickets.verbs.customer_merges import plan_merge
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Of one field: what each has, and what is there afterwards. `is_left`: what the other has stays behind."""
+class FieldPreview:
+    """The values of one field before the merge and after it. `is_left`: the source's value is not taken over."""
 
     label: Any
     source: str
@@ -24,25 +24,27 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    lines: list[Line]
-    # What moves, and how many.
+    lines: list[FieldPreview]
+    # The names of rows that move to the target, and their counts.
     moving: list[tuple[Any, int]]
 
 
 def preview_of(source: Customer, target: Customer) -> Preview:
     done = plan_merge(source, target)
     lines = [
-        _line(source, target, name, done.values.get(name, getattr(target, name)))
+        _preview_of_column(source, target, name, done.values.get(name, getattr(target, name)))
         for name in ("name", "surname", "email", "company_id", "identifier")
     ]
     numbers = ", ".join(raw for raw, _number in done.numbers)
-    lines.append(Line(_("Phone numbers"), ", ".join(source.phone_numbers), ", ".join(target.phone_numbers), numbers))
+    lines.append(
+        FieldPreview(_("Phone numbers"), ", ".join(source.phone_numbers), ", ".join(target.phone_numbers), numbers)
+    )
     after = done.values["custom_fields"]
     for field in CustomField.objects.filter(owner=CustomField.Owner.CUSTOMER):
         key = str(field.pk)
         mine, others = target.custom_fields.get(key, ""), source.custom_fields.get(key, "")
         if mine or others:
-            lines.append(Line(field.name, str(others), str(mine), str(after[key]), key in done.left_fields))
+            lines.append(FieldPreview(field.name, str(others), str(mine), str(after[key]), key in done.left_fields))
     moving = [
         (_("tickets"), source.tickets.count()),
         (_("calls"), Connection.objects.filter(customer_id=source.pk).count()),
@@ -52,9 +54,9 @@ def preview_of(source: Customer, target: Customer) -> Preview:
     return Preview([line for line in lines if line.source or line.target], moving)
 
 
-def _line(source: Customer, target: Customer, name: str, after: Any) -> Line:
+def _preview_of_column(source: Customer, target: Customer, name: str, after: Any) -> FieldPreview:
     theirs, mine, shown = (_shown(name, value) for value in (getattr(source, name), getattr(target, name), after))
-    return Line(label_of_column(name), theirs, mine, shown, is_left=bool(theirs) and theirs != shown)
+    return FieldPreview(label_of_column(name), theirs, mine, shown, is_left=bool(theirs) and theirs != shown)
 
 
 def _shown(name: str, value: Any) -> str:

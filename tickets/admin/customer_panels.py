@@ -1,4 +1,4 @@
-"""What a customer's page says beside the form: his tickets, calls, chats, notes, and who is perhaps the same person."""
+"""The panels of a customer's page: tickets, calls, chats, notes, and customers who may be the same person."""
 
 from typing import Any
 
@@ -8,17 +8,17 @@ from django.urls import reverse
 from telephony.models import Connection
 from tickets.models import Chat, Customer
 
-# At a glance; the rest is in the lists.
+# A panel shows the newest rows; the lists have the rest.
 SHOWN = 10
 MOST_ALIKE = 20
 
 
 def panels_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
-    """For the template; of those lists that the user may see."""
+    """Return the panels that the user may see."""
     may = request.user.has_perm
     others = list(customer.merged.order_by("id"))
     emails = [*dict.fromkeys(one.email.lower() for one in (customer, *others) if one.email)]
-    # Calls that began while he was being merged may still have the other one's id.
+    # Calls that began during a merge may still have the id of the merged customer.
     ids = [one.pk for one in (customer, *others)]
     context: dict[str, Any] = {
         "emails": [email for email in emails if email != customer.email.lower()],
@@ -39,7 +39,7 @@ def panels_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
 
 
 def alike(customer: Customer) -> list[dict[str, Any]]:
-    """Others with one of his numbers or his address, and what they share."""
+    """Return customers with the same number or address, and the numbers and address that they share."""
     numbers = {row.number for row in customer.numbers.all()}
     found = []
     for other in customer.perhaps_same().select_related("company").prefetch_related("numbers")[:MOST_ALIKE]:

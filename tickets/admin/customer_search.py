@@ -1,14 +1,14 @@
-"""Finding few customers among millions: by name, number, address, identifier or id."""
+"""The search for customers by name, number, address, identifier or id, by indexes alone."""
 
 from django.db import connection
 
 from callcentre.core.integers import integer_of
 from callcentre.core.phone import PhoneError, normalise
 
-# More than this, and people say more.
+# The most customers found; people narrow a search with more results.
 MAX_FOUND = 500
 
-# Each part has an index of its own; the sum keeps the planner from walking along the primary key until it meets one.
+# Each part has an index of its own. `id + 0` keeps the planner from scanning the index of the primary key instead.
 _FIND = """
 SELECT id FROM tickets_customer WHERE id = %(id)s
 UNION
@@ -25,6 +25,7 @@ _WORD = "(UPPER(surname) LIKE UPPER(%(word{n})s) OR UPPER(name) LIKE UPPER(%(wor
 
 
 def ids_found(text: str) -> list[int]:
+    """Return the ids of the customers whom a text finds."""
     text = text.replace("\0", "").strip()
     try:
         number = normalise(text)
@@ -39,6 +40,11 @@ def ids_found(text: str) -> list[int]:
 
 
 def _pattern(word: str) -> str:
-    """Anywhere in a name; a word too short for the index begins one."""
-    escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"{escaped}%" if len(word) < 3 else f"%{escaped}%"
+    """Return the pattern of a word inside a name, or at its beginning if the word is too short for the index."""
+    pattern = pattern_of(word)
+    return pattern[1:] if len(word) < 3 else pattern
+
+
+def pattern_of(word: str) -> str:
+    """Return the LIKE pattern of texts that contain a word."""
+    return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"

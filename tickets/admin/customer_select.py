@@ -1,4 +1,4 @@
-"""A field in which a customer is found by typing. Names are not enough: of two Jan Kowals each is told by more."""
+"""The select field of a customer, with a search. It shows addresses too, as customers can have the same name."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from tickets.models import Customer, Ticket
 
 
 class CustomerChoices(Autocomplete):
-    """What the field offers: found as in the list of customers, by whoever may see that."""
+    """The customers that the field offers: the search of the list, for people who may see customers."""
 
     def serialize_result(self, obj: Any, to_field_name: str) -> dict[str, Any]:
-        return {"id": str(obj.pk), "text": told_apart(obj)}
+        return {"id": str(obj.pk), "text": label_of(obj)}
 
 
 class CustomerSelect(AutocompleteSelect):
@@ -27,11 +27,11 @@ class CustomerSelect(AutocompleteSelect):
         return reverse("admin:tickets_customer_choices")
 
     def optgroups(self, name: str, value: Any, attr: Any = None) -> Any:
-        """What an address or a form brings here may be no id: then nobody is chosen."""
+        """Ignore a value from an address or a form that is no id."""
         return super().optgroups(name, [one for one in value if integer_of(str(one)) is not None], attr)
 
 
-def told_apart(customer: Customer) -> str:
-    """His name, and by what he is reached."""
+def label_of(customer: Customer) -> str:
+    """Return the name of a customer with the e-mail address and the main number."""
     reached = ", ".join(filter(None, [customer.email, *customer.phone_numbers[:1]]))
     return f"{customer} ({reached})" if reached else str(customer)

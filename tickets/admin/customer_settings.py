@@ -7,7 +7,7 @@ from tickets.models import CustomerSettings
 
 @admin.register(CustomerSettings)
 class CustomerSettingsAdmin(Admin):
-    """Do unknown senders and callers become customers?"""
+    """The setting that makes customers of unknown senders and callers."""
 
     list_display = ("__str__", "creates_unknown")
     fields = ("creates_unknown",)

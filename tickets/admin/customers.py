@@ -1,14 +1,11 @@
-"""Customers: found, shown with all that is theirs, edited by the verb, merged."""
+"""The list and the page of customers: search, edit, add a note, merge."""
 
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import path
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -33,7 +30,7 @@ from tickets.verbs.customers import add_customer_note, create_customer, edit_cus
 
 @admin.register(Customer)
 class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
-    """Who is it, how is he reached, and what has there been with him?"""
+    """Customers with their addresses, and on their pages their tickets, calls, chats and notes."""
 
     deletion_kind = "customer"
     list_display = ("full_name", "number", "email", "company", "identifier", "updated_at")
@@ -53,8 +50,8 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     }
 
     def get_urls(self) -> Any:
-        choices = self.admin_site.admin_view(CustomerChoices.as_view(admin_site=self.admin_site))
-        return [path("choices/", choices, name="tickets_customer_choices"), *super().get_urls()]
+        choices = CustomerChoices.as_view(admin_site=self.admin_site)
+        return [self.url_to("choices/", choices, "choices"), *super().get_urls()]
 
     # The list
 
@@ -88,13 +85,14 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         return customer
 
     def _fields(self, request: HttpRequest) -> list[CustomField]:
-        """Read once for a page."""
-        if not hasattr(request, "custom_fields"):
-            request.custom_fields = list(CustomField.objects.of(CustomField.Owner.CUSTOMER))  # type: ignore[attr-defined]
-        return request.custom_fields  # type: ignore[attr-defined, no-any-return]
+        """Return the custom fields of customers. The request keeps them, so that a page reads them once."""
+        kept = vars(request)
+        if "custom_fields" not in kept:
+            kept["custom_fields"] = list(CustomField.objects.of(CustomField.Owner.CUSTOMER))
+        return kept["custom_fields"]  # type: ignore[no-any-return]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Who was merged into another one is what he was."""
+        """Refuse to change a customer who was merged into another one."""
         if isinstance(obj, Customer) and obj.merged_into_id:
             return False
         return bool(super().has_change_permission(request, obj))
@@ -122,8 +120,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     def history_of(self, obj: Customer) -> list[Entry]:
         changes = list(obj.history.all()[:SHOWN])
-        told = zip(changes, changes_of(changes), strict=True)
-        return [entry_of(change, changed, ACTIONS) for change, changed in told]
+        return [entry_of(*pair, ACTIONS) for pair in zip(changes, changes_of(changes), strict=True)]
 
     def page_context(self, request: HttpRequest, obj: Customer | None) -> dict[str, Any]:
         panels = panels_of(request, obj) if obj is not None and not obj.merged_into_id else {}
@@ -132,7 +129,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     # Saving
 
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
-        """The customer himself is changed by the verb, or not at all."""
+        """Leave the customer as stored: only the verb changes it."""
         return form.instance
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -150,17 +147,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
             ) from refused
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Nothing: the verb has written it all."""
+        """Save nothing: the verb has written everything."""
 
     # What can be done with a customer
-
-    def _customer(self, request: HttpRequest, object_id: str) -> Customer:
-        customer = self.get_object(request, object_id)
-        if customer is None:
-            raise Http404
-        if not self.has_change_permission(request, customer):
-            raise PermissionDenied
-        return customer
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         pk = integer_of(str(object_id))
@@ -169,7 +158,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     @page_action(description=_("Add a note"), url_path="note", icon="add_notes", permissions=["change"])
     def add_note(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        customer, form = self._customer(request, object_id), NoteForm(request.POST or None)
+        customer, form = self.row_or_404(request, object_id), NoteForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             add_customer_note(customer, actor_of(request), message=form.cleaned_data["message"])
             self.message_user(request, _now("The note was added."), messages.SUCCESS)
@@ -178,8 +167,8 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     @page_action(description=_("Merge"), url_path="merge", icon="merge", permissions=["change"])
     def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """First who stays, then what becomes of both; the second sending is the answer to that."""
-        customer = self._customer(request, object_id)
+        """Ask for the customer who stays, show the result, and merge after confirmation."""
+        customer = self.row_or_404(request, object_id)
         given = request.POST or ({"target": request.GET["target"]} if "target" in request.GET else None)
         form = MergeForm(customer, given)
         if form.is_valid():
@@ -193,7 +182,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
             submit=_now("Show what happens"),
             form=form,
             obj=customer,
-            intro=_now("All that %(customer)s has goes to another customer, and his number and address lead there.")
+            intro=_now("All that %(customer)s has goes to another customer, and the number and address lead there.")
             % {"customer": customer},
         )
 
@@ -208,19 +197,14 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         return redirect(self.url_of("change", target.pk))
 
     def _preview(self, request: HttpRequest, customer: Customer, target: Customer) -> HttpResponse:
-        return TemplateResponse(
+        return self.page(
             request,
             "admin/tickets/customer_merge.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": _now("Merge"),
-                "subtitle": str(customer),
-                "opts": self.opts,
-                "original": customer,
-                "source": customer,
-                "target": target,
-                "preview": preview_of(customer, target),
-                "swap_url": f"{self.url_of('merge', target.pk)}?target={customer.pk}",
-                "cancel_url": self.url_of("change", customer.pk),
-            },
+            customer,
+            title=_now("Merge"),
+            source=customer,
+            target=target,
+            preview=preview_of(customer, target),
+            swap_url=f"{self.url_of('merge', target.pk)}?target={customer.pk}",
+            cancel_url=self.url_of("change", customer.pk),
         )

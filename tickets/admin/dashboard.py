@@ -1,4 +1,4 @@
-"""The tickets' part of the front page: how much mail is in quarantine, where customers get no answer."""
+"""The tickets' panel on the front page: the count of mails in quarantine."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tickets.models import ReceivedMail
 
-# The count is said up to this.
+# The highest count that is shown.
 COUNTED = 99
 
 
@@ -15,7 +15,7 @@ def tickets_panel(request: HttpRequest) -> dict[str, Any] | None:
     """Return the panel of mail in quarantine; None where there is none, or the user may not see received mail."""
     if not request.user.has_perm("tickets.view_receivedmail"):
         return None
-    # Few rows of a partial index, whatever came in.
+    # The count reads a few rows of a partial index.
     count = ReceivedMail.objects.quarantined().order_by()[: COUNTED + 1].count()
     if not count:
         return None

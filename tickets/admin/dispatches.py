@@ -1,20 +1,19 @@
-"""Messages on their way out: which were sent, which were not and why, and sending these again."""
+"""The list of messages on their way out, and the action that sends one again."""
 
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
-from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, link, page_action
+from callcentre.admin.base import MAX_SELECTED
+from callcentre.admin.lists import ConditionFilter
 from callcentre.core.integers import integer_of
 from tickets.models import Dispatch
 from tickets.verbs.dispatches import resend
@@ -22,32 +21,22 @@ from tickets.verbs.dispatches import resend
 State = Dispatch.State
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(ConditionFilter):
     title = _("state")
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        further = [("partly", _("sent, but not to all")), ("unknown", _("outcome unknown")), ("bounced", _("bounced"))]
-        return [*State.choices, *further]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Dispatch]) -> QuerySet[Dispatch]:
-        match self.value():
-            case "partly":
-                return queryset.filter(state=State.SENT).exclude(refused={})
-            case "unknown":
-                return queryset.filter(state=State.FAILED, is_unknown=True)
-            case "bounced":
-                return queryset.filter(bounced_at__isnull=False)
-            case state if state in State.values:
-                return queryset.filter(state=state)
-        return queryset
+    conditions = {
+        **{state.value: (state.label, Q(state=state)) for state in State},
+        "partly": (_("sent, but not to all"), Q(state=State.SENT) & ~Q(refused={})),
+        "unknown": (_("outcome unknown"), Q(state=State.FAILED, is_unknown=True)),
+        "bounced": (_("bounced"), Q(bounced_at__isnull=False)),
+    }
 
 
 @admin.register(Dispatch)
 class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
-    """What was not sent, and why?"""
+    """Messages on their way out: their state, errors and attempts."""
 
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # no edits: Django's history would be empty
     list_display = ("queued_at", "ticket", "to_whom", "condition_shown", "error_shown", "next_attempt_at")
     list_display_links = ("queued_at",)
     list_filter = (StateFilter,)
@@ -79,8 +68,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("ticket"))
     def ticket(self, dispatch: Dispatch) -> str:
         ticket = dispatch.message.ticket
-        url = reverse("admin:tickets_ticket_change", args=[ticket.pk])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, ticket)
+        return link(reverse("admin:tickets_ticket_change", args=[ticket.pk]), ticket)
 
     @display(description=_("to"))
     def to(self, dispatch: Dispatch) -> str:
@@ -130,14 +118,10 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         return super().get_actions_detail(request, object_id) if may else []
 
     def _resend(self, request: HttpRequest, dispatches: Any) -> None:
-        actor, count = actor_of(request), 0
-        for dispatch in dispatches:
-            try:
-                resend(dispatch, actor)
-                count += 1
-            except REFUSALS as error:
-                for _field, sentence in self.refusals_of(error):
-                    self.message_user(request, f"{dispatch.message.ticket}: {sentence}", messages.ERROR)
+        actor = actor_of(request)
+        count = self.apply_to_each(
+            request, dispatches, lambda dispatch: resend(dispatch, actor), lambda dispatch: dispatch.message.ticket
+        )
         if count:
             sentence = ngettext("%(count)s message is sent again.", "%(count)s messages are sent again.", count)
             self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
@@ -148,15 +132,13 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @page_action(description=_("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        dispatch = self.get_object(request, object_id)
-        if dispatch is None:
-            raise Http404
+        dispatch = self.row_or_404(request, object_id, "view")
         if request.method == "POST":
             self._resend(request, [dispatch])
             return redirect(self.url_of("change", dispatch.pk))
         intro = _now("At once, with all attempts before it.")
         if dispatch.accepted:
-            # As it would be sent: those who were refused are asked again.
+            # The next attempt includes the refused recipients.
             dispatch.refused = {}
             intro = _now("Only to those who have not got it: %(who)s.") % {"who": ", ".join(dispatch.addressees)}
         if dispatch.is_unknown:

@@ -1,11 +1,10 @@
-"""Where replies to tickets of marketplaces go."""
+"""The receivers of replies to tickets of marketplaces."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminURLInputWidget
@@ -30,13 +29,14 @@ class MarketplaceForm(PasswordForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if source := self.fields.get("source"):
-            source.choices = [(one.value, one.label) for one in MARKETPLACES]  # type: ignore[attr-defined]
+        source: Any = self.fields.get("source")
+        if source:
+            source.choices = [(one.value, one.label) for one in MARKETPLACES]
 
 
 @admin.register(Marketplace)
 class MarketplaceAdmin(Admin):
-    """Where do replies to tickets of marketplaces go?"""
+    """The receiver of each marketplace, with its secret."""
 
     form = MarketplaceForm
     list_display = ("source", "url", "is_active")
@@ -56,7 +56,7 @@ class MarketplaceAdmin(Admin):
 
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        marketplace = self._marketplace(request, object_id)
+        marketplace = self.row_or_404(request, object_id)
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             return self._secret_page(request, marketplace)
@@ -67,7 +67,7 @@ class MarketplaceAdmin(Admin):
 
     @page_action(description=_("New secret"), url_path="new-secret", icon="key", permissions=["change"])
     def new_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        marketplace = self._marketplace(request, object_id)
+        marketplace = self.row_or_404(request, object_id)
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             marketplace.secret = new_secret()
@@ -78,14 +78,6 @@ class MarketplaceAdmin(Admin):
         return self.action_page(
             request, title=_now("New secret"), submit=_now("Make a new secret"), form=form, obj=marketplace, intro=intro
         )
-
-    def _marketplace(self, request: HttpRequest, object_id: str) -> Marketplace:
-        marketplace: Marketplace | None = self.get_object(request, object_id)
-        if marketplace is None:
-            raise Http404
-        if not self.has_change_permission(request, marketplace):
-            raise PermissionDenied
-        return marketplace
 
     def _secret_page(self, request: HttpRequest, marketplace: Marketplace) -> HttpResponse:
         intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")

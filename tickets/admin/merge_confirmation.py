@@ -1,4 +1,4 @@
-"""Whose tickets are about to be merged: where that is more than one person, whoever merges is asked."""
+"""The question before a merge of tickets that belong to different people."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,12 +9,12 @@ from unfold.widgets import UnfoldBooleanWidget
 
 from tickets.models import Ticket
 
-# People whom a question names; the others are counted.
+# The question names this many people and counts the others.
 NAMED = 5
 
 
 def people_of(tickets: Iterable[Ticket]) -> list[str]:
-    """The customers of these tickets and those who wrote without being one, each once."""
+    """Return the names of the customers of these tickets, and of senders who are no customers, each once."""
     tickets = list(tickets)
     customers = {ticket.customer.pk: ticket.customer for ticket in tickets if ticket.customer}
     by_address = {customer.email.lower(): customer for customer in customers.values() if customer.email}
@@ -28,8 +28,8 @@ def people_of(tickets: Iterable[Ticket]) -> list[str]:
     return list(people.values())
 
 
-class PeopleForm(forms.Form):
-    """Asks whether tickets of these people are meant to become one; nothing where they are one person's."""
+class MergeConfirmationForm(forms.Form):
+    """A form that asks for confirmation if tickets of several people become one."""
 
     is_meant = forms.BooleanField(
         required=False, widget=UnfoldBooleanWidget(), error_messages={"required": _("Tick it, or do not merge.")}

@@ -57,5 +57,5 @@ class PasswordForm(OwnPasswordForm, ModelForm):
         return super().save(commit)
 
     def touched(self) -> list[str]:
-        """The columns that were changed."""
+        """Return the names of the changed columns."""
         return sorted({self.column if name.endswith("_password") else name for name in self.changed_data})

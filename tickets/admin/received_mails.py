@@ -1,24 +1,25 @@
-"""Mail that came: what became of it, and by hand what of that in quarantine. A table of millions, newest first."""
+"""The list of received mail, and the actions that retry or discard mail in quarantine."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
+from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, page_action
-from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, link, page_action
+from callcentre.admin.base import MAX_SELECTED
+from callcentre.admin.lists import ConditionFilter
 from tickets.models import ReceivedMail
 from tickets.verbs.received_mails import discard_mail, retry_mail
 
@@ -32,15 +33,10 @@ COLOURS: dict[str, str] = {
 }
 
 
-class OutcomeFilter(DropdownFilter):
+class OutcomeFilter(ConditionFilter):
     title = _("outcome")
     parameter_name = "outcome"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return Outcome.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ReceivedMail]) -> QuerySet[ReceivedMail]:
-        return queryset.filter(outcome=self.value()) if self.value() in Outcome.values else queryset
+    conditions = {outcome.value: (outcome.label, Q(outcome=outcome)) for outcome in Outcome}
 
 
 class DiscardForm(forms.Form):
@@ -53,10 +49,10 @@ class DiscardForm(forms.Form):
 
 @admin.register(ReceivedMail)
 class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
-    """What came in, and what could not become a message?"""
+    """Received mail: its outcome, and the reason if it did not become a message."""
 
     deletion_kind = "mail"
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # no edits: Django's history would be empty
     list_display = ("received_at", "sender_cut", "subject_cut", "queue", "state", "why_cut")
     list_display_links = ("received_at", "subject_cut")
     list_filter = (OutcomeFilter, ("queue", RelatedDropdownFilter))
@@ -73,8 +69,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "size_shown", "raw")
 
     def get_urls(self) -> Any:
-        raw = self.admin_site.admin_view(self.raw_view)
-        return [path("<int:pk>/raw/", raw, name="tickets_receivedmail_raw"), *super().get_urls()]
+        return [self.url_to("<int:pk>/raw/", self.raw_view, "raw"), *super().get_urls()]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ReceivedMail], search_term: str
@@ -117,8 +112,8 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     def ticket(self, mail: ReceivedMail) -> str:
         if mail.message is None:
             return "–"
-        url = reverse("admin:tickets_ticket_change", args=[mail.message.ticket_id])
-        return format_html('<a class="cc-link" href="{}">#{}</a>', url, mail.message.ticket_id)
+        ticket_id = mail.message.ticket_id
+        return link(reverse("admin:tickets_ticket_change", args=[ticket_id]), f"#{ticket_id}")
 
     @display(description=_("size"))
     def size_shown(self, mail: ReceivedMail) -> str:
@@ -133,7 +128,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         return format_html('<a class="cc-link" href="{}" download>{}</a>', url, _now("Download"))
 
     def raw_view(self, request: HttpRequest, pk: int) -> FileResponse:
-        """The mail, byte for byte, for a mail program to open: never for the browser."""
+        """Send the mail as it came, for a mail program. The browser does not open it."""
         mail = ReceivedMail.objects.filter(pk=pk).exclude(path="").first()
         if not self.has_view_permission(request, mail):
             raise PermissionDenied
@@ -149,7 +144,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         response["X-Content-Type-Options"] = "nosniff"
         return response
 
-    # What a person decides
+    # Retry and discard
 
     def has_decide_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("tickets.change_receivedmail")
@@ -159,31 +154,13 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         is_open = mail is not None and mail.outcome == Outcome.QUARANTINED
         return super().get_actions_detail(request, object_id) if is_open else []
 
-    def _mail(self, request: HttpRequest, object_id: str) -> ReceivedMail:
-        mail: ReceivedMail | None = self.get_object(request, object_id)
-        if mail is None:
-            raise Http404
-        return mail
-
-    def _do(self, request: HttpRequest, mails: Any, verb: Any) -> int:
-        """To each what the verb does; what one refuses is said, and stops no other."""
-        done = 0
-        for mail in mails:
-            try:
-                verb(mail)
-                done += 1
-            except REFUSALS as error:
-                for _field, sentence in self.refusals_of(error):
-                    self.message_user(request, f"{mail}: {sentence}", messages.ERROR)
-        return done
-
     def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
         if count:
             self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
     def _retry(self, request: HttpRequest, mails: Any) -> None:
         actor = actor_of(request)
-        count = self._do(request, mails, lambda mail: retry_mail(mail, actor))
+        count = self.apply_to_each(request, mails, lambda mail: retry_mail(mail, actor))
         sentence = ngettext(
             "%(count)s mail is tried again: what comes of it is seen here in a moment.",
             "%(count)s mails are tried again: what comes of them is seen here in a moment.",
@@ -193,12 +170,12 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def _discard(self, request: HttpRequest, mails: Any, reason: str) -> None:
         actor = actor_of(request)
-        count = self._do(request, mails, lambda mail: discard_mail(mail, actor, reason))
+        count = self.apply_to_each(request, mails, lambda mail: discard_mail(mail, actor, reason))
         self._say(request, ngettext("%(count)s mail discarded.", "%(count)s mails discarded.", count), count)
 
     @page_action(description=_("Try again"), url_path="retry", icon="replay", permissions=["decide"])
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        mail = self._mail(request, object_id)
+        mail = self.row_or_404(request, object_id, "view")
         if request.method == "POST":
             self._retry(request, [mail])
             return redirect(self.url_of("change", mail.pk))
@@ -207,7 +184,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     @page_action(description=_("Discard"), url_path="discard", icon="block", permissions=["decide"])
     def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        mail, form = self._mail(request, object_id), DiscardForm(request.POST or None)
+        mail, form = self.row_or_404(request, object_id, "view"), DiscardForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             self._discard(request, [mail], form.cleaned_data["reason"])
             return redirect(self.url_of("change", mail.pk))

@@ -1,4 +1,4 @@
-"""The words that tickets are sorted by: statuses, their sub-statuses, categories."""
+"""The statuses, sub-statuses and categories of tickets."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class SubstatusInline(Inline):
 
 @admin.register(TicketStatus)
 class TicketStatusAdmin(Admin):
-    """Which statuses can tickets have, and to which does a ticket move by itself?"""
+    """The statuses of tickets. The service moves tickets by their kind and order."""
 
     list_display = ("both_names", "kind", "order")
     list_display_links = ("both_names",)
@@ -29,7 +29,7 @@ class TicketStatusAdmin(Admin):
 
     @display(description=_("name"), ordering="name")
     def both_names(self, status: TicketStatus) -> str:
-        """As people read it, and where that is a translation, what programs know it by."""
+        """Return the name as shown, and after it the stored name if the shown one is a translation."""
         if str(status) == status.name:
             return status.name
         return format_html('{} <span class="cc-subtle">{}</span>', status, status.name)
@@ -43,11 +43,11 @@ class TicketStatusAdmin(Admin):
         return super().get_form(request, obj, change=change, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: TicketStatus | None = None) -> tuple[str, ...]:
-        """Tickets have moved by it: closed ones have a time of closing, merged ones lead to another."""
+        """Keep the kind of a status: closed tickets have a closing time, merged ones point to another ticket."""
         return ("kind",) if obj else ()
 
     def has_delete_permission(self, request: HttpRequest, obj: TicketStatus | None = None) -> bool:
-        """Of each kind there is always one: tickets move to it by themselves."""
+        """Refuse to delete the last status of a kind: the service moves tickets to it."""
         if obj is not None and not TicketStatus.objects.filter(kind=obj.kind).exclude(pk=obj.pk).exists():
             return False
         return bool(super().has_delete_permission(request, obj))
@@ -55,7 +55,7 @@ class TicketStatusAdmin(Admin):
 
 @admin.register(TicketCategory)
 class TicketCategoryAdmin(Admin):
-    """What can tickets be about?"""
+    """The topics that tickets are sorted by."""
 
     list_display = ("name", "is_active")
     list_filter = ("is_active",)

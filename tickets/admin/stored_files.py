@@ -1,37 +1,29 @@
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display, link
+from callcentre.admin.lists import ConditionFilter
 from callcentre.core.integers import integer_of
 from tickets.models import StoredFile
 
 
-class UseFilter(DropdownFilter):
+class UseFilter(ConditionFilter):
     title = _("used")
     parameter_name = "used"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("no", _("uploaded and not used yet"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[StoredFile]) -> QuerySet[StoredFile]:
-        return queryset.filter(message=None) if self.value() == "no" else queryset
+    conditions = {"no": (_("uploaded and not used yet"), Q(message=None))}
 
 
 @admin.register(StoredFile)
 class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
-    """Which files came and went with messages?"""
+    """The files of messages, and uploads that no message uses yet."""
 
     deletion_kind = "file"
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # no edits: Django's history would be empty
     list_display = ("name_cut", "size_shown", "content_type", "ticket", "uploader", "created_at")
     list_display_links = ("name_cut",)
     list_filter = (UseFilter,)
@@ -67,8 +59,7 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         if file.message is None:
             return _now("not used yet")
         ticket = file.message.ticket
-        url = reverse("admin:tickets_ticket_change", args=[ticket.pk])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, ticket)
+        return link(reverse("admin:tickets_ticket_change", args=[ticket.pk]), ticket)
 
     @display(description=_("uploaded by"))
     def uploader(self, file: StoredFile) -> str:

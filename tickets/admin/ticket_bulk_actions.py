@@ -1,6 +1,7 @@
-"""What is done to many tickets at once: each by the verb, and of those that refuse it is said why."""
+"""The actions of the list of tickets. Each ticket is changed by its verb; the reasons of refusals are shown."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -17,47 +18,35 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.core.errors import ErrorCode, Fault
-from tickets.admin.merge_confirmation import NAMED, PeopleForm, people_of
-from tickets.admin.ticket_page_forms import agents_for, queues_for, status_values, statuses_for, tags_of
+from tickets.admin.merge_confirmation import NAMED, MergeConfirmationForm, people_of
+from tickets.admin.ticket_page_forms import AgentField, QueueField, status_values, statuses_for, tags_of
 from tickets.models import Ticket
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket
 
+# A ticket and the reason why it was not changed.
+Refused = tuple[Ticket, str]
+
 
 class AssignForm(forms.Form):
-    agent = forms.ChoiceField(label=_("Agent"), required=False, widget=UnfoldAdminSelectWidget())
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        own: dict[str, Any] = self.fields
-        own["agent"].choices = [("", _("nobody")), *agents_for(None)]
+    agent = AgentField()
 
     def values(self, ticket: Ticket) -> dict[str, Any]:
         return {"agent_login": self.cleaned_data["agent"]}
 
 
 class StatusForm(forms.Form):
-    status = forms.ChoiceField(label=_("Status"), widget=UnfoldAdminSelectWidget())
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        own: dict[str, Any] = self.fields
-        own["status"].choices = statuses_for(None)
+    status = forms.ChoiceField(label=_("Status"), choices=statuses_for, widget=UnfoldAdminSelectWidget())
 
     def values(self, ticket: Ticket) -> dict[str, Any]:
         return status_values(self.cleaned_data["status"])
 
 
 class QueueForm(forms.Form):
-    queue = forms.ChoiceField(label=_("Ticket queue"), widget=UnfoldAdminSelectWidget())
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        own: dict[str, Any] = self.fields
-        own["queue"].choices = queues_for(None)
+    queue = QueueField()
 
     def values(self, ticket: Ticket) -> dict[str, Any]:
-        return {"queue_id": int(self.cleaned_data["queue"])}
+        return {"queue_id": self.cleaned_data["queue"]}
 
 
 class TagsForm(forms.Form):
@@ -80,111 +69,112 @@ class TagsForm(forms.Form):
         return {"tags": list(dict.fromkeys([*kept, *tags_of(self.cleaned_data["added"])]))}
 
 
-class TicketBulkActions(Admin):
-    """Actions of the list of tickets."""
+@admin.action(description=_("Assign to an agent"), permissions=["change"])
+def assign_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
+    return _edit(model_admin, request, tickets, AssignForm, _now("Assign to an agent"))
 
-    actions = ("assign_selected", "set_status", "move_to_queue", "change_tags", "merge_selected")
 
-    @admin.action(description=_("Assign to an agent"), permissions=["change"])
-    def assign_selected(self, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-        return self._edit_selected(request, tickets, AssignForm, _now("Assign to an agent"))
+@admin.action(description=_("Set the status"), permissions=["change"])
+def set_status(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
+    return _edit(model_admin, request, tickets, StatusForm, _now("Set the status"))
 
-    @admin.action(description=_("Set the status"), permissions=["change"])
-    def set_status(self, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-        return self._edit_selected(request, tickets, StatusForm, _now("Set the status"))
 
-    @admin.action(description=_("Move to another queue"), permissions=["change"])
-    def move_to_queue(self, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-        return self._edit_selected(request, tickets, QueueForm, _now("Move to another queue"))
+@admin.action(description=_("Move to another queue"), permissions=["change"])
+def move_to_queue(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
+    return _edit(model_admin, request, tickets, QueueForm, _now("Move to another queue"))
 
-    @admin.action(description=_("Change tags"), permissions=["change"])
-    def change_tags(self, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-        return self._edit_selected(request, tickets, TagsForm, _now("Change tags"))
 
-    @admin.action(description=_("Merge into the oldest of them"), permissions=["change"])
-    def merge_selected(self: Any, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-        """Those that were merged before have no messages any more: none of them is the target, and they are named."""
-        selected = list(tickets.select_related("customer").order_by("pk")[: MAX_SELECTED + 1])
-        if self._are_too_many(request, selected):
-            return None
-        refused = [
-            (ticket, self.sentence(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})))
-            for ticket in selected
-            if ticket.merged_into_id
-        ]
-        joined = [ticket for ticket in selected if not ticket.merged_into_id]
-        if len(joined) < 2:
-            sentence = _now("Two tickets or more are merged that were not merged before.")
-            self.message_user(request, sentence, messages.ERROR)
-            self._report(request, len(refused), refused)
-            return None
-        target, *sources = joined
-        form = PeopleForm(request.POST if "apply" in request.POST else None)
-        form.ask_about(people_of(joined))
-        if form.is_valid():
-            for source in sources:
-                self._attempt(refused, source, lambda source=source: merge_tickets(source, target, actor_of(request)))
-            self._report(request, len(selected) - 1, refused)
-            return None
-        intro = _now("All messages move to %(ticket)s; the others are closed.") % {"ticket": target}
-        if refused:
-            numbers = ", ".join(f"#{ticket.pk}" for ticket, _sentence in refused)
-            left_out = _now("Left out, because they were merged before: %(tickets)s.") % {"tickets": numbers}
-            intro = f"{intro} {left_out}"
-        return self.action_page(
-            request,
-            title=_now("Merge into the oldest of them"),
-            submit=_now("Merge"),
-            form=form,
-            selected=selected,
-            intro=intro,
+@admin.action(description=_("Change tags"), permissions=["change"])
+def change_tags(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
+    return _edit(model_admin, request, tickets, TagsForm, _now("Change tags"))
+
+
+@admin.action(description=_("Merge into the oldest of them"), permissions=["change"])
+def merge_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
+    """Merge the tickets. Leave out tickets that were merged before, as they have no messages, and name them."""
+    selected = list(tickets.select_related("customer").order_by("pk")[: MAX_SELECTED + 1])
+    if _are_too_many(model_admin, request, selected):
+        return None
+    joined = [ticket for ticket in selected if not ticket.merged_into_id]
+    refused = [
+        (ticket, model_admin.sentence(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})))
+        for ticket in selected
+        if ticket.merged_into_id
+    ]
+    if len(joined) < 2:
+        sentence = _now("Two tickets or more are merged that were not merged before.")
+        model_admin.message_user(request, sentence, messages.ERROR)
+        _report(model_admin, request, len(refused), refused)
+        return None
+    target, *sources = joined
+    form = MergeConfirmationForm(request.POST if "apply" in request.POST else None)
+    form.ask_about(people_of(joined))
+    if form.is_valid():
+        actor = actor_of(request)
+        refused += _apply_to_each(model_admin, sources, lambda source: merge_tickets(source, target, actor))
+        _report(model_admin, request, len(selected) - 1, refused)
+        return None
+    intro = _now("All messages move to %(ticket)s; the others are closed.") % {"ticket": target}
+    if refused:
+        numbers = ", ".join(f"#{ticket.pk}" for ticket, _sentence in refused)
+        left_out = _now("Left out, because they were merged before: %(tickets)s.") % {"tickets": numbers}
+        intro = f"{intro} {left_out}"
+    title = _now("Merge into the oldest of them")
+    return model_admin.action_page(
+        request, title=title, submit=_now("Merge"), form=form, selected=selected, intro=intro
+    )
+
+
+ACTIONS = (assign_selected, set_status, move_to_queue, change_tags, merge_selected)
+
+
+def _edit(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket], form_type: Any, title: str) -> Any:
+    selected = list(tickets.order_by("pk")[: MAX_SELECTED + 1])
+    if _are_too_many(model_admin, request, selected):
+        return None
+    form = form_type(request.POST if "apply" in request.POST else None)
+    if form.is_valid():
+        actor = actor_of(request)
+        refused = _apply_to_each(
+            model_admin, selected, lambda ticket: edit_ticket(ticket, actor, **form.values(ticket))
         )
+        _report(model_admin, request, len(selected), refused)
+        return None
+    count = len(selected)
+    intro = ngettext("%(count)s ticket is selected.", "%(count)s tickets are selected.", count) % {"count": count}
+    return model_admin.action_page(request, title=title, submit=title, form=form, selected=selected, intro=intro)
 
-    def _edit_selected(self: Any, request: HttpRequest, tickets: QuerySet[Ticket], form_type: Any, title: str) -> Any:
-        selected = list(tickets.order_by("pk")[: MAX_SELECTED + 1])
-        if self._are_too_many(request, selected):
-            return None
-        form = form_type(request.POST if "apply" in request.POST else None)
-        if form.is_bound and form.is_valid():
-            refused: list[tuple[Ticket, str]] = []
-            for ticket in selected:
-                values = form.values(ticket)
-                self._attempt(
-                    refused,
-                    ticket,
-                    lambda ticket=ticket, values=values: edit_ticket(ticket, actor_of(request), **values),
-                )
-            self._report(request, len(selected), refused)
-            return None
-        count = len(selected)
-        intro = ngettext("%(count)s ticket is selected.", "%(count)s tickets are selected.", count) % {"count": count}
-        return self.action_page(request, title=title, submit=title, form=form, selected=selected, intro=intro)
 
-    def _are_too_many(self: Any, request: HttpRequest, selected: list[Ticket]) -> bool:
-        if len(selected) > MAX_SELECTED:
-            sentence = _now("At most %(count)s tickets at once.") % {"count": MAX_SELECTED}
-            self.message_user(request, sentence, messages.ERROR)
-        return len(selected) > MAX_SELECTED
+def _are_too_many(model_admin: Admin, request: HttpRequest, selected: list[Ticket]) -> bool:
+    if len(selected) > MAX_SELECTED:
+        sentence = _now("At most %(count)s tickets at once.") % {"count": MAX_SELECTED}
+        model_admin.message_user(request, sentence, messages.ERROR)
+    return len(selected) > MAX_SELECTED
 
-    def _attempt(self: Any, refused: list[tuple[Ticket, str]], ticket: Ticket, change: Any) -> None:
-        """One that is refused stops no other."""
+
+def _apply_to_each(model_admin: Admin, tickets: list[Ticket], verb: Callable[[Ticket], object]) -> list[Refused]:
+    """Apply a verb to each ticket, and return the refusals. One refusal stops no other ticket."""
+    refused: list[Refused] = []
+    for ticket in tickets:
         try:
             with transaction.atomic():
-                change()
+                verb(ticket)
         except REFUSALS as refusal:
-            refused += [(ticket, sentence) for _field, sentence in self.refusals_of(refusal)]
+            refused += [(ticket, sentence) for _field, sentence in model_admin.refusals_of(refusal)]
+    return refused
 
-    def _report(self: Any, request: HttpRequest, count: int, refused: list[tuple[Ticket, str]]) -> None:
-        """How many were changed, and of the others why not: a sentence a reason, with some of their numbers."""
-        done = count - len({ticket.pk for ticket, _sentence in refused})
-        if done:
-            sentence = ngettext("%(count)s ticket changed.", "%(count)s tickets changed.", done)
-            self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
-        reasons: dict[str, list[str]] = defaultdict(list)
-        for ticket, sentence in refused:
-            reasons[sentence].append(f"#{ticket.pk}")
-        for sentence, numbers in reasons.items():
-            more = _now(" and %(count)s more") % {"count": len(numbers) - NAMED} if len(numbers) > NAMED else ""
-            listed = ", ".join(numbers[:NAMED]) + more
-            said = _now("Not changed: %(numbers)s. %(reason)s") % {"numbers": listed, "reason": sentence}
-            self.message_user(request, said, messages.ERROR)
+
+def _report(model_admin: Admin, request: HttpRequest, count: int, refused: list[Refused]) -> None:
+    """Show the number of changed tickets, and each reason of a refusal with some of the numbers of its tickets."""
+    done = count - len({ticket.pk for ticket, _sentence in refused})
+    if done:
+        sentence = ngettext("%(count)s ticket changed.", "%(count)s tickets changed.", done)
+        model_admin.message_user(request, sentence % {"count": done}, messages.SUCCESS)
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for ticket, sentence in refused:
+        reasons[sentence].append(f"#{ticket.pk}")
+    for sentence, numbers in reasons.items():
+        more = _now(" and %(count)s more") % {"count": len(numbers) - NAMED} if len(numbers) > NAMED else ""
+        listed = ", ".join(numbers[:NAMED]) + more
+        said = _now("Not changed: %(numbers)s. %(reason)s") % {"numbers": listed, "reason": sentence}
+        model_admin.message_user(request, said, messages.ERROR)

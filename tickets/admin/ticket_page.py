@@ -1,29 +1,26 @@
-"""The page of a ticket: the conversation, what belongs to it, and what people do there."""
+"""The page of a ticket: the conversation, the properties, and the forms by which a person answers and edits."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import path, reverse
-from django.utils.decorators import method_decorator
+from django.urls import reverse
 from django.utils.translation import gettext as _now
-from django.utils.translation import ngettext
 
-from callcentre.admin import actor_of
-from callcentre.admin.base import REFUSALS, with_images_from_elsewhere
+from callcentre.admin import Admin, actor_of, user_of
+from callcentre.admin.base import REFUSALS
 from callcentre.core.integers import integer_of
-from callcentre.models import User
 from telephony.models import Agent
-from tickets.admin import ticket_page_files as files
 from tickets.admin import ticket_page_presence as presence
-from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, version_of, write
+from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, write
+from tickets.admin.ticket_page_files import KeptFiles, keep_files
 from tickets.admin.ticket_page_forms import COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
 from tickets.admin.ticket_page_sidebar import (
     OTHERS,
@@ -49,10 +46,6 @@ ICONS: dict[str, str] = {
     Source.MARKETPLACE_MESSAGE: "storefront",
     Source.MARKETPLACE_DISPUTE: "gavel",
 }
-RELATED = ("queue", "status", "substatus", "category", "agent", "customer__company", "merged_into")
-# New messages and changes that are shown to somebody who wrote without having seen them.
-SHOWN_MEANWHILE = 10
-
 STATUS_COLOURS: dict[str, str] = {
     TicketStatus.Kind.NEW: "danger",
     TicketStatus.Kind.IN_PROGRESS: "warning",
@@ -61,327 +54,250 @@ STATUS_COLOURS: dict[str, str] = {
     TicketStatus.Kind.CLOSED: "success",
     TicketStatus.Kind.MERGED: "success",
 }
+# New messages and changes that are shown to a person who wrote without having seen them.
+SHOWN_MEANWHILE = 10
 
 
+@dataclass
 class TicketPage:
-    """The page of one ticket, of TicketAdmin."""
+    """One request of a person for the page of a ticket."""
 
-    def get_urls(self: Any) -> Any:
-        view = self.admin_site.admin_view
-        return [
-            path("file/<str:token>", view(self.file_view), name="tickets_ticket_file"),
-            path("<int:ticket_id>/presence", view(self.presence_view), name="tickets_ticket_presence"),
-            *super().get_urls(),  # type: ignore[misc]
-        ]
+    admin: Admin
+    request: HttpRequest
+    ticket: Ticket
 
-    def change_view(
-        self: Any,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        ticket = self.ticket_or_404(request, unquote(object_id))
-        if request.method != "POST":
-            return self._page(request, ticket)  # type: ignore[no-any-return]
-        if not self.has_change_permission(request, ticket):
+    @cached_property
+    def agent(self) -> Agent | None:
+        return Agent.objects.of_user(user_of(self.request))
+
+    @cached_property
+    def fields(self) -> list[CustomField]:
+        return list(CustomField.objects.of(CustomField.Owner.TICKET))
+
+    @property
+    def _pictures_url(self) -> str:
+        """The address of the files, with the host: the content security policy of a frame needs it."""
+        return self.request.build_absolute_uri(reverse("admin:tickets_ticket_file", args=["-"])).removesuffix("-")
+
+    def answer(self) -> HttpResponse:
+        """Do what the form of the page asks for, or show the page."""
+        if self.request.method != "POST":
+            return self._show()
+        if not self.admin.has_change_permission(self.request, self.ticket):
             raise PermissionDenied
-        match request.POST.get("do"):
+        match self.request.POST.get("do"):
             case "write" | "write_and_close":
-                return self._write(request, ticket)  # type: ignore[no-any-return]
+                return self._write()
             case "canned":
-                return self._insert_canned(request, ticket)  # type: ignore[no-any-return]
+                return self._insert_canned()
             case "edit":
-                return self._edit(request, ticket)  # type: ignore[no-any-return]
+                return self._edit()
             case "take":
-                return self._take(request, ticket)  # type: ignore[no-any-return]
+                return self._take()
             case "send_again":
-                return self._send_again(request, ticket)  # type: ignore[no-any-return]
-        return self._page(request, ticket)  # type: ignore[no-any-return]
+                return self._send_again()
+        return self._show()
 
-    def ticket_or_404(self: Any, request: HttpRequest, object_id: str) -> Ticket:
-        """Whoever may see tickets sees all of them."""
-        if not self.has_view_or_change_permission(request):
-            raise PermissionDenied
-        pk = integer_of(object_id)
-        ticket = None if pk is None else Ticket.objects.select_related(*RELATED).filter(pk=pk).first()
-        if ticket is None:
-            raise Http404
-        return ticket
-
-    def back_to(self: Any, request: HttpRequest, ticket: Ticket, **query: str) -> HttpResponse:
-        """The page again, with the way back to the list as it was."""
-        if filters := request.GET.get("_changelist_filters"):
+    def _redirect(self, **query: str) -> HttpResponse:
+        """Redirect to the page, and keep the filters of the list for the way back."""
+        if filters := self.request.GET.get("_changelist_filters"):
             query["_changelist_filters"] = filters
-        return redirect(self.url_of("change", ticket.pk) + (f"?{urlencode(query)}" if query else ""))
+        return redirect(self.admin.url_of("change", self.ticket.pk) + (f"?{urlencode(query)}" if query else ""))
 
-    # What is shown
+    # Show
 
-    @method_decorator(with_images_from_elsewhere)
-    def _page(
-        self: Any,
-        request: HttpRequest,
-        ticket: Ticket,
+    def _show(
+        self,
         *,
         composer: ComposerForm | None = None,
         properties: PropertiesForm | None = None,
-        kept: files.Kept | None = None,
+        kept: KeptFiles | None = None,
         meanwhile: Mapping[str, Any] | None = None,
     ) -> HttpResponse:
-        # First: what comes from now on has not been seen.
+        admin, request, ticket = self.admin, self.request, self.ticket
+        # Read first: the page does not show anything newer.
         seen = seen_now(ticket)
-        fields = list(CustomField.objects.of(CustomField.Owner.TICKET))
-        agent = Agent.objects.of_user(user_of(request))
-        may_change = self.has_change_permission(request, ticket) and ticket.merged_into_id is None
-        thread = thread_of(
-            ticket,
-            before=integer_of(request.GET.get("before")),
-            pictures=self._pictures(request),
-            images_of=integer_of(request.GET.get("images")),
-        )
+        may_change = admin.has_change_permission(request, ticket) and ticket.merged_into_id is None
         others = others_of_customer(ticket)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": f"#{ticket.pk}",
+        context: dict[str, Any] = {
             "subtitle": ticket.subject,
-            "opts": self.opts,
-            "original": ticket,
             "ticket": ticket,
             "icon": ICONS.get(ticket.source, "confirmation_number"),
             "colour": STATUS_COLOURS.get(ticket.status.kind, "info"),
-            "thread": thread,
+            "thread": thread_of(
+                ticket,
+                before=integer_of(request.GET.get("before")),
+                pictures=self._pictures_url,
+                images_of=integer_of(request.GET.get("images")),
+            ),
             "is_earlier": bool(request.GET.get("before")),
             "dues": dues_of(ticket),
-            "history": history_of(ticket, fields),
-            "custom_values": [(field.name, ticket.custom_fields.get(str(field.pk), "")) for field in fields],
+            "history": history_of(ticket, self.fields),
+            "custom_values": [(field.name, ticket.custom_fields.get(str(field.pk), "")) for field in self.fields],
             "others": others[:OTHERS],
             "has_more_others": len(others) > OTHERS,
             "connected": connected_with(ticket),
-            "agent": agent,
+            "agent": self.agent,
             "may_change": may_change,
-            "may_delete": self.has_delete_permission(request, ticket),
-            "visitors": [sentence_of(one) for one in presence.tell(ticket.pk, user_of(request), is_writing=False)],
+            "may_delete": admin.has_delete_permission(request, ticket),
+            "visitors": presence.report(ticket.pk, user_of(request), is_writing=False),
             "presence_url": reverse("admin:tickets_ticket_presence", args=[ticket.pk]),
             "presence_every": presence.EVERY_SECONDS,
             "seen": seen,
             "preserved": request.GET.get("_changelist_filters", ""),
             "kept": kept.files if kept else [],
             "meanwhile": meanwhile,
-            "media": self.media,
             "max_upload_mb": settings.MAX_UPLOAD_MB,
         }
-        # What was typed is shown again, also where the ticket was merged meanwhile.
+        # The text of a refused form is shown again, also if the ticket was merged meanwhile.
         if may_change or composer:
             audience = audience_of(ticket)
-            context["composer"] = composer or self._composer(
-                request,
-                ticket,
-                agent,
-                initial={
-                    "version": seen.version,
-                    "seen": seen.message,
-                    "seen_change": seen.change,
-                    "to": audience.to,
-                    "cc": ", ".join(audience.others) if request.GET.get("all") else "",
-                },
-            )
-            context["properties"] = properties or _properties(request, ticket, fields)
-            context["media"] = self.media + context["properties"].media
-            context["canned"] = [
-                (canned.pk, canned.name, canned.text_for(ticket, agent)) for canned in canned_replies_for(ticket)
-            ]
-            context["audience"] = audience
-            context["closed_status"] = _closed_status(context["composer"])
-        return TemplateResponse(request, "admin/tickets/ticket.html", context)
-
-    def _pictures(self: Any, request: HttpRequest) -> str:
-        """The address under which files are: with the host, as a frame's policy wants it."""
-        return request.build_absolute_uri(reverse("admin:tickets_ticket_file", args=["-"])).removesuffix("-")
+            initial = {
+                "version": seen.version,
+                "seen": seen.message,
+                "seen_change": seen.change,
+                "to": audience.to,
+                "cc": ", ".join(audience.others) if request.GET.get("all") else "",
+            }
+            composer = composer or self._composer(initial=initial)
+            properties = properties or self._properties()
+            context |= {
+                "composer": composer,
+                "properties": properties,
+                "media": admin.media + properties.media,
+                "canned": [
+                    (canned.pk, canned.name, canned.text_for(ticket, self.agent))
+                    for canned in canned_replies_for(ticket)
+                ],
+                "audience": audience,
+                "closed_status": _closed_status(composer),
+            }
+        return admin.page(request, "admin/tickets/ticket.html", ticket, title=f"#{ticket.pk}", **context)
 
     def _composer(
-        self: Any,
-        request: HttpRequest,
-        ticket: Ticket,
-        agent: Agent | None,
+        self,
         data: Any = None,
         *,
         kept: Sequence[tuple[str, str]] = (),
         initial: Mapping[str, Any] | None = None,
     ) -> ComposerForm:
-        """Replies are for agents, by ways that lead back to the customer."""
-        kinds = [REPLY, COMMENT] if agent and ticket.source in REPLY_SOURCES else [COMMENT]
-        usual = {"kind": kinds[0], "take": ticket.agent_id is None and agent is not None}
+        """Build the composer. Only agents reply, and only to tickets whose source takes replies."""
+        kinds = [REPLY, COMMENT] if self.agent and self.ticket.source in REPLY_SOURCES else [COMMENT]
+        usual = {"kind": kinds[0], "take": self.ticket.agent_id is None and self.agent is not None}
         return ComposerForm(
             data,
             initial={**usual, **(initial or {})},
             prefix="m",
             kinds=kinds,
-            statuses=statuses_for(ticket),
-            is_html=ticket.source not in MARKETPLACES,
+            statuses=statuses_for(self.ticket),
+            is_html=self.ticket.source not in MARKETPLACES,
             kept=kept,
         )
 
-    # Writing
+    def _properties(self, data: Any = None) -> PropertiesForm:
+        sees_customers = self.request.user.has_perm("tickets.view_customer")
+        return PropertiesForm(self.ticket, self.fields, data, prefix="p", sees_customers=sees_customers)
 
-    def _write(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
-        agent = Agent.objects.of_user(user_of(request))
-        kept = files.keep(user_of(request), request.POST.getlist("m-kept"), request.FILES.getlist("m-attached"))
-        form = self._composer(request, ticket, agent, request.POST, kept=kept.choices)
-        if request.POST["do"] == "write_and_close":
-            form.data = form.data.copy()
-            form.data["m-then"] = _closed_status(form)
+    # Write
+
+    def _kept_files(self) -> KeptFiles:
+        request = self.request
+        return keep_files(user_of(request), request.POST.getlist("m-kept"), request.FILES.getlist("m-attached"))
+
+    def _write(self) -> HttpResponse:
+        request, kept, data = self.request, self._kept_files(), self.request.POST.copy()
+        form = self._composer(data, kept=kept.choices)
+        if data["do"] == "write_and_close":
+            data["m-then"] = _closed_status(form)
         for fault in kept.faults:
             form.add_error("attached", fault)
         form.is_valid()
         values = form.cleaned_data
-        if values.get("kind") == REPLY and ticket.source == Source.EMAIL and "to" in values and not values["to"]:
+        if values.get("kind") == REPLY and self.ticket.source == Source.EMAIL and "to" in values and not values["to"]:
             form.add_error("to", _now("To whom?"))
         meanwhile = None
         if form.is_valid():
             try:
-                if write(actor_of(request), agent, ticket, values, [file.token for file in kept.files]):
-                    self.message_user(request, _said(values["kind"]), messages.SUCCESS)
+                if write(actor_of(request), self.agent, self.ticket, values, [file.token for file in kept.files]):
+                    is_comment = values["kind"] == COMMENT
+                    sentence = _now("The comment is there.") if is_comment else _now("The reply is on its way.")
+                    self.admin.message_user(request, sentence, messages.SUCCESS)
                 else:
-                    self.message_user(request, _now("This was sent already: it was not sent twice."), messages.INFO)
-                return self.back_to(request, ticket, done="write")  # type: ignore[no-any-return]
+                    sentence = _now("This was sent already: it was not sent twice.")
+                    self.admin.message_user(request, sentence, messages.INFO)
+                return self._redirect(done="write")
             except ChangedMeanwhile:
-                ticket = self.ticket_or_404(request, str(ticket.pk))
-                meanwhile = self._meanwhile(request, ticket, values)
-                form = self._seen_anew(request, ticket, agent, kept)
+                self.ticket = self.admin.row_or_404(request, str(self.ticket.pk), "view_or_change")
+                meanwhile = self._changes_since(values)
+                form = self._composer(self._data_marked_as_seen(), kept=kept.choices)
             except REFUSALS as refusal:
-                for path_of_fault, sentence in self.refusals_of(refusal):
-                    name = path_of_fault.partition(".")[0]
-                    own = self.fault_fields.get(name, name)
-                    form.add_error(own if own in form.fields else None, sentence)
-        return self._page(request, ticket, composer=form, kept=kept, meanwhile=meanwhile)  # type: ignore[no-any-return]
+                self.admin.add_refusals(form, refusal)
+        return self._show(composer=form, kept=kept, meanwhile=meanwhile)
 
-    def _seen_anew(
-        self: Any, request: HttpRequest, ticket: Ticket, agent: Agent | None, kept: files.Kept
-    ) -> ComposerForm:
-        """The same text in a form of the ticket as it is now."""
-        seen, data = seen_now(ticket), request.POST.copy()
+    def _data_marked_as_seen(self) -> Any:
+        """Return the input as if it had been written on the page of the ticket as it is now."""
+        seen, data = seen_now(self.ticket), self.request.POST.copy()
         for name, value in (("version", seen.version), ("seen", seen.message), ("seen_change", seen.change)):
             data[f"m-{name}"] = str(value)
-        return self._composer(request, ticket, agent, data, kept=kept.choices)  # type: ignore[no-any-return]
+        return data
 
-    def _meanwhile(self: Any, request: HttpRequest, ticket: Ticket, values: Mapping[str, Any]) -> dict[str, Any]:
-        new = Message.objects.filter(ticket=ticket, pk__gt=values["seen"] or 0).select_related("agent", "dispatch")
-        fields = list(CustomField.objects.of(CustomField.Owner.TICKET))
-        pictures = self._pictures(request)
+    def _changes_since(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the messages and changes that the person has not seen."""
+        new = Message.objects.filter(ticket=self.ticket, pk__gt=values["seen"] or 0).select_related("agent", "dispatch")
+        newest = new.prefetch_related("files").order_by("-id")[:SHOWN_MEANWHILE]
         return {
-            "entries": [
-                entry_of(message, pictures=pictures)
-                for message in new.prefetch_related("files").order_by("-id")[:SHOWN_MEANWHILE]
-            ],
-            "history": history_of(ticket, fields, after=values["seen_change"] or 0)[:SHOWN_MEANWHILE],
+            "entries": [entry_of(message, pictures=self._pictures_url) for message in newest],
+            "history": history_of(self.ticket, self.fields, after=values["seen_change"] or 0)[:SHOWN_MEANWHILE],
         }
 
-    def _insert_canned(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
-        """For browsers without scripts: the text with the canned reply after it."""
-        agent = Agent.objects.of_user(user_of(request))
-        kept = files.keep(user_of(request), request.POST.getlist("m-kept"), request.FILES.getlist("m-attached"))
-        data = request.POST.copy()
+    def _insert_canned(self) -> HttpResponse:
+        """Append a canned reply to the text, for browsers without scripts."""
+        kept, data = self._kept_files(), self.request.POST.copy()
         body, body_type = data.get("m-body", ""), data.get("m-body_type", Message.BodyType.PLAIN)
-        for canned in canned_replies_for(ticket):
+        for canned in canned_replies_for(self.ticket):
             if str(canned.pk) == data.get("canned"):
-                data["m-body"] = f"{body}{canned.text_for(ticket, agent, body_type)}"
-        form = self._composer(request, ticket, agent, data, kept=kept.choices)
-        return self._page(request, ticket, composer=form, kept=kept)  # type: ignore[no-any-return]
+                data["m-body"] = f"{body}{canned.text_for(self.ticket, self.agent, body_type)}"
+        return self._show(composer=self._composer(data, kept=kept.choices), kept=kept)
 
-    # What the ticket has
+    # Edit
 
-    def _edit(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
-        fields = list(CustomField.objects.of(CustomField.Owner.TICKET))
-        form = _properties(request, ticket, fields, request.POST)
+    def _edit(self) -> HttpResponse:
+        form = self._properties(self.request.POST)
         if form.is_valid():
             try:
                 if values := form.values():
-                    edit_ticket(ticket, actor_of(request), **values)
-                    self.message_user(request, _now("The ticket is changed."), messages.SUCCESS)
-                return self.back_to(request, ticket)  # type: ignore[no-any-return]
+                    edit_ticket(self.ticket, actor_of(self.request), **values)
+                    self.admin.message_user(self.request, _now("The ticket is changed."), messages.SUCCESS)
+                return self._redirect()
             except REFUSALS as refusal:
-                names_of = form.fault_fields()
-                for name, sentence in self.refusals_of(refusal):
-                    own = names_of.get(name, name)
-                    form.add_error(own if own in form.fields else None, sentence)
-        return self._page(request, ticket, properties=form)  # type: ignore[no-any-return]
+                self.admin.add_refusals(form, refusal)
+        return self._show(properties=form)
 
-    def _take(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
-        if (agent := Agent.objects.of_user(user_of(request))) is None:
+    def _take(self) -> HttpResponse:
+        if self.agent is None:
             raise PermissionDenied
         try:
-            edit_ticket(ticket, actor_of(request), agent_login=agent.login)
-            self.message_user(request, _now("The ticket is yours."), messages.SUCCESS)
+            edit_ticket(self.ticket, actor_of(self.request), agent_login=self.agent.login)
+            self.admin.message_user(self.request, _now("The ticket is yours."), messages.SUCCESS)
         except REFUSALS as refusal:
-            self.say_refused(request, refusal)
-        return self.back_to(request, ticket)  # type: ignore[no-any-return]
+            self.admin.say_refused(self.request, refusal)
+        return self._redirect()
 
-    def _send_again(self: Any, request: HttpRequest, ticket: Ticket) -> HttpResponse:
-        pk = integer_of(request.POST.get("dispatch"))
-        found = Dispatch.objects.select_related("message").filter(pk=pk or 0, message__ticket=ticket)
-        dispatch = found.first()
+    def _send_again(self) -> HttpResponse:
+        pk = integer_of(self.request.POST.get("dispatch")) or 0
+        dispatch = Dispatch.objects.select_related("message").filter(pk=pk, message__ticket=self.ticket).first()
         if dispatch is None:
             raise Http404
         try:
-            resend(dispatch, actor_of(request))
-            self.message_user(request, _now("The message is sent again."), messages.SUCCESS)
+            resend(dispatch, actor_of(self.request))
+            self.admin.message_user(self.request, _now("The message is sent again."), messages.SUCCESS)
         except REFUSALS as refusal:
-            self.say_refused(request, refusal)
-        return self.back_to(request, ticket)  # type: ignore[no-any-return]
-
-    # What the page asks for by itself
-
-    def presence_view(self: Any, request: HttpRequest, ticket_id: int) -> HttpResponse:
-        """Who else has the ticket open, and what has come since the page was made."""
-        if request.method != "POST":
-            return HttpResponse(status=405)
-        ticket = self.ticket_or_404(request, str(ticket_id))
-        if request.POST.get("leaving"):
-            presence.leave(ticket.pk, user_of(request))
-            return HttpResponse(status=204)
-        visitors = presence.tell(ticket.pk, user_of(request), is_writing=request.POST.get("writing") == "1")
-        news = ""
-        if version_of(ticket) != request.POST.get("version"):
-            new = Message.objects.filter(ticket=ticket, pk__gt=integer_of(request.POST.get("seen")) or 0)
-            count = new[:100].count()
-            sentence = ngettext(
-                "%(count)s new entry in the conversation.", "%(count)s new entries in the conversation.", count
-            )
-            news = sentence % {"count": count} if count else _now("Somebody has changed the ticket.")
-        response = JsonResponse({"visitors": [sentence_of(visitor) for visitor in visitors], "news": news})
-        response["Cache-Control"] = "no-store"
-        return response
-
-    def file_view(self: Any, request: HttpRequest, token: str) -> FileResponse:
-        if not self.has_view_or_change_permission(request):
-            raise PermissionDenied
-        return files.download(user_of(request), token, inline=bool(request.GET.get("inline")))
-
-
-def user_of(request: HttpRequest) -> User:
-    """Whoever is here has logged in."""
-    return cast("User", request.user)
-
-
-def _properties(
-    request: HttpRequest, ticket: Ticket, fields: Sequence[CustomField], data: Any = None
-) -> PropertiesForm:
-    sees_customers = user_of(request).has_perm("tickets.view_customer")
-    return PropertiesForm(ticket, fields, data, prefix="p", sees_customers=sees_customers)
-
-
-def sentence_of(visitor: presence.Visitor) -> str:
-    if visitor.is_writing:
-        return _now("%(name)s is writing here.") % {"name": visitor.name}
-    return _now("%(name)s is looking at this ticket.") % {"name": visitor.name}
-
-
-def _said(kind: str) -> str:
-    return _now("The comment is there.") if kind == COMMENT else _now("The reply is on its way.")
+            self.admin.say_refused(self.request, refusal)
+        return self._redirect()
 
 
 def _closed_status(form: ComposerForm) -> str:
-    """The choice that "and close" makes: the first status of that kind."""
+    """Return the choice of the button that closes the ticket: the first closed status, or "" if it is no choice."""
     closed = TicketStatus.objects.filter(kind=TicketStatus.Kind.CLOSED).order_by("order", "id").first()
     choice = f"s{closed.pk}" if closed else ""
     choices: Any = form.fields["then"]

@@ -1,4 +1,4 @@
-"""What a person has written on a ticket's page becomes a reply or a comment: once, and knowing what is there."""
+"""The composer of a ticket's page: it sends a text once, and only if the person has seen the newest messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +13,19 @@ from tickets import html
 from tickets.admin.ticket_page_forms import COMMENT, status_values
 from tickets.models import Message, Ticket, TicketChange, TicketStatus, TicketSubstatus
 from tickets.verbs.messages import comment_on, reply_to
-from tickets.verbs.status_changes import Kind
 from tickets.verbs.ticket_row import lock_ticket
 from tickets.verbs.tickets import edit_ticket
 
+OPEN_KINDS = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
+
 
 class ChangedMeanwhile(Exception):
-    """The person wrote without having seen all that is there."""
+    """The ticket has messages or changes that the page did not show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a page has shown."""
+    """The state of the ticket that a page has shown."""
 
     version: str
     message: int
@@ -32,7 +33,7 @@ class Seen:
 
 
 def version_of(ticket: Ticket) -> str:
-    """Every verb touches it."""
+    """Return the version of a ticket. Every verb changes it."""
     return ticket.updated_at.isoformat()
 
 
@@ -46,21 +47,21 @@ def seen_now(ticket: Ticket) -> Seen:
 def write(
     actor: Actor, agent: Agent | None, ticket: Ticket, values: dict[str, Any], attachments: Sequence[str]
 ) -> bool:
-    """Do what the form says, all of it or nothing; False where the same form has been sent before.
+    """Write the text and edit the ticket, or do nothing. Return False if the same form was sent before.
 
     Raises Invalid, and ChangedMeanwhile.
     """
     with transaction.atomic():
         locked = lock_ticket(ticket)
         if version_of(locked) != values["version"]:
-            if _is_said_already(actor, agent, locked, values):
+            if _is_sent_already(actor, agent, locked, values):
                 return False
             raise ChangedMeanwhile
         login = agent.login if agent else ""
         then: dict[str, Any] = status_values(values["then"]) if values["then"] else {}
         is_taken = values["take"] and values["kind"] != COMMENT and login
         assigned = {"agent_login": login} if is_taken else {}
-        # A reply moves what is new or in progress: a status of these kinds is set after it.
+        # A reply moves an open ticket to another status, so an open status is set after the reply.
         is_moved_back = _is_open(then)
         faults = _edit(actor, locked, assigned if is_moved_back else {**assigned, **then})
         text, text_type = values["body"], values["body_type"]
@@ -86,7 +87,7 @@ def write(
 
 
 def _edit(actor: Actor, ticket: Ticket, values: dict[str, Any]) -> Sequence[Fault]:
-    """What is wrong with these is said together with what is wrong with the text."""
+    """Edit the ticket. Return the faults, to be raised together with those of the text."""
     try:
         if values:
             edit_ticket(ticket, actor, **values)
@@ -96,16 +97,15 @@ def _edit(actor: Actor, ticket: Ticket, values: dict[str, Any]) -> Sequence[Faul
 
 
 def _is_open(then: dict[str, Any]) -> bool:
-    open_kinds = (Kind.NEW, Kind.IN_PROGRESS)
     if "status_id" in then:
-        return TicketStatus.objects.filter(pk=then["status_id"], kind__in=open_kinds).exists()
+        return TicketStatus.objects.filter(pk=then["status_id"], kind__in=OPEN_KINDS).exists()
     if "substatus_id" in then:
-        return TicketSubstatus.objects.filter(pk=then["substatus_id"], status__kind__in=open_kinds).exists()
+        return TicketSubstatus.objects.filter(pk=then["substatus_id"], status__kind__in=OPEN_KINDS).exists()
     return False
 
 
-def _is_said_already(actor: Actor, agent: Agent | None, ticket: Ticket, values: dict[str, Any]) -> bool:
-    """Whether this person has said the very same since the page was shown: a form that was sent twice."""
+def _is_sent_already(actor: Actor, agent: Agent | None, ticket: Ticket, values: dict[str, Any]) -> bool:
+    """Return whether the same person has written the same text since the page was shown: a form sent twice."""
     is_comment = values["kind"] == COMMENT
     is_html = values["body_type"] == Message.BodyType.HTML
     text = html.clean(values["body"]) if is_html else values["body"]

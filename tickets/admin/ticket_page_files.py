@@ -1,24 +1,26 @@
-"""Files on a ticket's page: taken in with what is written, kept when that is refused, downloaded."""
+"""The files on the page of a ticket: uploads are stored, kept if the form is refused, and downloaded."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
-from django.http import FileResponse, Http404
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpRequest
 from django.utils.translation import gettext as _now
 
+from callcentre.admin import Admin
 from callcentre.models import User
-from tickets.downloading import response_of
+from tickets.file_downloads import response_of
+from tickets.file_storage import TooLong, clean_name, store
 from tickets.models import StoredFile
-from tickets.storing import TooLong, clean_name, store
 
 MAX_FILES = 20
 
 
 @dataclass(slots=True)
-class Kept:
-    """Files that came with a form and are in no message yet: as long as it is not sent they are offered again."""
+class KeptFiles:
+    """The uploads of a form that is not sent yet. The page offers them again."""
 
     files: list[StoredFile] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -28,10 +30,10 @@ class Kept:
         return [(file.token, file.filename) for file in self.files]
 
 
-def keep(user: User, tokens: Sequence[str], uploads: Iterable[Any]) -> Kept:
-    """Those that were kept before, and the new ones."""
+def keep_files(user: User, tokens: Sequence[str], uploads: Iterable[Any]) -> KeptFiles:
+    """Store the new uploads. Return them after the files kept before."""
     known = {file.token: file for file in StoredFile.objects.filter(user=user, message=None, token__in=tokens)}
-    kept = Kept([known[token] for token in tokens if token in known])
+    kept = KeptFiles([known[token] for token in tokens if token in known])
     for upload in uploads:
         if len(kept.files) >= MAX_FILES:
             kept.faults.append(_now("At most %(count)s files.") % {"count": MAX_FILES})
@@ -52,9 +54,11 @@ def keep(user: User, tokens: Sequence[str], uploads: Iterable[Any]) -> Kept:
     return kept
 
 
-def download(user: User, token: str, *, inline: bool) -> FileResponse:
-    """An attachment, or a file that the user himself has just sent; inline pictures only. Raises Http404."""
+def file_view(admin: Admin, request: HttpRequest, token: str) -> FileResponse:
+    """Send an attachment, or a file that the person has just uploaded. Only pictures are shown inline."""
+    if not admin.has_view_or_change_permission(request):
+        raise PermissionDenied
     file = StoredFile.objects.filter(token=token).first()
-    if file is None or (file.message_id is None and file.user_id != user.pk):
+    if file is None or (file.message_id is None and file.user_id != request.user.pk):
         raise Http404
-    return response_of(file, inline=inline)
+    return response_of(file, inline=bool(request.GET.get("inline")))

@@ -1,4 +1,4 @@
-"""The forms of a ticket's page: what is written, what the ticket has, and the number of another ticket."""
+"""The forms of the page of a ticket: the composer, the properties, and the number of another ticket."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.admin.custom_field_inputs import input_of, name_of
 from tickets.admin.customer_select import CustomerSelect
-from tickets.admin.merge_confirmation import PeopleForm
+from tickets.admin.merge_confirmation import MergeConfirmationForm
 from tickets.models import Customer, CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
 
 REPLY, COMMENT = "reply", "comment"
@@ -34,7 +34,7 @@ class FilesInput(forms.ClearableFileInput):
 
 
 class FilesField(forms.FileField):
-    """Any number of files."""
+    """A field for any number of files."""
 
     widget = FilesInput
 
@@ -44,7 +44,7 @@ class FilesField(forms.FileField):
 
 
 class AddressesField(forms.CharField):
-    """E-mail addresses with commas between them."""
+    """A list of e-mail addresses with commas between them."""
 
     widget = UnfoldAdminTextInputWidget
 
@@ -61,17 +61,87 @@ class AddressesField(forms.CharField):
                 raise ValidationError(_now("%(address)s is no e-mail address.") % {"address": address})
 
     def run_validators(self, value: Any) -> None:
-        """Each address was looked at."""
+        """Skip the validators of a text: the value is a list, and `validate` has checked it."""
+
+
+def statuses_for(ticket: Ticket | None = None) -> list[tuple[str, Any]]:
+    """Return the statuses and sub-statuses that a person may choose.
+
+    The status of merged tickets is no choice. Nor is a status by itself if the ticket has a sub-status of it: the
+    ticket would keep the sub-status.
+    """
+    choices: list[tuple[str, Any]] = []
+    for status in TicketStatus.objects.exclude(kind=TicketStatus.Kind.MERGED).prefetch_related("substatuses"):
+        if not (ticket and ticket.status_id == status.pk and ticket.substatus_id):
+            choices.append((f"s{status.pk}", str(status)))
+        choices += [(f"u{sub.pk}", f"{status} - {sub.name}") for sub in status.substatuses.all()]
+    if ticket and ticket.merged_into_id:
+        choices.append((f"s{ticket.status_id}", str(ticket.status)))
+    return choices
+
+
+def _active_choices(model: Any, kept_id: int | None = None) -> list[tuple[str, str]]:
+    """Return the active rows, and the row that the ticket has."""
+    rows = model.objects.filter(Q(is_active=True) | Q(pk=kept_id))
+    return [(str(pk), name) for pk, name in rows.values_list("pk", "name")]
+
+
+class QueueField(forms.TypedChoiceField):
+    """A ticket queue: an active one, or the one that the ticket has."""
+
+    def __init__(self) -> None:
+        widget = UnfoldAdminSelectWidget()
+        super().__init__(label=_("Ticket queue"), choices=self.choices_for, coerce=int, widget=widget)
+
+    @staticmethod
+    def choices_for(kept_id: int | None = None) -> list[tuple[str, str]]:
+        return _active_choices(TicketQueue, kept_id)
+
+
+class CategoryField(forms.TypedChoiceField):
+    """A category or none: an active one, or the one that the ticket has."""
+
+    def __init__(self) -> None:
+        options: dict[str, Any] = {"coerce": int, "empty_value": None, "required": False}
+        widget = UnfoldAdminSelectWidget()
+        super().__init__(label=_("Category"), choices=self.choices_for, widget=widget, **options)
+
+    @staticmethod
+    def choices_for(kept_id: int | None = None) -> list[tuple[str, Any]]:
+        return [("", _("none")), *_active_choices(TicketCategory, kept_id)]
+
+
+class AgentField(forms.ChoiceField):
+    """The login of an agent or none: an active agent, or the one who has the ticket."""
+
+    def __init__(self) -> None:
+        widget = UnfoldAdminSelectWidget()
+        super().__init__(label=_("Agent"), choices=self.choices_for, required=False, widget=widget)
+
+    @staticmethod
+    def choices_for(kept_id: int | None = None) -> list[tuple[str, Any]]:
+        agents = Agent.objects.filter(Q(is_active=True) | Q(pk=kept_id))
+        return [("", _("nobody")), *((agent.login, str(agent)) for agent in agents)]
 
 
 class ComposerForm(forms.Form):
-    """A reply or a comment, and what happens with the ticket then."""
+    """The form of a reply or a comment, and of the ticket's status afterwards."""
 
-    # What the page showed: the ticket's state, its newest message and its newest change.
+    fault_fields = {
+        "comment": "body",
+        "body_type": "body",
+        "attachments": "attached",
+        "recipients": "to",
+        "copies": "cc",
+        "status_id": "then",
+        "substatus_id": "then",
+    }
+
+    # The state of the ticket, the newest message and the newest change that the page showed.
     version = forms.CharField(widget=forms.HiddenInput, required=False)
     seen = forms.IntegerField(widget=forms.HiddenInput, required=False)
     seen_change = forms.IntegerField(widget=forms.HiddenInput, required=False)
-    # An editor that runs says HTML; a plain field is plain text.
+    # The editor sends HTML; without scripts, the field is plain text.
     body_type = forms.ChoiceField(
         choices=Message.BodyType.choices, widget=forms.HiddenInput, initial=Message.BodyType.PLAIN
     )
@@ -98,9 +168,10 @@ class ComposerForm(forms.Form):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._choices("kind", [choice for choice in self._field("kind").choices if choice[0] in kinds])
-        self._choices("then", [("", _("as usual")), *statuses])
-        self._choices("kept", list(kept))
+        own: dict[str, Any] = self.fields
+        own["kind"].choices = [choice for choice in own["kind"].choices if choice[0] in kinds]
+        own["then"].choices = [("", _("as usual")), *statuses]
+        own["kept"].choices = list(kept)
         body = self.fields["body"].widget.attrs
         body["aria-label"] = str(self.fields["body"].label)
         if is_html:
@@ -108,7 +179,7 @@ class ComposerForm(forms.Form):
 
     @property
     def is_comment(self) -> bool:
-        """Whether what is chosen on the page stays in the house."""
+        """Whether the chosen kind is a comment, which the customer does not get."""
         return bool(self["kind"].value() == COMMENT)
 
     def clean_body(self) -> str:
@@ -117,20 +188,23 @@ class ComposerForm(forms.Form):
             raise ValidationError(_now("The text has characters that no text has."))
         return body
 
-    def _field(self, name: str) -> Any:
-        return self.fields[name]
-
-    def _choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
-        self._field(name).choices = choices
-
 
 class PropertiesForm(EditConflictForm, forms.Form):
-    """What the ticket has. The page says what it showed, so that only what a person changed is changed."""
+    """The properties of a ticket. Only the fields that the person changed are edited."""
+
+    # The form's name of a field -> the verb's.
+    verb_names = {
+        "status": "status_id",
+        "agent": "agent_login",
+        "queue": "queue_id",
+        "category": "category_id",
+        "customer": "customer_id",
+    }
 
     status = forms.ChoiceField(label=_("Status"), widget=UnfoldAdminSelectWidget())
-    agent = forms.ChoiceField(label=_("Agent"), required=False, widget=UnfoldAdminSelectWidget())
-    queue = forms.ChoiceField(label=_("Ticket queue"), widget=UnfoldAdminSelectWidget())
-    category = forms.ChoiceField(label=_("Category"), required=False, widget=UnfoldAdminSelectWidget())
+    agent = AgentField()
+    queue = QueueField()
+    category = CategoryField()
     subject = forms.CharField(
         label=_("Subject"),
         max_length=500,
@@ -148,9 +222,8 @@ class PropertiesForm(EditConflictForm, forms.Form):
         super().__init__(*args, **kwargs | {"initial": initial_of(ticket, fields)})
         own: dict[str, Any] = self.fields
         own["status"].choices = statuses_for(ticket)
-        own["agent"].choices = [("", _("nobody")), *agents_for(ticket)]
-        own["queue"].choices = queues_for(ticket)
-        own["category"].choices = [("", _("none")), *categories_for(ticket)]
+        for name in ("agent", "queue", "category"):
+            own[name].choices = own[name].choices_for(getattr(ticket, f"{name}_id"))
         if sees_customers:
             own["customer"].widget = CustomerSelect(own["customer"].choices)
         else:
@@ -168,7 +241,7 @@ class PropertiesForm(EditConflictForm, forms.Form):
         return tags
 
     def values(self) -> dict[str, Any]:
-        """For the verb: what the person changed."""
+        """Return the changed values by the verb's names."""
         values: dict[str, Any] = {}
         custom_fields = {}
         for name in self.changed_data:
@@ -177,26 +250,19 @@ class PropertiesForm(EditConflictForm, forms.Form):
                 custom_fields[self.custom[name].name] = value
             elif name == "status":
                 values |= status_values(value)
-            elif name == "agent":
-                values["agent_login"] = value
-            elif name == "customer":
-                values["customer_id"] = value.pk if value else None
-            elif name in ("subject", "tags"):
-                values[name] = value
             else:
-                values[f"{name}_id"] = int(value) if value else None
+                values[self.verb_names.get(name, name)] = value.pk if isinstance(value, Customer) else value
         return values | ({"custom_fields": custom_fields} if custom_fields else {})
 
+    @property
     def fault_fields(self) -> Mapping[str, str]:
-        """The verb's name for a value -> the form's."""
-        named = {f"custom_fields.{custom.name}": name for name, custom in self.custom.items()}
-        verbs = {"status_id": "status", "substatus_id": "status", "agent_login": "agent"}
-        ids = {f"{name}_id": name for name in ("queue", "category", "customer")}
-        return {**verbs, **ids, **named}
+        """The verb's name of a field -> the form's."""
+        columns = {verb_name: name for name, verb_name in self.verb_names.items()} | {"substatus_id": "status"}
+        return columns | {f"custom_fields.{custom.name}": name for name, custom in self.custom.items()}
 
 
-class OtherTicketForm(PeopleForm):
-    """The number of another ticket, and the one that the page has shown for it; of a merge whether it is meant."""
+class OtherTicketForm(MergeConfirmationForm):
+    """The number of another ticket, the number that the page has shown, and the confirmation of a merge."""
 
     number = forms.CharField(
         label=_("Number of the other ticket"),
@@ -231,7 +297,7 @@ def tags_of(text: str) -> list[str]:
 
 
 def status_values(choice: str) -> dict[str, int]:
-    """`s3` is a status, `u3` a sub-status."""
+    """Return the column that a choice sets: `s3` is a status, `u3` a sub-status."""
     return {"substatus_id" if choice.startswith("u") else "status_id": int(choice[1:])}
 
 
@@ -246,32 +312,3 @@ def initial_of(ticket: Ticket, fields: Sequence[CustomField]) -> dict[str, Any]:
         "tags": ", ".join(ticket.tags),
         **{name_of(field): str(ticket.custom_fields.get(str(field.pk), "")) for field in fields},
     }
-
-
-def statuses_for(ticket: Ticket | None) -> list[tuple[str, Any]]:
-    """Statuses and their sub-statuses that a person may choose. That of merged tickets is no choice; nor is a status
-    itself where a ticket has a sub-status of it: it would keep that."""
-    choices: list[tuple[str, Any]] = []
-    for status in TicketStatus.objects.exclude(kind=TicketStatus.Kind.MERGED).prefetch_related("substatuses"):
-        if not (ticket and ticket.status_id == status.pk and ticket.substatus_id):
-            choices.append((f"s{status.pk}", str(status)))
-        choices += [(f"u{sub.pk}", f"{status} - {sub.name}") for sub in status.substatuses.all()]
-    if ticket and ticket.merged_into_id:
-        choices.append((f"s{ticket.status_id}", str(ticket.status)))
-    return choices
-
-
-def agents_for(ticket: Ticket | None) -> list[tuple[str, str]]:
-    """Those who work here, and who has the ticket."""
-    agents = Agent.objects.filter(Q(is_active=True) | Q(pk=ticket.agent_id if ticket else None))
-    return [(agent.login, str(agent)) for agent in agents]
-
-
-def queues_for(ticket: Ticket | None) -> list[tuple[str, str]]:
-    queues = TicketQueue.objects.filter(Q(is_active=True) | Q(pk=ticket.queue_id if ticket else None))
-    return [(str(pk), name) for pk, name in queues.values_list("pk", "name")]
-
-
-def categories_for(ticket: Ticket | None) -> list[tuple[str, str]]:
-    categories = TicketCategory.objects.filter(Q(is_active=True) | Q(pk=ticket.category_id if ticket else None))
-    return [(str(pk), name) for pk, name in categories.values_list("pk", "name")]

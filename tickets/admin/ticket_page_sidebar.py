@@ -1,9 +1,8 @@
-"""What stands beside a conversation: when it is due, whose other tickets there are, who changed what."""
+"""The column beside a conversation: due times, other tickets, history, canned replies and recipients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -13,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from tickets.admin.custom_field_inputs import Change, changes_of_values
 from tickets.models import CannedReply, CustomField, Ticket, TicketChange, as_read
 from tickets.models.participants import participants_of
 
@@ -51,6 +51,8 @@ ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Due:
+    """A response or resolution that the customer waits for."""
+
     label: str
     at: datetime
     colour: str
@@ -58,7 +60,7 @@ class Due:
 
 
 def dues_of(ticket: Ticket, now: datetime | None = None) -> list[Due]:
-    """What is still owed to the customer, by when."""
+    """Return the due times of a ticket that is still open."""
     now = now or timezone.now()
     owed = []
     if ticket.owes_response and ticket.response_due_at:
@@ -77,21 +79,18 @@ def _due(label: str, at: datetime, now: datetime) -> Due:
 
 
 def history_of(ticket: Ticket, fields: Sequence[CustomField], after: int = 0) -> list[Entry]:
-    """The newest changes, or those after one."""
+    """Return the newest changes, or those after the change with the id `after`."""
     names = {str(field.pk): field.name for field in fields}
     changes = TicketChange.objects.filter(ticket=ticket, pk__gt=after).order_by("-id")[:SHOWN]
     return [entry_of(change, changes_of(change, names), ACTIONS) for change in changes]
 
 
-def changes_of(change: TicketChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:
-    """Name, before, after; custom fields each by its name."""
-    found: list[tuple[Any, Any, Any]] = []
+def changes_of(change: TicketChange, names: dict[str, str]) -> list[Change]:
+    """Return name, before and after of each changed value. `names` has the names of custom fields by id."""
+    found: list[Change] = []
     for name, (old, new) in change.changes.items():
         if name == "custom_fields":
-            keys = [key for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key)]
-            found += [
-                (names.get(key, _now("a field that was removed")), old.get(key, ""), new.get(key, "")) for key in keys
-            ]
+            found += changes_of_values(old, new, names)
         elif name in ("merged_into", "merged", "split", "split_from", "connected"):
             found.append((NAMES[name], "", f"#{new}"))
         elif name == "status":
@@ -102,7 +101,7 @@ def changes_of(change: TicketChange, names: dict[str, str]) -> list[tuple[Any, A
 
 
 def others_of_customer(ticket: Ticket) -> list[Ticket]:
-    """The customer's other tickets, the last changed first; one more than is shown."""
+    """Return the customer's other tickets, the last changed first: one more than the page shows."""
     if ticket.customer_id is None:
         return []
     others = Ticket.objects.filter(customer_id=ticket.customer_id).exclude(pk=ticket.pk)
@@ -120,13 +119,13 @@ def canned_replies_for(ticket: Ticket) -> list[CannedReply]:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """To whom a reply goes, and who else takes part."""
+    """The recipients of a reply, and the other participants."""
 
     to: str
     others: Sequence[str]
 
 
 def audience_of(ticket: Ticket) -> Audience:
-    """Who wrote last, and to whom; the customer where nobody has written a mail."""
+    """Return the sender of the last mail and the other participants; without a mail, the customer."""
     recipients, copies = participants_of(ticket)
     return Audience(", ".join(recipients) or (ticket.customer.email if ticket.customer else ""), copies)

@@ -1,4 +1,4 @@
-"""The conversation of a ticket as its page shows it: the newest first, a page of it in a constant number of queries."""
+"""The conversation of a ticket, newest first. A page takes a constant number of queries."""
 
 import re
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ _LINK = re.compile(r"https?://[^\s<>\"']+[^\s<>\"'.,;:!?)\]]")
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What became of a message on its way out, in words."""
+    """The state of a message on its way out, in words."""
 
     pk: int
     colour: str
     label: str
-    # The reason of a failure, or what the server said of single recipients.
+    # The reason of a failure, or the server's answer about single recipients.
     detail: str = ""
     at: datetime | None = None
     recipients: str = ""
@@ -36,25 +36,25 @@ class Sending:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A message, as far as it is shown."""
+class ThreadEntry:
+    """A message as the page shows it."""
 
     pk: int
     kind: str  # customer, agent, comment, system
     author: str
     address: str
-    # Where the author wants answers, if elsewhere.
+    # The address for answers, if it is another one.
     reply_to: str
     at: datetime
     is_automatic: bool
-    # One of the two: text with its links, or the document of a frame.
+    # Either the text with links, or the document of a frame.
     text: SafeString
     document: str
     quoted: str
     files: Sequence[StoredFile]
-    # From which status to which; or a note in other words.
+    # The statuses before and after a change, or another comment of the service.
     moved: tuple[str, str] | None
-    note: str
+    remark: str
     ratings: Sequence[int]
     has_images_elsewhere: bool
     sending: Sending | None
@@ -62,14 +62,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    entries: list[Entry] = field(default_factory=list)
-    # The oldest one shown, where there are older ones.
+    entries: list[ThreadEntry] = field(default_factory=list)
+    # The id of the oldest message shown, if there are older ones.
     earlier: int | None = None
 
 
 def thread_of(ticket: Ticket, *, before: int | None = None, pictures: str, images_of: int | None = None) -> Thread:
-    """The newest messages, or those before one. `pictures`: the address under which files are, for the frames;
-    `images_of`: the message whose images from elsewhere the reader has asked for."""
+    """Return the newest messages, or those before the message `before`.
+
+    `pictures` is the address of files, for the frames. `images_of` is the message whose images of other sites the
+    reader wants to see.
+    """
     messages = Message.objects.filter(ticket=ticket).select_related("agent", "dispatch").prefetch_related("files")
     if before is not None and (shown := Message.objects.filter(ticket=ticket, pk=before).only("created_at").first()):
         messages = messages.filter(Q(created_at__lt=shown.created_at) | Q(created_at=shown.created_at, pk__lt=shown.pk))
@@ -81,13 +84,13 @@ def thread_of(ticket: Ticket, *, before: int | None = None, pictures: str, image
     )
 
 
-def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> Entry:
+def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> ThreadEntry:
     is_comment = message.type == Message.Type.COMMENT
     body = message.comment if is_comment else message.body
     is_html = message.body_type == Message.BodyType.HTML
     files = [file for file in message.files.all() if not (file.content_id and is_html and file.content_id in body)]
     moved = _moved(message.system_comment)
-    return Entry(
+    return ThreadEntry(
         pk=message.pk,
         kind=_kind(message),
         author=author_of(message),
@@ -100,19 +103,19 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> E
         quoted="" if is_html else message.quoted,
         files=files,
         moved=moved,
-        note="" if moved else message.system_comment,
+        remark="" if moved else message.system_comment,
         ratings=message.ratings,
         has_images_elsewhere=is_html and not with_images and bool(_ELSEWHERE.search(body + message.quoted)),
         sending=sending_of(message),
     )
 
 
-def _moved(note: str) -> tuple[str, str] | None:
-    """Return from which status to which the ticket was moved, if the note says that."""
+def _moved(comment: str) -> tuple[str, str] | None:
+    """Return the statuses before and after, if the comment of the service reports a change of the status."""
     beginning, end = "Changed status from [", "]"
-    if not note.startswith(beginning) or not note.endswith(end):
+    if not comment.startswith(beginning) or not comment.endswith(end):
         return None
-    before, between, after = note[len(beginning) : -len(end)].rpartition("] to [")
+    before, between, after = comment[len(beginning) : -len(end)].rpartition("] to [")
     return (as_read(before), as_read(after)) if between else None
 
 
@@ -133,7 +136,7 @@ def author_of(message: Message) -> str:
 
 
 def with_links(text: str) -> SafeString:
-    """Plain text, safe as HTML: addresses in it can be followed."""
+    """Return plain text as safe HTML with links."""
     parts, end = [], 0
     for found in _LINK.finditer(text):
         parts.append(conditional_escape(text[end : found.start()]))
@@ -143,7 +146,7 @@ def with_links(text: str) -> SafeString:
     return mark_safe("".join([*parts, conditional_escape(text[end:])]))  # noqa: S308  (each part is escaped)
 
 
-# A page of its own inside the frame: no scripts, no forms, nothing from elsewhere.
+# The document inside the frame: without scripts, forms or content of other sites.
 _DOCUMENT = """<!DOCTYPE html><html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src {images}; style-src 'unsafe-inline'">
 <meta name="referrer" content="no-referrer"><base target="_blank">
@@ -161,7 +164,7 @@ summary {{ color: #6b7280; cursor: pointer; margin-top: .75em; }}
 
 
 def document_of(message: Message, body: str, pictures: str, *, with_images: bool) -> str:
-    """What was sanitised when it came, in a page that could do nothing were it not."""
+    """Return the document of a frame. The body was sanitised on arrival; the policy guards once more."""
     folder = urlsplit(pictures).path
     by_id = {file.content_id: file.token for file in message.files.all() if file.content_id}
 
@@ -194,7 +197,7 @@ def sending_of(message: Message) -> Sending | None:
         at=at,
         recipients=", ".join(dispatch.recipients),
         copies=", ".join(dispatch.copies),
-        # One that waits for its first attempt needs nobody.
+        # A message that waits for its first attempt is sent anyway.
         may_send_again=dispatch.may_be_resent and (dispatch.state != Dispatch.State.QUEUED or bool(dispatch.error)),
     )
 

@@ -1,15 +1,13 @@
-"""Ticket queues: where mail comes in and goes out, what is said in it, and until when."""
+"""The ticket queues: mailbox, texts of outgoing mail, opening hours and targets."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.formats import localize
@@ -22,11 +20,11 @@ from callcentre.admin import Admin, Inline, actor_of, confirm_first, display, pa
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
-from tickets.filling import has_place
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
+from tickets.placeholders import has_place
 from tickets.verbs.mailbox_tests import request_mailbox_test
 
-# Another mailbox is read from its own beginning.
+# A change of one of these means another mailbox: its state begins anew.
 MAILBOX = {"imap_host", "imap_port", "imap_user", "imap_folder"}
 UNREAD: dict[str, Any] = {
     "imap_validity": None,
@@ -70,7 +68,7 @@ class HoursInline(Inline):
 @admin.register(TicketQueue)
 @method_decorator(with_images_from_elsewhere, "changeform_view")
 class TicketQueueAdmin(Admin):
-    """Where do tickets come in, are the mailboxes read, and until when are tickets due?"""
+    """Ticket queues with their address, the state of their mailbox and their targets."""
 
     form = TicketQueueForm
     list_display = ("name", "address", "mailbox", "polled_at", "targets", "is_active")
@@ -88,16 +86,15 @@ class TicketQueueAdmin(Admin):
         js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "callcentre/progress.js")
 
     def get_urls(self) -> list[URLPattern]:
-        progress = self.admin_site.admin_view(self.test_progress)
-        name = "tickets_ticketqueue_test_progress"
-        return [path("<path:object_id>/test-connection/progress/", progress, name=name), *super().get_urls()]
+        route = "<path:object_id>/test-connection/progress/"
+        return [self.url_to(route, self.test_progress, "test_progress"), *super().get_urls()]
 
     def get_inlines(self, request: HttpRequest, obj: TicketQueue | None) -> Any:
-        """A queue has its id from the database: before that nothing can belong to it."""
+        """Return no opening hours for a new queue: it has no id that they could refer to."""
         return self.inlines if obj else ()
 
     def response_add(self, request: HttpRequest, obj: TicketQueue, post_url_continue: str | None = None) -> Any:
-        """On to its own page, for its opening hours."""
+        """Continue on the page of the new queue, for its opening hours."""
         if "_addanother" not in request.POST:
             posted = request.POST.copy()
             posted["_continue"] = "1"
@@ -105,7 +102,7 @@ class TicketQueueAdmin(Admin):
         return super().response_add(request, obj, post_url_continue)
 
     def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
-        """Whoever only looks sees no field to type a password into."""
+        """Return the sections of the page. People who may only look get no input for a password."""
         may_change = self.has_change_permission(request, obj) if obj else True
         password = TicketQueueForm.inputs(request, obj) if may_change else []
         encryption = ["imap_uses_tls", "imap_allows_plain"]
@@ -120,7 +117,7 @@ class TicketQueueAdmin(Admin):
         ]
 
     def has_delete_permission(self, request: HttpRequest, obj: TicketQueue | None = None) -> bool:
-        """A queue that is no longer wanted is made inactive: tickets are in it."""
+        """Refuse: a queue has tickets, so it is made inactive instead."""
         return False
 
     def save_model(self, request: HttpRequest, obj: TicketQueue, form: Any, change: bool) -> None:
@@ -132,10 +129,10 @@ class TicketQueueAdmin(Admin):
                 setattr(obj, name, value)
             obj.save(update_fields=[*touched, *reset, "updated_at"])
             if {*MAILBOX, *form.destination, form.column} & set(touched):
-                # The result of another mailbox, or of another log-in.
+                # The result is of another mailbox, or of another log-in.
                 MailboxTest.objects.filter(pk=obj.pk).delete()
 
-    # What is shown
+    # Columns and fields
 
     @display(description=_("mailbox"), label={"failing": "danger", "read": "success", "new": "info"})
     def mailbox(self, queue: TicketQueue) -> Any:
@@ -164,46 +161,32 @@ class TicketQueueAdmin(Admin):
         minutes = (queue.first_response_minutes, queue.resolution_minutes)
         return "" if minutes == (None, None) else " / ".join(map(_hours, minutes))
 
-    # What can be done
+    # The actions
 
     @page_action(
         description=_("Test the connection"), url_path="test-connection", icon="network_check", permissions=["change"]
     )
     def test_connection(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        queue = self._tested(request, object_id)
+        queue = self.row_or_404(request, object_id)
         if request.method == "POST":
             request_mailbox_test(queue, actor_of(request))
             return redirect(request.path)
         test = MailboxTest.objects.filter(pk=queue.pk).first()
-        return TemplateResponse(
+        return self.page(
             request,
             "admin/tickets/mailbox_test.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": _now("Test the connection"),
-                "subtitle": str(queue),
-                "opts": self.opts,
-                "original": queue,
-                "media": self.media,
-                "test": test,
-                "progress_url": self.url_of("test_progress", queue.pk),
-                "queue_url": self.url_of("change", queue.pk),
-            },
+            queue,
+            title=_now("Test the connection"),
+            test=test,
+            progress_url=self.url_of("test_progress", queue.pk),
+            queue_url=self.url_of("change", queue.pk),
         )
 
     def test_progress(self, request: HttpRequest, object_id: str) -> JsonResponse:
         """Tell the page whether the test has ended."""
-        queue = self._tested(request, object_id)
+        queue = self.row_or_404(request, object_id)
         test = MailboxTest.objects.filter(pk=queue.pk).first()
         return JsonResponse({"has_ended": test is None or test.has_ended})
-
-    def _tested(self, request: HttpRequest, object_id: str) -> TicketQueue:
-        queue: TicketQueue | None = self.get_object(request, object_id)
-        if queue is None:
-            raise Http404
-        if not self.has_change_permission(request, queue):
-            raise PermissionDenied
-        return queue
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:

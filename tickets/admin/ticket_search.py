@@ -1,4 +1,4 @@
-"""Finding few tickets among millions, by indexes alone."""
+"""The search for tickets, and the lists of waiting and overdue ones, by indexes alone."""
 
 import re
 from collections.abc import Iterable
@@ -9,16 +9,16 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from tickets.admin import customer_search
+from tickets.admin.ticket_page_composer import OPEN_KINDS
 from tickets.models import CustomField, Ticket, TicketStatus
 from tickets.models.custom_values import WrongValue, parse
 from tickets.models.ticket import RESPONSE_IS_OWED
 
 MAX_FOUND = 500
-# Subjects have no index: every change of a ticket would cost one. Of so many tickets, the last changed, they are read.
+# Subjects have no index, as it would slow down each change of a ticket. The search reads those of the last changed.
 SUBJECTS_READ = 20_000
 
-# Of each status the last changed, then the last changed of these: the index is of the status, and knows no order over
-# several.
+# Find the last changed tickets of each status, then the last changed of all: the index orders within one status.
 _WAITING = """
 SELECT newest.id FROM unnest(%s::bigint[]) AS wanted(status) CROSS JOIN LATERAL (
   SELECT t.id, t.updated_at FROM tickets_ticket t WHERE t.status_id = wanted.status
@@ -31,37 +31,44 @@ SELECT id FROM (
 ) newest WHERE subject ILIKE ALL(%s) ORDER BY updated_at DESC, id DESC LIMIT %s
 """
 
-_LIKE_SIGN = re.compile(r"[\\%_]")
-
 
 def waiting_for_us(count: int) -> list[int]:
-    """The last changed so many that are new or in progress."""
-    kinds = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
-    statuses = list(TicketStatus.objects.filter(kind__in=kinds).order_by().values_list("pk", flat=True))
-    return _ids(_WAITING, [statuses, count, count])
+    """Return the last changed tickets that are new or in progress."""
+    return _ids(_WAITING, [waiting_statuses(), count, count])
+
+
+def waiting_statuses() -> list[int]:
+    return list(TicketStatus.objects.filter(kind__in=OPEN_KINDS).order_by().values_list("pk", flat=True))
 
 
 def late(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
-    """Of these the so many that are late the longest, in that order: each kind of due time has an index of its own."""
+    """Return the tickets that are overdue the longest, in that order. Each kind of due time has an index of its own."""
     unfinished = tickets.filter(closed_at=None)
     due_at: dict[int, datetime] = {}
-    for name, owed in (
-        ("response_due_at", unfinished.filter(RESPONSE_IS_OWED, response_due_at__lt=now)),
-        ("resolution_due_at", unfinished.filter(resolution_due_at__lt=now)),
-    ):
-        for pk, instant in owed.order_by(name).values_list("pk", name)[:count]:
+    for name, is_late in late_conditions(now).items():
+        for pk, instant in unfinished.filter(is_late).order_by(name).values_list("pk", name)[:count]:
             due_at[pk] = min(instant, due_at.get(pk, instant))
     return sorted(due_at, key=lambda pk: (due_at[pk], pk))[:count]
 
 
+def late_conditions(now: datetime) -> dict[str, Q]:
+    """Return each due time with the condition that it has passed."""
+    return {
+        "response_due_at": RESPONSE_IS_OWED & Q(response_due_at__lt=now),
+        "resolution_due_at": Q(resolution_due_at__lt=now),
+    }
+
+
 def ids_found(text: str) -> list[int]:
-    """Tickets with this number; of customers with this address, number, identifier or name; with this value in a
-    custom field; with these words in the subject."""
+    """Return the ids of the tickets that a text finds.
+
+    It finds them by their number, by their customer, by a custom field, by their sender or by words of the subject.
+    """
     text = text.strip().replace("\0", "")
     if not text:
         return []
     found = [*_by_number(text), *_by_custom_field(text)]
-    # Few digits are a ticket's number: no name, no phone number, and in half of all subjects.
+    # Up to five digits are a ticket's number: no customer has them, and half of all subjects do.
     if not re.fullmatch(r"\[?#?[0-9]{1,5}\]?", text):
         found += _of_customers(customer_search.ids_found(text))
         found += _by_sender(text) if "@" in text else _by_subject(text)
@@ -74,7 +81,7 @@ def _by_number(text: str) -> list[int]:
 
 
 def _by_custom_field(text: str) -> list[int]:
-    """By the index of values: each field holds them in its own form."""
+    """Find tickets by the index of custom values. Each field has its own form of a value."""
     wanted = Q()
     for field in CustomField.objects.of(CustomField.Owner.TICKET):
         try:
@@ -95,16 +102,12 @@ def _by_sender(text: str) -> list[int]:
 
 
 def _by_subject(text: str) -> list[int]:
-    words = [f"%{_LIKE_SIGN.sub(_escaped, word)}%" for word in text.split()[:10]]
+    words = [customer_search.pattern_of(word) for word in text.split()[:10]]
     return _ids(_SUBJECTS, [SUBJECTS_READ, words, MAX_FOUND])
 
 
-def _escaped(sign: re.Match[str]) -> str:
-    return f"\\{sign[0]}"
-
-
 def _last_changed(tickets: QuerySet[Ticket]) -> list[int]:
-    # The sum keeps the planner from walking along all tickets in their order until it has met enough.
+    # Sorted here: with ORDER BY, the planner would scan all tickets in that order.
     return sorted(tickets.order_by().values_list("pk", flat=True)[:MAX_FOUND], reverse=True)
 
 

@@ -1,15 +1,19 @@
-"""The list of tickets: what is mine, what is nobody's, what waits for us, what is overdue; and any of a million."""
+"""The list of tickets: its views, filters, search and columns."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Least
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
@@ -29,30 +33,36 @@ from callcentre.admin import (
     UncountedChangeList,
     UncountedMixin,
     display,
+    user_of,
 )
+from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.lists import rows_up_to
 from callcentre.admin.periods import Spans, within
 from callcentre.core.errors import ErrorCode
+from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.admin import ticket_search
-from tickets.admin.ticket_add_page import TicketOpening
-from tickets.admin.ticket_bulk_actions import TicketBulkActions
+from tickets.admin.ticket_add_page import add_view
+from tickets.admin.ticket_bulk_actions import ACTIONS
 from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
+from tickets.admin.ticket_page_composer import OPEN_KINDS
+from tickets.admin.ticket_page_files import file_view
 from tickets.admin.ticket_page_forms import tags_of
+from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
-from tickets.admin.ticket_relations import TicketActions
-from tickets.models import Message, Ticket, TicketStatus
+from tickets.admin.ticket_relations import connect_view, merge_view, split_view
+from tickets.models import Message, Ticket
 from tickets.models.ticket import RESPONSE_IS_OWED
 
 MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
 VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Overdue")}
-OURS = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
-# What narrows a list beside its view: then the view's own way of finding the first of all does not serve.
+RELATED = ("queue", "status", "substatus", "category", "agent", "customer__company", "merged_into")
+# The parameters that narrow a view. The quick ways to find the first rows of a view serve only without them.
 NARROWING = ("queue", "status", "category", "source", "agent", "customer", "tags", "q", "date")
-# A view's count is said up to this.
+# The highest count of a view that is shown.
 COUNTED = 99
 
-# Of each view so many at most: rows of partial indexes.
+# The count of each view, by partial indexes and up to a limit.
 _COUNTS = """
 SELECT
   (SELECT count(*) FROM (
@@ -64,13 +74,8 @@ SELECT
 """
 
 
-def is_late(now: datetime) -> Q:
-    response = RESPONSE_IS_OWED & Q(response_due_at__lt=now)
-    return Q(closed_at=None) & (response | Q(resolution_due_at__lt=now))
-
-
 class ViewFilter(admin.SimpleListFilter):
-    """The views are shown above the list."""
+    """The filter by view. The page shows the views above the list."""
 
     title = _("view")
     parameter_name = "view"
@@ -87,45 +92,42 @@ class ViewFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
         match self.value():
             case "mine":
-                agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
+                agent = Agent.objects.of_user(user_of(request))
                 return queryset.filter(agent=agent, closed_at=None) if agent else queryset.none()
             case "unassigned":
                 return queryset.filter(agent=None, closed_at=None)
             case "waiting" if self.is_narrowed:
-                return queryset.filter(status__kind__in=OURS)
+                return queryset.filter(status__kind__in=OPEN_KINDS)
             case "waiting":
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows))
             case "late":
                 now = timezone.now()
                 due_at = Least(Case(When(RESPONSE_IS_OWED, then=F("response_due_at"))), "resolution_due_at")
-                # A search is applied after this, and finds few.
-                is_searched = bool(request.GET.get("q"))
-                wanted = is_late(now) if is_searched else Q(pk__in=ticket_search.late(queryset, self.rows, now))
-                return queryset.filter(wanted).annotate(due_at=due_at)
+                if request.GET.get("q"):  # the search is applied after the filters and finds few rows
+                    is_late = reduce(or_, ticket_search.late_conditions(now).values())
+                    return queryset.filter(is_late, closed_at=None).annotate(due_at=due_at)
+                late = ticket_search.late(queryset, self.rows, now)
+                return queryset.filter(pk__in=late).annotate(due_at=due_at)
         return queryset
 
 
 class TagsFilter(TextFilter):
-    """Those that have all of these tags."""
+    """A filter for tickets that have all the given tags."""
 
     title = _("tags")
     parameter_name = "tags"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
         tags = tags_of((self.value() or "").replace("\0", ""))
-        # The index is of those that have any.
+        # The index contains only tickets with tags.
         return queryset.filter(tags__contains=tags).exclude(tags=[]) if tags else queryset
 
 
 class OpenedFilter(DatesFilter):
-    """Opened from a day to a day."""
+    """A filter by the day of opening."""
 
     title = _("opened")
-
-    def of_span(self, queryset: QuerySet[Any], since: datetime | None, until: datetime | None) -> QuerySet[Any]:
-        """By the index on it."""
-        bounds = {"created_at__gte": since, "created_at__lt": until}
-        return queryset.filter(**{name: bound for name, bound in bounds.items() if bound})
+    column = "created_at"
 
 
 class Counted(PeriodFilter):
@@ -139,7 +141,7 @@ class Counted(PeriodFilter):
 
 
 class TicketChangeList(UncountedChangeList):
-    """By the last change, as the indexes are; those that are late by how long they are."""
+    """The list in the order of the last change, as the indexes have it; overdue tickets in the order of due times."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         if request.GET.get("view") == LATE:
@@ -150,8 +152,8 @@ class TicketChangeList(UncountedChangeList):
 
 
 @admin.register(Ticket)
-class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpening, TicketPage, UncountedMixin, Admin):
-    """What do customers want, and who sees to it?"""
+class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
+    """Tickets with their customer, status, due time, agent and queue."""
 
     deletion_kind = "ticket"
     list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
@@ -178,19 +180,37 @@ class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpenin
         ErrorCode.NOT_NUMBER: _("This is no number."),
         ErrorCode.NOT_DATE: _("A date is written YYYY-MM-DD."),
     }
-    fault_fields = {
-        "comment": "body",
-        "body_type": "body",
-        "attachments": "attached",
-        "recipients": "to",
-        "copies": "cc",
-        "status_id": "then",
-        "substatus_id": "then",
-    }
+    actions = ACTIONS
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
         js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js")
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.url_to("file/<str:token>", partial(file_view, self), "file"),
+            self.url_to("<int:ticket_id>/presence", partial(presence_view, self), "presence"),
+            self.url_to("<int:ticket_id>/merge/", partial(merge_view, self), "merge"),
+            self.url_to("<int:ticket_id>/connect/", partial(connect_view, self), "connect"),
+            self.url_to("<int:ticket_id>/split/", partial(split_view, self), "split"),
+            *super().get_urls(),
+        ]
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Ticket | None:
+        pk = integer_of(object_id)
+        return None if pk is None else Ticket.objects.select_related(*RELATED).filter(pk=pk).first()
+
+    @method_decorator(with_images_from_elsewhere)
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        ticket = self.row_or_404(request, unquote(object_id), "view_or_change")
+        return TicketPage(self, request, ticket).answer()
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return add_view(self, request)
 
     # The list
 
@@ -238,7 +258,7 @@ class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpenin
 
     @display(description=_("due"))
     def due(self, ticket: Ticket) -> str:
-        """The nearest of what is owed."""
+        """Return the nearest due time."""
         dues = sorted(dues_of(ticket), key=lambda due: due.at)
         if not dues:
             return "–"
@@ -262,17 +282,17 @@ class TicketAdmin(DeletableMixin, TicketBulkActions, TicketActions, TicketOpenin
 
 
 def _two_lines(first: str, second: str) -> str:
-    """The second one smaller; what is too long for its place is whole under the mouse."""
+    """Return a cell with a second, smaller line. The mouse shows its whole text."""
     below = format_html('<span class="tk-who" title="{}">{}</span>', second, second) if second else ""
     return format_html('<span class="tk-two"><span class="tk-cut">{}</span>{}</span>', first, below)
 
 
 def views_of(request: HttpRequest) -> list[dict[str, Any]]:
-    """The views above the list, each with how many there are, as far as that is quickly known."""
-    agent = Agent.objects.of_user(request.user)  # type: ignore[arg-type]
-    statuses = TicketStatus.objects.filter(kind__in=OURS).order_by().values_list("pk", flat=True)
+    """Return the views above the list with their counts, up to a limit."""
+    agent = Agent.objects.of_user(user_of(request))
+    statuses = ticket_search.waiting_statuses()
     with connection.cursor() as cursor:
-        cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": list(statuses), "limit": COUNTED + 1})
+        cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1})
         mine, unassigned, waiting = cursor.fetchone()
     late = len(ticket_search.late(Ticket.objects.all(), COUNTED + 1, timezone.now()))
     counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late}

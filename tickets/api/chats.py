@@ -1,6 +1,5 @@
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -68,17 +67,17 @@ class ChatViewSet(ApiViewSet):
         paginator = LimitOffset()
         chats = ChatFilterSet.filtered(request, Chat.objects.all(), paginator.faults(request))
         page = paginator.paginate_queryset(chats.order_by("-created_at", "-id"), request, columns=_CHAT)
-        return paginator.get_paginated_response([_chat_data(*row) for row in page])
+        return paginator.get_paginated_response([_chat_data(row) for row in page])
 
     def retrieve(self, request: Request, chat_id: str) -> Response:
-        return Response(_chat_data(*get_or_404(Chat.objects.values_list(*_CHAT), chat_id)))
+        return Response(_chat_data(get_or_404(Chat.objects.values(*_CHAT), chat_id)))
 
     def messages(self, request: Request, chat_id: str) -> Response:
         paginator = LimitOffset()
         messages = chat_or_404(chat_id).messages.order_by("id")
         messages = ChatMessageFilterSet.filtered(request, messages, paginator.faults(request))
         page = paginator.paginate_queryset(messages, request, columns=_MESSAGE)
-        return paginator.get_paginated_response([_message_data(*row) for row in page])
+        return paginator.get_paginated_response([_message_data(row) for row in page])
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(ChatInput)
@@ -106,21 +105,27 @@ _CHAT = ("id", "client_name", "client_email", "queue_id", "agent__login", *_TIME
 _MESSAGE = ("id", "agent__login", "body", "created_at")
 
 
-def _chat_data(pk: UUID, name: str, email: str, queue_id: int, login: str | None, *times: Any) -> dict[str, Any]:
+def _chat_data(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the chat as the API shows it, of its columns `_CHAT`."""
+    login = row["agent__login"]
     return {
-        "id": str(pk),
-        "client_name": name,
-        "client_email": email,
-        "chat_queue_id": queue_id,
+        "id": str(row["id"]),
+        "client_name": row["client_name"],
+        "client_email": row["client_email"],
+        "chat_queue_id": row["queue_id"],
         "agent_login": login or "",
-        "status": ChatState.of(has_agent=login is not None, is_closed=times[-1] is not None).value,
-        **{name: minute(at) for name, at in zip(_TIMES, times, strict=True)},
+        "status": ChatState.of(has_agent=login is not None, is_closed=row["closed_at"] is not None).value,
+        **{name: minute(row[name]) for name in _TIMES},
     }
 
 
-def _message_data(pk: int, login: str | None, body: str, created_at: datetime) -> dict[str, Any]:
-    return {"message_id": pk, "agent_login": login or "", "body": body, "created_at": minute(created_at)}
+def _message_data(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "message_id": row["id"],
+        "agent_login": row["agent__login"] or "",
+        "body": row["body"],
+        "created_at": minute(row["created_at"]),
+    }
 
 
 def chat_or_404(chat_id: str) -> Chat:

@@ -1,25 +1,26 @@
-from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, ListField, TextField
+from callcentre.api.field_tables import TableInput
+from callcentre.api.fields import ListField, TextField
 from callcentre.api.filters import FilterSet, IdFilter, TextFilter
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.lookups import get_or_404
 from callcentre.core.phone import PhoneError, normalise
-from callcentre.core.times import minute
 from tickets.api.serializers import ValueMapField
-from tickets.models import Company, Customer, CustomField
+from tickets.models import Company, Customer
+from tickets.models.customer_fields import CREATE, CUSTOMER_FIELDS
+from tickets.models.customer_rows import read_customers
 from tickets.verbs.customers import add_customer_note, create_company, create_customer
 
 
 class PhoneNumbersField(ListField):
-    """An array of numbers, or one number; "" is none."""
+    """An array of numbers, or one number; "" means none."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         if isinstance(data, str) and not data.strip():
@@ -27,13 +28,10 @@ class PhoneNumbersField(ListField):
         return super().to_internal_value(data if isinstance(data, list) else [data])
 
 
-class CustomerInput(Input):
-    name = TextField(required=False, max_length=100)
-    surname = TextField(max_length=100)
-    email = TextField(required=False, max_length=254)
+class CustomerInput(TableInput):
+    table = CUSTOMER_FIELDS
+    accepts = CREATE
     phone_numbers = PhoneNumbersField(child=TextField(max_length=100), required=False, max_length=50)
-    company_id = IdField(required=False)
-    identifier = TextField(required=False, max_length=100)
     custom_fields = ValueMapField(required=False)
 
 
@@ -47,7 +45,7 @@ class NoteInput(Input):
 
 
 class PhoneFilter(TextFilter):
-    """In any spelling; what is no number finds nothing."""
+    """A phone number in any spelling. An invalid number finds nothing."""
 
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         try:
@@ -57,13 +55,13 @@ class PhoneFilter(TextFilter):
 
 
 class EmailFilter(TextFilter):
-    def filter(self, queryset: Any, value: str) -> QuerySet[Any]:
-        return queryset.found_by_email(value)  # type: ignore[no-any-return]
+    def filter(self, queryset: Any, value: str) -> Any:
+        return queryset.found_by_email(value)
 
 
 class IdentifierFilter(TextFilter):
-    def filter(self, queryset: Any, value: str) -> QuerySet[Any]:
-        return queryset.found_by_identifier(value)  # type: ignore[no-any-return]
+    def filter(self, queryset: Any, value: str) -> Any:
+        return queryset.found_by_identifier(value)
 
 
 class CustomerFilterSet(FilterSet):
@@ -78,7 +76,7 @@ class CustomerFilterSet(FilterSet):
 
 
 class CustomerViewSet(ApiViewSet):
-    """Customers: the people whom the contact centre serves."""
+    """Customers: the people that the contact centre serves."""
 
     area = "customers"
     filterset_class = CustomerFilterSet
@@ -86,11 +84,12 @@ class CustomerViewSet(ApiViewSet):
     def list(self, request: Request) -> Response:
         paginator = LimitOffset()
         customers = CustomerFilterSet.filtered(request, Customer.objects.current(), paginator.faults(request))
-        page = paginator.paginate_queryset(customers.order_by("id"), request)
-        return paginator.get_paginated_response(_customers_data(page))
+        keys = paginator.keys_of_page(customers.order_by("id"), request)
+        ids = [] if keys is None else list(keys.values_list("pk", flat=True))
+        return paginator.get_paginated_response(read_customers(ids))
 
     def retrieve(self, request: Request, customer_id: str) -> Response:
-        return Response(_customers_data([customer_or_404(customer_id)])[0])
+        return Response(read_customers([customer_or_404(customer_id).pk])[0])
 
     def create(self, request: Request) -> Response:
         data: Any = request.data
@@ -127,28 +126,3 @@ def customer_or_404(customer_id: str) -> Customer:
     """Return the customer of this id, or the customer that it was merged into."""
     customer = get_or_404(Customer.objects.select_related("merged_into"), customer_id)
     return customer.merged_into or customer
-
-
-def _customers_data(customers: Sequence[Customer]) -> list[dict[str, Any]]:
-    fields = CustomField.objects.by_name(CustomField.Owner.CUSTOMER)
-    keys_of = {name: str(field.pk) for name, field in fields.items()}
-    numbers: dict[int, list[str]] = {customer.pk: [] for customer in customers}
-    through = Customer.objects.filter(pk__in=numbers, numbers__isnull=False).order_by("numbers__id")
-    for pk, phone_number in through.values_list("pk", "numbers__phone_number"):
-        numbers[pk].append(phone_number)
-    return [
-        {
-            "customer_id": customer.pk,
-            "name": customer.name,
-            "surname": customer.surname,
-            "email": customer.email,
-            "phone_number": next(iter(numbers[customer.pk]), ""),
-            "phone_numbers": numbers[customer.pk],
-            "company_id": customer.company_id,
-            "identifier": customer.identifier,
-            "custom_fields": {name: customer.custom_fields.get(key) for name, key in keys_of.items()},
-            "created_at": minute(customer.created_at),
-            "updated_at": minute(customer.updated_at),
-        }
-        for customer in customers
-    ]

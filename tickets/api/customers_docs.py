@@ -1,5 +1,8 @@
-"""What the documents of the API say of customers, companies, chats and files."""
+"""The documentation of the API of customers, companies, chats and files."""
 
+from typing import Any
+
+from callcentre.api.field_tables import describe_input, properties
 from callcentre.api.openapi import (
     Operation,
     Parameter,
@@ -33,49 +36,33 @@ from tickets.api.customers import (
 )
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.models import ChatState
+from tickets.models.customer_fields import CUSTOMER_FIELDS
 
-describe(
+describe_input(
     CustomerInput,
-    name="First name.",
-    surname="Last name, or what the customer is called.",
-    email="E-mail address.",
     phone_numbers={
         "description": "Phone numbers, the main one first; `phone_number` (one or an array) is understood too.",
         "example": ["+48 22 555 01 07"],
     },
-    company_id="A company.",
-    identifier="An id of another system; no two customers share one.",
     custom_fields="Custom field -> value; an unknown name is refused.",
 )
 describe(CompanyInput, name="Name of the company.")
-describe(NoteInput, message="The note.", user_login="Login of the active agent whose note it is.")
+describe(NoteInput, message="The note.", user_login="Login of the active agent who wrote the note.")
 describe(
     ChatInput,
     client_name="Name of the client.",
-    client_email="His e-mail address.",
-    chat_queue_id="A queue, out of GET /queues.",
+    client_email="E-mail address of the client.",
+    chat_queue_id="A queue of GET /queues.",
 )
 describe(AssignInput, agent_login="Login of an active agent.")
 describe(ChatMessageInput, body="The text.", agent_login="Login of the agent who wrote it; left out: the client.")
 
+OF_CUSTOMER: Any = properties(CUSTOMER_FIELDS)
 CUSTOMER = shape(
     "Customer",
-    "A person whom the contact centre serves.",
-    customer_id=integer("The customer's id.", 77),
-    name=text("First name; may be empty.", "Jan"),
-    surname=text("Last name.", "Kowal"),
-    email=text("E-mail address; may be empty.", "jan.kowal@client.example"),
-    phone_number=text("The main phone number; may be empty.", "+48 22 555 01 07"),
-    phone_numbers=array({"type": "string", "example": "+48 22 555 01 07"}, "All of them, the main one first."),
-    company_id=integer("The company.", 4, nullable=True),
-    identifier=text("An id of another system; may be empty.", "C-77"),
-    custom_fields=mapping(
-        "Custom field -> value, null where it has none.",
-        {},
-        {"loyalty": "gold"},
-    ),
-    created_at=minute("When the customer was entered.", "2026-10-01 08:00"),
-    updated_at=minute("When anything about him changed last.", "2026-11-20 10:15"),
+    "A person that the contact centre serves.",
+    **OF_CUSTOMER,
+    custom_fields=mapping("Custom field -> value, null where it has none.", {}, {"loyalty": "gold"}),
 )
 COMPANY = shape(
     "Company",
@@ -90,22 +77,22 @@ CHAT = shape(
     client_name=text("Name of the client.", "Jan Kowal"),
     client_email=text("The client's e-mail address; may be empty.", "jan.kowal@client.example"),
     chat_queue_id=integer("The queue.", 3),
-    agent_login=text("Login of the agent who has it; an empty string where none has.", "agent1"),
+    agent_login=text("Login of the assigned agent; an empty string if there is none.", "agent1"),
     status=text(
-        "`waiting`: no agent has it yet. `open`: an agent has it. `closed`: it takes no more messages.",
+        "`waiting`: no agent is assigned. `open`: an agent is assigned. `closed`: no more messages are accepted.",
         "open",
         enum=ChatState.values,
     ),
     created_at=minute("When it was started.", "2026-11-20 10:15"),
-    assigned_at=minute("When its agent got it.", "2026-11-20 10:16"),
-    answered_at=minute("When an agent wrote in it for the first time.", "2026-11-20 10:16"),
+    assigned_at=minute("When it was assigned.", "2026-11-20 10:16"),
+    answered_at=minute("When an agent first wrote in it.", "2026-11-20 10:16"),
     closed_at=minute("When it was closed."),
 )
 CHAT_MESSAGE = shape(
     "ChatMessage",
-    "What the client or an agent wrote in a chat.",
-    message_id=integer("The message's id; it grows from message to message.", 7120),
-    agent_login=text("Login of the agent who wrote it; an empty string where the client did.", "agent1"),
+    "A message of the client or of an agent in a chat.",
+    message_id=integer("The message's id; later messages have larger ids.", 7120),
+    agent_login=text("Login of the agent who wrote it; an empty string for the client.", "agent1"),
     body=text("The text.", "How can I help?"),
     created_at=minute("When it was written.", "2026-11-20 10:16"),
 )
@@ -117,7 +104,7 @@ document(
     list=Operation(
         id="list_customers",
         summary="List customers",
-        description="Ordered by id. A number is compared in every spelling.",
+        description="Ordered by id. Phone numbers match in any spelling.",
         is_extension=True,
         answer=page(CUSTOMER),
         filter_set=CustomerFilterSet,
@@ -126,7 +113,7 @@ document(
     retrieve=Operation(
         id="read_customer",
         summary="Read a customer",
-        description="One who was merged into another is answered by that one.",
+        description="For a merged customer, returns the customer that it was merged into.",
         is_extension=True,
         answer=CUSTOMER,
     ),
@@ -136,7 +123,7 @@ document(
         is_extension=True,
         body=CustomerInput,
         request_example={"name": "Jan", "surname": "Kowal", "phone_numbers": ["+48 22 555 01 07"]},
-        answer=shape("CreatedCustomer", "The customer who was entered.", customer_id=integer("The id.", 77)),
+        answer=shape("CreatedCustomer", "The new customer.", customer_id=integer("The id.", 77)),
         errors={
             ErrorCode.PHONE_LETTERS: "phone_numbers.0",
             ErrorCode.PHONE_INVALID: "phone_numbers.0",
@@ -172,7 +159,7 @@ document(
         is_extension=True,
         body=CompanyInput,
         request_example={"name": "ACME"},
-        answer=shape("CreatedCompany", "The company that was entered.", company_id=integer("The id.", 4)),
+        answer=shape("CreatedCompany", "The new company.", company_id=integer("The id.", 4)),
     ),
 )
 document(
@@ -181,7 +168,7 @@ document(
     list=Operation(
         id="list_chats",
         summary="List chats",
-        description="By their start, newest first.",
+        description="Ordered by their start, newest first.",
         is_extension=True,
         answer=page(CHAT),
         filter_set=ChatFilterSet,
@@ -211,7 +198,7 @@ document(
     assign=Operation(
         id="assign_chat",
         summary="Give a chat to an agent",
-        description="To the one who has it: nothing changes.",
+        description="Nothing changes if the agent already has it.",
         is_extension=True,
         body=AssignInput,
         request_example={"agent_login": "agent1"},
@@ -221,7 +208,7 @@ document(
     write=Operation(
         id="write_in_chat",
         summary="Write in a chat",
-        description="The first agent who writes in a chat of nobody has it from then on.",
+        description="A chat without an agent is assigned to the first agent who writes in it.",
         is_extension=True,
         body=ChatMessageInput,
         request_example={"body": "How can I help?", "agent_login": "agent1"},
@@ -231,7 +218,7 @@ document(
     close=Operation(
         id="close_chat",
         summary="Close a chat",
-        description="One that is closed stays as it is.",
+        description="A chat that is already closed stays as it is.",
         is_extension=True,
     ),
 )
@@ -241,7 +228,7 @@ document(
         id="upload_temporary_file",
         summary="Upload a file",
         description=(
-            "For the attachments of a message. It is kept for 24 hours, belongs to this API user, and can be used once."
+            "For the attachments of a message. It is kept for 24 hours, and only this API user can use it, once."
         ),
         is_extension=True,
         body=FILE,
@@ -260,7 +247,7 @@ document(
             "TemporaryFile",
             "The file.",
             filename=text("Its name, cleaned.", "invoice.pdf"),
-            token=text("What messages name it by.", "Zk3vJp"),
+            token=text("The name of the file in `attachments`.", "Zk3vJp"),
             size=integer("Bytes.", 48_213),
         ),
         errors={ErrorCode.FILE_EMPTY_UPLOAD: "", ErrorCode.FILE_CUT_SHORT: "", ErrorCode.TOO_MANY_FILES: ""},
@@ -275,7 +262,7 @@ document(
         description="Always as a download, never shown inside a page. The content type is that of the file.",
         is_extension=True,
         answer=FILE,
-        # Generators of clients know the first one only.
+        # Client generators use only the first type.
         answer_types=("application/octet-stream", "*/*"),
     ),
 )

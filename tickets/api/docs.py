@@ -1,5 +1,8 @@
-"""What the documents of the API say of tickets; customers, chats and files stand in customers_docs."""
+"""The documentation of the API of tickets. Customers, chats and files are in customers_docs."""
 
+from typing import Any
+
+from callcentre.api.field_tables import describe_input, properties
 from callcentre.api.openapi import (
     Operation,
     array,
@@ -8,14 +11,13 @@ from callcentre.api.openapi import (
     flag,
     integer,
     mapping,
-    minute,
     page,
     path,
     shape,
     text,
 )
 from callcentre.core.errors import ErrorCode
-from tickets.api import customers_docs  # noqa: F401  (describes the rest of this app)
+from tickets.api import customers_docs  # noqa: F401  (documents the rest of this app)
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
     AgentResponseInput,
@@ -25,104 +27,53 @@ from tickets.api.serializers import (
     TicketInput,
 )
 from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
-from tickets.models import Message, Source
+from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
 
 ID = {"ticket_id": path("id", "Id of the ticket.", "5012")}
 AGENT_LOGIN = "Login of an active agent."
 ATTACHMENTS = "Tokens of temporary files, each of which can be used once."
 
-describe(
+describe_input(
     TicketInput,
-    subject="What it is about.",
     body="The customer's first message.",
-    body_type={"description": "What `body` is.", "default": "PLAIN"},
-    source={"description": "By which way it came.", "default": "email"},
-    user_login="Login of the agent who works on it; the ticket then counts as entered on the customer's behalf.",
-    customer_id="A customer; left out, the oldest one with the address in `from`.",
-    ticket_queue_id="A ticket queue; left out, the first active one.",
-    category_id="A category.",
-    status_id="A status; left out, the first of new tickets.",
-    substatus_id="A sub-status of that status.",
-    tags="Words to find it by.",
+    body_type={"description": "The format of `body`.", "default": "PLAIN"},
     custom_fields="Custom field -> value; an unknown name is refused.",
     attachments=ATTACHMENTS,
-    **{"from": "Address of the sender."},
 )
-describe(
-    TicketEditInput,
-    subject="What it is about: a new conversation in some mail programs of the customer.",
-    customer_id="A customer, or one that was merged into them. An empty text: none.",
-    **{"from": "Whom replies go to: an address, also with a name before it. An empty text: nobody."},
-    user_login=f"{AGENT_LOGIN} An empty text: nobody.",
-    status_id="A status; another one than before clears the sub-status.",
-    substatus_id="A sub-status of that status. An empty text: none.",
-    category_id="A category. An empty text: none.",
-    ticket_queue_id="A ticket queue.",
-    tags="All the ticket's tags from now on.",
-    custom_fields="Custom field -> value; an empty value clears, fields that are not named stay.",
+describe_input(
+    TicketEditInput, custom_fields="Custom field -> value; an empty value clears the field, other fields stay."
 )
 describe(
     CommentInput,
     comment="The comment.",
-    comment_type={"description": "What `comment` is; HTML is sanitised.", "default": "HTML"},
+    comment_type={"description": "The format of `comment`; HTML is sanitised.", "default": "HTML"},
     user_login=AGENT_LOGIN,
 )
 describe(
     AgentResponseInput,
     body="The message to the customer.",
-    body_type={"description": "What `body` is; marketplaces take PLAIN only.", "default": "HTML"},
+    body_type={"description": "The format of `body`; marketplaces accept PLAIN only.", "default": "HTML"},
     user_login="Login of the active agent who sends it.",
-    date="When it was sent; the present if left out. Neither before the ticket's creation nor in the future.",
+    date="When it was sent; by default now. Neither before the ticket's creation nor in the future.",
     attachments=ATTACHMENTS,
 )
 describe(
     CustomerResponseInput,
     body="The customer's message.",
-    body_type={"description": "What `body` is; HTML is sanitised.", "default": "HTML"},
-    date="When it came; the present if left out. Neither before the ticket's creation nor in the future.",
-    from_name="Name shown with the message in place of the customer's.",
+    body_type={"description": "The format of `body`; HTML is sanitised.", "default": "HTML"},
+    date="When it came; by default now. Neither before the ticket's creation nor in the future.",
+    from_name="The name to show with the message instead of the customer's.",
 )
 
-MESSAGE = shape(
-    "TicketMessage",
-    "A part of the conversation.",
-    message_id=integer("The message's id.", 9001),
-    user_login=text("Login of the agent who wrote it; empty for the customer.", "agent1"),
-    type=text(
-        "From the customer (MAIL), to him (REPLY), or among agents (COMMENT).", "REPLY", enum=Message.Type.values
-    ),
-    body=text("What was written: sanitised HTML, or plain text as it was sent.", "<p>We have sent it again.</p>"),
-    comment=text("What a comment says."),
-    system_comment=text("What the service did.", "Changed status from [New] to [Waiting for customer]"),
-    created_at=minute("When it was written.", "2026-11-20 10:15"),
-    attachments=array({"type": "string", "example": "Zk3v"}, "Tokens for GET /files/:token."),
-    ratings=array({"type": "integer", "example": 5}, "What the customer thought of it, 1 to 5."),
-)
+OF_MESSAGE: Any = properties(MESSAGE_FIELDS)
+OF_TICKET: Any = properties(TICKET_FIELDS)
+MESSAGE = shape("TicketMessage", "A part of the conversation.", **OF_MESSAGE)
 TICKET = shape(
     "Ticket",
     "A matter of a customer and its conversation.",
     optional=("custom_fields",),
-    ticket_id=text("The ticket's id.", "5012"),
-    user_login=text("Login of the agent who works on it; empty for none.", "agent1"),
-    **{"from": text("Address of the sender.", "jan.kowal@client.example")},
-    ticket_queue_name=text("Its queue's name.", "Customer service"),
-    ticket_queue_id=integer("Its queue.", 2),
-    subject=text("What it is about.", "Parcel lost"),
-    category_id=integer("Its category.", 3, nullable=True),
-    source=text("By which way it came.", "email", enum=Source.values),
-    status_id=text("Its status.", "2"),
-    substatus_id=text("Its sub-status; empty for none."),
-    tags=array({"type": "string", "example": "parcel"}, "Words to find it by."),
-    customer_id=integer("The customer.", 77, nullable=True),
-    full_status_name=text("Names of status and sub-status.", "Waiting for customer"),
-    created_at=minute("When it began.", "2026-11-20 09:58"),
-    updated_at=minute("When anything about it changed last.", "2026-11-20 10:15"),
-    closed_at=minute("When it was closed."),
-    close_time=text("`hhh:mm:ss` from its creation until it was closed; empty while it is open."),
-    first_agent_responded_at=minute("When an agent first replied.", "2026-11-20 10:15"),
-    first_agent_response_time=text("`hh:mm:ss` from its creation until then; empty before.", "00:17:12"),
+    **OF_TICKET,
     messages=array(MESSAGE, "Oldest first."),
-    connected_ticket_ids=array({"type": "integer", "example": 4711}, "Tickets that have to do with it."),
     custom_fields=mapping(
         "Custom field -> value, null where it has none; with `include_custom_fields`.",
         {},
@@ -162,7 +113,7 @@ document(
     list=Operation(
         id="list_tickets",
         summary="List tickets",
-        description="By the time of their last change, newest first, with their messages.",
+        description="Ordered by their last change, newest first, with their messages.",
         answer=page(TICKET),
         filter_set=TicketFilterSet,
         is_paged=True,
@@ -185,7 +136,7 @@ document(
             "tags": ["parcel"],
             "custom_fields": {"order_number": "A-1204"},
         },
-        answer=shape("CreatedTicket", "The ticket that was opened.", ticket_id=text("Its id.", "5012")),
+        answer=shape("CreatedTicket", "The new ticket.", ticket_id=text("Its id.", "5012")),
         errors=CHOICES
         | {
             ErrorCode.TICKET_QUEUE_MISSING: "ticket_queue_id",
@@ -226,8 +177,8 @@ document(
         id="respond_to_ticket",
         summary="Send a message to the customer",
         description=(
-            "For tickets of the sources `email`, `marketplace_message` and `marketplace_dispute`. It is sent by a"
-            " worker; a ticket that is new or in progress then waits for the customer."
+            "For tickets of the sources `email`, `marketplace_message` and `marketplace_dispute`. A worker sends it. A"
+            " ticket that is new or in progress then waits for the customer."
         ),
         body=AgentResponseInput,
         request_example={"body": "<p>We have sent it again.</p>", "user_login": "agent1"},
@@ -247,7 +198,7 @@ document(
     customer_response=Operation(
         id="add_customer_response",
         summary="Add a reply of the customer",
-        description="The ticket is new again, also when it was closed. One that was merged: the ticket that goes on.",
+        description="The ticket becomes new again, even if it was closed. After a merge it is the other ticket.",
         body=CustomerResponseInput,
         request_example={"body": "Thank you!", "body_type": "PLAIN", "from_name": "Jan Kowal"},
         errors=MESSAGES | {ErrorCode.NOT_ONE_LINE: "from_name"},

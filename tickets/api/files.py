@@ -9,9 +9,9 @@ from callcentre.api.exceptions import TooLarge, WrongMediaType
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import Reject, parse_text
-from tickets.downloading import response_of
+from tickets.file_downloads import response_of
+from tickets.file_storage import Stored, TooLong, clean_name, store
 from tickets.models import StoredFile
-from tickets.storing import Stored, TooLong, clean_name, store
 
 
 class TemporaryFileViewSet(ApiViewSet):

@@ -13,8 +13,8 @@ _ORDERS = {"create_date": "created_at", "update_date": "updated_at"}
 
 
 class CustomFieldsFilter(MapFilter):
-    """Any of a field's values, of all the fields named; an empty one is a field without a value. What no field can
-    hold finds nothing.
+    """Tickets that have, for each named field, one of the given values. An empty value means a field without a value. A
+    value that the field cannot hold finds nothing.
     """
 
     def filter(self, queryset: QuerySet[Any], value: dict[str, list[str]]) -> QuerySet[Any]:
@@ -39,10 +39,10 @@ class CustomFieldsFilter(MapFilter):
 
 
 class CustomerFilter(IdFilter):
-    """Tickets of a customer, by their id or by that of a customer merged into them."""
+    """Tickets of a customer, by its id or by the id of a customer that was merged into it."""
 
     def filter(self, queryset: QuerySet[Any], value: int) -> QuerySet[Any]:
-        # One look-up by the primary key, before the tickets are found by the index of their customer.
+        # A subquery by the primary key, so that the tickets are found by the index of their customer.
         current = Customer.objects.filter(pk=value).values(current=Coalesce("merged_into", "pk"))
         return queryset.filter(customer=Subquery(current))
 
@@ -56,7 +56,7 @@ class OrderFilter(TextFilter):
             if column is None:
                 raise Reject(ErrorCode.NOT_CHOICE, choices=", ".join(_ORDERS))
             order.append(f"-{column}" if name.startswith("-") else column)
-        # Ties by id, in the direction of the first field, so that the index serves it.
+        # Rows with equal times are ordered by id, in the direction of the first field, because the index is.
         return [*order, "-id" if order[0].startswith("-") else "id"]
 
     def filter(self, queryset: QuerySet[Any], value: list[str]) -> QuerySet[Any]:

@@ -1,15 +1,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from callcentre.api.fields import ChoiceField, IdField, InstantField, ListField, TextField, TextMapField
+from callcentre.api.field_tables import TableInput
+from callcentre.api.fields import ChoiceField, InstantField, ListField, TextField, TextMapField
 from callcentre.api.serializers import Input
-from tickets.models import Message, Source
+from tickets.models import Message
+from tickets.models.ticket_fields import EDIT, OPEN, TICKET_FIELDS
 
 MAX_BODY = 2_000_000
 
 
 class ValueMapField(TextMapField):
-    """An object of name -> text or number; null clears as "" does."""
+    """An object of name -> text or number. Null clears a value, like ""."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, Mapping):
@@ -18,41 +20,19 @@ class ValueMapField(TextMapField):
         return {**super().to_internal_value({k: v for k, v in data.items() if k not in numbers}), **numbers}
 
 
-class TicketInput(Input):
-    subject = TextField(max_length=500)
+class TicketInput(TableInput):
+    table = TICKET_FIELDS
+    accepts = OPEN
     body = TextField(max_length=MAX_BODY, trim_whitespace=False)
     body_type = ChoiceField(choices=Message.BodyType.values, required=False)
-    user_login = TextField(source="agent_login", required=False, max_length=100)
-    customer_id = IdField(required=False)
-    ticket_queue_id = IdField(source="queue_id", required=False)
-    category_id = IdField(required=False)
-    status_id = IdField(required=False)
-    substatus_id = IdField(required=False)
-    tags = ListField(child=TextField(max_length=100), required=False, max_length=100)
     custom_fields = ValueMapField(required=False)
     attachments = ListField(child=TextField(max_length=64), required=False, max_length=100)
 
 
-# Names of the wire that cannot be attributes of the class: a keyword of Python, and one that a serializer has itself.
-TicketInput._declared_fields |= {
-    "from": TextField(source="sender", required=False, max_length=320),
-    "source": ChoiceField(choices=Source.values, required=False),
-}
-
-
-class TicketEditInput(Input):
-    subject = TextField(required=False, max_length=500)
-    customer_id = IdField(required=False)
-    user_login = TextField(source="agent_login", required=False, max_length=100)
-    status_id = IdField(required=False)
-    substatus_id = IdField(required=False)
-    category_id = IdField(required=False)
-    ticket_queue_id = IdField(source="queue_id", required=False)
-    tags = ListField(child=TextField(max_length=100), required=False, max_length=100)
+class TicketEditInput(TableInput):
+    table = TICKET_FIELDS
+    accepts = EDIT
     custom_fields = ValueMapField(required=False)
-
-
-TicketEditInput._declared_fields |= {"from": TextField(source="sender", required=False, max_length=320)}
 
 
 class CommentInput(Input):

@@ -25,7 +25,7 @@ from tickets.verbs.tickets import edit_ticket, open_ticket
 
 
 class TicketPages(LimitOffset):
-    """All tickets are counted as they come and go; those of a filter when they are asked for, and fill a page."""
+    """Pages of tickets. A trigger counts all tickets; filtered ones are counted only if they fill a page."""
 
     def page(self, queryset: QuerySet[Ticket], request: Request, *, with_custom_fields: bool) -> list[dict[str, Any]]:
         limit, offset = limit_and_offset(request.query_params, [])
@@ -107,7 +107,7 @@ def _flag(request: Request, name: str, faults: list[Fault]) -> bool:
 
 
 class TicketStatusViewSet(ApiViewSet):
-    """Statuses that tickets can have."""
+    """The statuses of tickets."""
 
     area = "tickets"
 
@@ -128,7 +128,7 @@ class TicketStatusViewSet(ApiViewSet):
 
 
 class TicketCategoryViewSet(ApiViewSet):
-    """What tickets are about."""
+    """The categories of tickets."""
 
     area = "tickets"
 
@@ -138,7 +138,7 @@ class TicketCategoryViewSet(ApiViewSet):
 
 
 class TicketQueueViewSet(ApiViewSet):
-    """Where tickets come in."""
+    """The queues of tickets."""
 
     area = "tickets"
 

@@ -1,4 +1,4 @@
-"""Deletion of customers, tickets, chats, received mail and files: each on demand, with all that is only theirs."""
+"""Deletion of customers, tickets, chats, received mail and files on demand, each with all that belongs to it alone."""
 
 from callcentre.core.deletions import Kind, register
 from tickets.deletions import chats, customers, mail_and_files, tickets

@@ -1,4 +1,4 @@
-"""Deletion of a chat, and of what earlier events of it say of the client."""
+"""Deletion of a chat, and of the client in its earlier events."""
 
 from collections import Counter
 from uuid import UUID
@@ -23,7 +23,7 @@ def consequences(chat: Chat) -> Consequences:
 
 
 def add_chat_consequences(found: Consequences, which: Q) -> None:
-    """Add what goes with these chats."""
+    """Add the rows that a deletion of these chats deletes."""
     chats = Chat.objects.filter(which).order_by().values("pk")
     lines = ChatMessage.objects.filter(chat__in=chats)
     found.deleted += [Part("tickets.chat", chats.count()), Part("tickets.chatmessage", lines.count())]

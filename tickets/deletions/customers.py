@@ -1,4 +1,4 @@
-"""Deletion of a customer with tickets, chats and all that was said; calls stay, without the person."""
+"""Deletion of a customer with tickets, chats, notes and recordings. Calls stay, without the person."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from tickets.models import (
     Ticket,
 )
 
-# Found at once, and deleted one by one.
+# Rows that one query finds, and that are deleted one by one.
 BATCH = 500
 _PARTS = (
     ("tickets.customernumber", CustomerNumber),
@@ -52,7 +52,7 @@ def consequences(customer: Customer) -> Consequences:
 
 
 def delete(deletion: Deletion) -> None:
-    """Tickets and chats first, one a step; then the customer; then the calls, which may still be going on."""
+    """Delete tickets and chats, one a step, then the customer. Empty the calls last: they may still be going on."""
     ids: list[int] = deletion.notes.get("ids") or _ids(int(deletion.object_id))
     if not ids:
         return
@@ -67,19 +67,19 @@ def delete(deletion: Deletion) -> None:
 
 
 def _ids(customer_id: int) -> list[int]:
-    """The customer's id, and those of customers who were merged into it."""
+    """Return the id of the customer, and the ids of customers who were merged into it."""
     either = Q(pk=customer_id) | Q(merged_into=customer_id)
     return list(Customer.objects.filter(either).order_by("id").values_list("pk", flat=True))
 
 
 def _tickets_of(ids: Sequence[int]) -> Any:
-    """Their tickets, and the tickets that were merged into these: each found by its index, which an OR would not be."""
+    """Return their tickets, and tickets merged into these. A union uses both indexes, which an OR would not."""
     theirs = Ticket.objects.filter(customer__in=ids).order_by().values("pk")
     return theirs.union(Ticket.objects.filter(merged_into__customer__in=ids).order_by().values("pk"))
 
 
 def _chats_of(ids: Sequence[int]) -> Q:
-    """Chats of their addresses. An address that another customer has as well may be that customer's."""
+    """Return the condition for chats of their addresses, without addresses that another customer shares."""
     emails = {email.lower() for email in Customer.objects.filter(pk__in=ids).values_list("email", flat=True) if email}
     others = Customer.objects.current().exclude(pk__in=ids).filter(_any_of("email", emails))
     shared = {email.lower() for email in others.values_list("email", flat=True)}
@@ -91,7 +91,7 @@ def _any_of(column: str, texts: Iterable[str]) -> Q:
 
 
 def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
-    # In no order: for that a planner would walk along the primary key of all.
+    # Without an order, as the planner would scan the index of the primary key.
     tickets = Ticket.objects.filter(customer__in=ids).order_by().values_list("pk", flat=True)
     while found := list(tickets[:BATCH]):
         for ticket_id in found:
@@ -115,7 +115,7 @@ def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:
     AcknowledgedAddress.objects.filter(address__in=addresses).delete()
     for label, model in _PARTS:
         deleted[label] += model.objects.filter(customer__in=ids).delete()[0]
-    # Those that lead to another one first.
+    # First the customers that point to another one.
     for is_current in (False, True):
         rows = Customer.objects.filter(pk__in=ids, merged_into__isnull=is_current)
         deleted["tickets.customer"] += rows.delete()[1].get("tickets.Customer", 0)

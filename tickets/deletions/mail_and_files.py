@@ -1,7 +1,7 @@
-"""Deletion of received mail and of stored files, each with what was made of it and what it came from.
+"""Deletion of received mail with its message, and of stored files with the mail that they came with.
 
-A received mail leaves its row behind, without content: by its checksum the same mail is known, should its mailbox
-offer it again.
+The row of a received mail stays, without content: its checksum identifies the same mail if the mailbox offers it
+again.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ DELETED = gettext_noop("it was deleted by a person")
 
 
 def strip(mails: QuerySet[ReceivedMail]) -> int:
-    """Take content and people out of these mails; return how many they are. The rows stay, and so does the checksum."""
+    """Remove content and addresses from these mails, and return their count. The rows and the checksums stay."""
     FileRemoval.add(list(mails.exclude(path="").values_list("path", flat=True)))
     return mails.update(
         outcome=ReceivedMail.Outcome.DELETED,
@@ -67,17 +67,17 @@ def delete(deletion: Deletion) -> None:
         ticket_id = Message.objects.values_list("ticket_id", flat=True).filter(received_mails=mail).first()
         if ticket_id is not None:
             lock_ticket(Ticket(pk=ticket_id))
-        # After the ticket, as those who make a message of a mail lock them.
+        # Lock the mail after the ticket, in the same order as the code that makes messages of mails.
         mail = ReceivedMail.objects.select_for_update(of=("self",)).get(pk=mail.pk)
         message_id = mail.message_id
         deletion.count_emptied("tickets.receivedmail", strip(_together(mail)))
         if message_id is not None and ticket_id is not None:
             deleted.update(_delete_message(message_id))
-            _tell(deletion.actor, ticket_id, "delete_message", message_id)
+            _report(deletion.actor, ticket_id, "delete_message", message_id)
 
 
 def _together(mail: ReceivedMail) -> QuerySet[ReceivedMail]:
-    """The mail, and the same mail in other mailboxes: one message was made of all."""
+    """Return the mail and its copies in other mailboxes, which became one message."""
     if mail.message_id is None:
         return ReceivedMail.objects.filter(pk=mail.pk)
     return ReceivedMail.objects.filter(message=mail.message_id)
@@ -91,8 +91,8 @@ def _delete_message(message_id: int) -> Counter[str]:
     return deleted
 
 
-def _tell(actor: Actor, ticket_id: int, action: str, message_id: int) -> None:
-    """Note in the ticket that something of it was deleted, and let receivers read it anew."""
+def _report(actor: Actor, ticket_id: int, action: str, message_id: int) -> None:
+    """Record the deletion in the history of the ticket, and tell receivers that the ticket has changed."""
     ticket = Ticket.objects.select_related("agent").get(pk=ticket_id)
     ticket.updated_at = timezone.now()
     ticket.save(update_fields=["updated_at"])
@@ -134,7 +134,7 @@ def delete_file(deletion: Deletion) -> None:
             deletion.count_emptied("tickets.receivedmail", mails.update(path=""))
             without: Any = Func(F("attachments"), Value(file.token), function="array_remove")
             Message.objects.filter(pk=file.message.pk).update(attachments=without)
-            _tell(deletion.actor, file.message.ticket_id, "delete_file", file.message.pk)
+            _report(deletion.actor, file.message.ticket_id, "delete_file", file.message.pk)
         FileRemoval.add([file.path])
         deleted["tickets.storedfile"] = StoredFile.objects.filter(pk=file.pk).delete()[0]
 

@@ -1,4 +1,4 @@
-"""Deletion of a ticket: its messages with their files, ratings and mails, its history, and tickets merged into it."""
+"""Deletion of a ticket with its messages, their files, ratings and mails, its history, and tickets merged into it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, 
 from tickets.verbs.report_log import log_end, log_replies
 from tickets.verbs.ticket_row import lock_merges
 
-# What belongs to a message, then the messages.
+# The tables that belong to a message.
 _PARTS = (("tickets.storedfile", StoredFile), ("tickets.rating", Rating), ("tickets.dispatch", Dispatch))
 _DISCONNECT = """
 UPDATE tickets_ticket SET connected_ids = ARRAY(
@@ -37,7 +37,7 @@ def consequences(ticket: Ticket) -> Consequences:
 
 
 def add_ticket_consequences(found: Consequences, tickets: Any) -> None:
-    """Add what goes with these tickets, a query of their ids. Each count is one statement."""
+    """Add the rows that a deletion of these tickets deletes; `tickets` is a query of ids. Each count is a query."""
     messages = Message.objects.filter(ticket__in=tickets).order_by()
     found.deleted += [Part("tickets.ticket", tickets.count()), Part("tickets.message", messages.count())]
     found.deleted += [Part(label, model.objects.filter(message__ticket__in=tickets).count()) for label, model in _PARTS]
@@ -86,7 +86,7 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
 
 
 def _delete_rows(ids: Sequence[int], connected: Sequence[int]) -> Counter[str]:
-    """Delete by statements, not by the mapper: it would read each message."""
+    """Delete by SQL: the mapper would read each message."""
     deleted: Counter[str] = Counter()
     FileRemoval.add(list(StoredFile.objects.filter(message__ticket__in=ids).values_list("path", flat=True)))
     of_messages = "message_id IN (SELECT id FROM tickets_message WHERE ticket_id = ANY(%s))"

@@ -10,7 +10,7 @@ import re
 from email.utils import getaddresses
 
 from tickets.mail.charsets import charset_of_html, decoded, decoded_as_named, printable
-from tickets.mail.reader import Part
+from tickets.mail.mime_parser import Part
 
 # Characters of a header, and of all headers of one name, that are read; the rest is in the raw mail.
 LONGEST = 100_000

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from callcentre.core.times import minute
-from tickets.mail.outcomes import Lost, Refused, Sent
+from tickets.mail.send_results import Lost, Refused, Sent
 from tickets.models import CustomField, Dispatch, Marketplace, custom_values
 from webhooks.transport import Outcome, Sender, encode, sign
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext_noop as _
 
-from tickets.mail import parts, reader
+from tickets.mail import mime_parser, mime_parts
+from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.headers import addresses, header, headers
-from tickets.mail.notices import says_no_failure
-from tickets.mail.parts import Attachment, text_of
-from tickets.mail.reader import Part
-from tickets.mail.senders import Person, answers_elsewhere, sender_of
+from tickets.mail.mime_parser import Part
+from tickets.mail.mime_parts import Attachment, text_of
+from tickets.mail.sender_identity import Person, answers_elsewhere, sender_of
 from tickets.mail_ids import ids_in
 
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,255})>")
@@ -117,11 +117,11 @@ def parse(raw: bytes) -> Mail:
     if _is_too_much(raw):
         raise Unreadable(_("it has more lines, parts or parameters than can be read"))
     try:
-        message = reader.read(raw)
+        message = mime_parser.read(raw)
         if not message.keys():
             raise Unreadable(_("it has no headers"))
         mail = _read_headers(message)
-        content = parts.read(message)
+        content = mime_parts.read(message)
     except RecursionError as error:
         raise Unreadable(_("its parts are nested too deeply")) from error
     mail.body, mail.attachments = content.body, content.attachments

@@ -11,8 +11,8 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.db import Error as DatabaseError
 
 from tickets.addresses import needs_smtputf8, on_the_wire
-from tickets.mail.composing import compose
-from tickets.mail.outcomes import Answer, Lost, Refused, Sent, Taken
+from tickets.mail.composition import compose
+from tickets.mail.send_results import Answer, Lost, Refused, Sent, Taken
 from tickets.models import Dispatch
 
 logger = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # Before the indexes of trigrams.
+        # The trigram indexes need the extension.
         TrigramExtension(),
         migrations.CreateModel(
             name='Company',

@@ -1,4 +1,4 @@
-"""Whoever adds or removes tickets, and however many at once, keeps their number in the same transaction."""
+"""Triggers keep the number of tickets, in the transaction that adds or removes tickets."""
 
 from django.db import migrations
 
@@ -16,7 +16,7 @@ BEGIN
     SELECT -count(*) INTO difference FROM changed;
   END IF;
   IF difference <> 0 THEN
-    -- A session has one part, whatever it does: two that share one wait for each other and never in a circle.
+    -- A session always writes to one part. Two sessions that share it wait for each other, but cannot deadlock.
     INSERT INTO tickets_ticketcount AS c (slot, count) VALUES (pg_backend_pid() % 64, difference)
     ON CONFLICT (slot) DO UPDATE SET count = c.count + EXCLUDED.count;
   END IF;

@@ -1,4 +1,4 @@
-"""The statuses that every service begins with; people may rename, add and order them."""
+"""Create the statuses of a new installation. People may rename, add and order them."""
 
 from typing import Any
 

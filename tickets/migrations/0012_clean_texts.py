@@ -1,4 +1,4 @@
-"""Clean the HTML of canned replies, signatures and acknowledgements that were saved as they were written."""
+"""Clean the HTML of canned replies, signatures and acknowledgements that were saved before HTML was cleaned."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def clean_texts(apps: Any, schema_editor: Any) -> None:
         rows = apps.get_model("tickets", model).objects.exclude(**{column: ""})
         for pk, text in rows.order_by("pk").values_list("pk", column).iterator(chunk_size=500):
             if (cleaned := clean_or_text(text, OWN_TEXT)) != text:
-                # What somebody has changed in the meantime was cleaned then.
+                # A text that a person changes meanwhile is cleaned when it is saved.
                 rows.filter(pk=pk, **{column: text}).update(**{column: cleaned})
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-# An installation that is in use has a row of one of these: without a user nobody gets in.
+# An installation that is in use has a row of one of these. Without a user there is no access.
 IN_USE = (
     ("callcentre", "User"),
     ("callcentre", "ApiUser"),

@@ -1,6 +1,6 @@
 """Pause the targets of open tickets that wait for the customer.
 
-Opening hours that overlap become one row: the constraint that follows refuses them.
+Join opening hours that overlap, because the constraint of the next migration refuses them.
 """
 
 from datetime import UTC, datetime
@@ -15,10 +15,10 @@ BATCH = 1000
 
 def pause_waiting_tickets(apps: Any, schema_editor: Any) -> None:
     open_tickets = apps.get_model("tickets", "Ticket").objects.filter(closed_at=None)
-    # What they have waited until now is not known: it counts.
+    # The time that they have waited until now is unknown, so it counts for the targets.
     waiting = open_tickets.filter(status__kind="waiting_for_customer", waits=[])
     paused = {"waits": [datetime.now(UTC)], "response_due_at": None, "resolution_due_at": None}
-    # A ticket that was updated is none of them any more.
+    # The query no longer finds a ticket that was updated.
     while ids := list(waiting.order_by().values_list("pk", flat=True)[:BATCH]):
         waiting.filter(pk__in=ids).update(**paused)
 

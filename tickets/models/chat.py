@@ -14,7 +14,7 @@ MOST_OF_CLIENT = 500
 
 
 class ChatState(models.TextChoices):
-    """The states of a chat: each chat is in one of them."""
+    """The state of a chat, derived from its agent and its end."""
 
     WAITING = "waiting", _("waits for an agent")
     OPEN = "open", pgettext_lazy("of a chat", "open")
@@ -32,7 +32,7 @@ class ChatQuerySet(models.QuerySet["Chat"]):
         return self.filter(closed_at=None)
 
     def in_states(self, states: Iterable[str]) -> "ChatQuerySet":
-        """Return those that are in one of these states."""
+        """Return the chats in one of these states."""
         conditions = {
             ChatState.WAITING: Q(closed_at=None, agent=None),
             ChatState.OPEN: Q(closed_at=None, agent__isnull=False),
@@ -44,29 +44,29 @@ class ChatQuerySet(models.QuerySet["Chat"]):
         return self.filter(wanted)
 
     def of_emails(self, emails: Iterable[str]) -> "ChatQuerySet":
-        """Those of clients with one of these addresses; of very many, some."""
+        """Return chats of clients with one of these addresses, `MOST_OF_CLIENT` at most."""
         ours = Q(pk__in=[])
         for email in emails:
             ours |= Q(client_email__iexact=email)
-        # Found first, by the index of addresses: in the order of time a planner would rather walk along that.
+        # A query of its own uses the index of addresses. With the order by time the planner walks along that index.
         found = Chat.objects.filter(ours).exclude(client_email="").order_by().values_list("pk", flat=True)
         return self.filter(pk__in=list(found[:MOST_OF_CLIENT]))
 
 
 class Chat(models.Model):
-    """A written conversation with a client of the website, in a queue: from its start until somebody closes it."""
+    """A written conversation with a client of the website, in a queue."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     client_name = models.CharField(_("client"), max_length=200)
     client_email = models.CharField(_("client's e-mail"), max_length=320, blank=True)
     queue = models.ForeignKey(Queue, models.PROTECT, related_name="chats", db_index=False, verbose_name=_("queue"))
-    # Who has it now; kept when it is closed.
+    # The assigned agent; stays when the chat is closed.
     agent = models.ForeignKey(
         Agent, models.PROTECT, null=True, blank=True, related_name="chats", db_index=False, verbose_name=_("agent")
     )
     created_at = models.DateTimeField(_("started"), default=timezone.now)
     assigned_at = models.DateTimeField(_("assigned"), null=True)
-    # An agent's first words.
+    # The first message of an agent.
     answered_at = models.DateTimeField(pgettext_lazy("of a chat", "answered"), null=True)
     closed_at = models.DateTimeField(_("closed"), null=True)
 
@@ -94,7 +94,7 @@ class Chat(models.Model):
 
 
 class ChatMessage(models.Model):
-    """What the client, or an agent, wrote in a chat."""
+    """A message in a chat, of the client or of an agent."""
 
     chat = models.ForeignKey(Chat, models.CASCADE, related_name="messages", db_index=False, verbose_name=_("chat"))
     # NULL: the client.

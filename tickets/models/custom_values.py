@@ -1,4 +1,4 @@
-"""Values of custom fields: read by name, kept by id, each of its field's type."""
+"""Values of custom fields: given by name, stored by the id of the field, converted to its type."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -17,7 +17,7 @@ class WrongValue(ValueError):
 
 
 def parse(field: CustomField, raw: Any) -> Value | None:
-    """The value in the form that is kept; None for an empty one. Raises WrongValue."""
+    """Return the value as it is stored, or None for an empty one. Raise WrongValue if the field cannot hold it."""
     text = raw.strip() if isinstance(raw, str) else raw
     if text in ("", None):
         return None
@@ -45,13 +45,13 @@ def _number(raw: str | float) -> Value:
         number = float(raw.replace(",", ".") if isinstance(raw, str) else raw)
     except (ValueError, OverflowError) as error:
         raise WrongValue(ErrorCode.NOT_NUMBER) from error
-    if not abs(number) < 1e15:  # neither infinite, nor no number, nor more than a float counts exactly
+    if not abs(number) < 1e15:  # infinite, NaN, or too large for an exact float
         raise WrongValue(ErrorCode.NOT_NUMBER)
     return int(number) if number.is_integer() else number
 
 
 def read(owner: str, given: Mapping[str, Any], before: Mapping[str, Value]) -> tuple[dict[str, Value], list[Fault]]:
-    """The owner's values after these are set, and what is wrong with them: an empty value clears, others stay."""
+    """Return all values of the owner after the given ones are set, and the faults. An empty value clears the field."""
     after, faults = dict(before), []
     fields = CustomField.objects.by_name(owner) if given else {}
     for name, raw in given.items():
@@ -71,6 +71,11 @@ def read(owner: str, given: Mapping[str, Any], before: Mapping[str, Value]) -> t
     return after, faults
 
 
+def keys_by_name(owner: str) -> dict[str, str]:
+    """Return the key in `custom_fields` of each active field by its name."""
+    return {name: str(field.pk) for name, field in CustomField.objects.by_name(owner).items()}
+
+
 def by_name(owner: str, values: Mapping[str, Value]) -> dict[str, Value | None]:
-    """All active fields of the owner by their names, None where there is no value."""
-    return {name: values.get(str(field.pk)) for name, field in CustomField.objects.by_name(owner).items()}
+    """Return the values of all active fields by name, None for a field without a value."""
+    return {name: values.get(key) for name, key in keys_by_name(owner).items()}

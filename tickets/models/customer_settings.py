@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class CustomerSettings(models.Model):
-    """The settings of customers: one row, which a migration writes (docs/decisions/0017)."""
+    """The settings of customers: one row, written by a migration (docs/decisions/0017)."""
 
     creates_unknown = models.BooleanField(
         _("create customers of unknown senders and callers"),
@@ -27,5 +27,5 @@ class CustomerSettings(models.Model):
 
     @classmethod
     def is_creating(cls, unless: models.QuerySet[Any]) -> bool:
-        """Return whether unknown senders and callers become customers, and there is no row of `unless`."""
+        """Return whether unknown senders and callers become customers and the query `unless` finds no row."""
         return cls.objects.filter(~models.Exists(unless), creates_unknown=True).exists()

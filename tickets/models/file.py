@@ -10,27 +10,27 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.models import ApiUser, User
+from tickets.file_storage import Stored, type_of
 from tickets.models.message import Message
-from tickets.storing import Stored, type_of
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
     def usable_by(self, actor: Actor) -> "StoredFileQuerySet":
-        """What the actor uploaded and has not used, while it is kept. Only those who upload have any."""
-        who = {"api_user": "api_user_id", "user": "user_id"}.get(actor.kind)
-        if who is None:
+        """Return the actor's uploads that no message uses and that have not expired. Only users can upload."""
+        column = {"api_user": "api_user_id", "user": "user_id"}.get(actor.kind)
+        if column is None:
             return self.none()
         since = timezone.now() - settings.TEMPORARY_FILE_RETENTION
-        return self.filter(message=None, created_at__gt=since, **{who: actor.id})
+        return self.filter(message=None, created_at__gt=since, **{column: actor.id})
 
     def unused_since(self, instant: datetime) -> "StoredFileQuerySet":
         return self.filter(message=None, created_at__lt=instant)
 
 
 class StoredFile(models.Model):
-    """A file of a ticket's message, or one that was uploaded to become that: temporary until a message uses it, once.
+    """An attachment of a message, or an upload that is temporary until one message uses it.
 
-    The token (256 random bits) is its name for programs; a temporary one is bound to who uploaded it.
+    Programs name it by its token (256 random bits). Only the uploader may use a temporary file.
     """
 
     token = models.CharField(max_length=64, unique=True)
@@ -38,13 +38,13 @@ class StoredFile(models.Model):
     content_type = models.CharField(_("type"), max_length=100)
     size = models.BigIntegerField(_("size in bytes"))
     sha256 = models.CharField(max_length=64)
-    # Within the storage.
+    # The path in the storage.
     path = models.CharField(max_length=200)
-    # NULL while it is temporary.
+    # NULL while the file is temporary.
     message = models.ForeignKey(
         Message, models.CASCADE, null=True, related_name="files", verbose_name=pgettext_lazy("of a ticket", "message")
     )
-    # Of an image inside the HTML of a mail: how the HTML names it.
+    # The Content-ID of an image inside the HTML of a mail.
     content_id = models.CharField(max_length=255, blank=True)
     api_user = models.ForeignKey(ApiUser, models.SET_NULL, null=True, related_name="+", db_index=False)
     user = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
@@ -62,8 +62,8 @@ class StoredFile(models.Model):
         return self.filename
 
     @classmethod
-    def of(cls, stored: Stored, filename: str, **whose: Any) -> "StoredFile":
-        """The row of a file that is in the storage, not saved yet. `whose`: who uploaded it, or its message."""
+    def of(cls, stored: Stored, filename: str, **owner: Any) -> "StoredFile":
+        """Return an unsaved row for a file in the storage. `owner` is its uploader or its message."""
         return cls(
             token=stored.token,
             filename=filename,
@@ -71,5 +71,5 @@ class StoredFile(models.Model):
             size=stored.size,
             sha256=stored.sha256,
             path=stored.path,
-            **whose,
+            **owner,
         )

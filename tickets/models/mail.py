@@ -12,11 +12,11 @@ from callcentre.core.html_field import CleanHtmlField
 from callcentre.models import TimestampedModel
 from telephony.models import Agent
 from tickets import html
-from tickets.filling import check_places, fill, values_for
 from tickets.html import OWN_TEXT
 from tickets.models.message import Message
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
+from tickets.placeholders import check_places, fill, values_for
 from webhooks.rules import TARGET_FAULTS
 from webhooks.transport import TargetError, check_target, new_secret
 

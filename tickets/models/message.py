@@ -11,10 +11,10 @@ from tickets.models.ticket import Ticket
 
 
 class Message(models.Model):
-    """A part of a ticket's conversation: a customer's mail, a reply to him, or a comment among agents.
+    """A message in a ticket: from the customer, to the customer, or a comment among agents. Written once.
 
-    Written once. `body` is sanitised HTML or plain text (`body_type`), `comment` what a COMMENT says, `system_comment`
-    what the service did with it, such as a change of status. How a reply's delivery goes is in its Delivery row.
+    `body` is sanitised HTML or plain text (`body_type`). `comment` is the text of a COMMENT. `system_comment` says what
+    the service did, such as a change of status. The sending of a reply is in its Dispatch.
     """
 
     class Type(models.TextChoices):
@@ -30,24 +30,23 @@ class Message(models.Model):
         Ticket, models.CASCADE, related_name="messages", db_index=False, verbose_name=_("ticket")
     )
     type = models.CharField(_("type"), max_length=10, choices=Type)
-    # Who wrote it; NULL for the customer and the service itself.
+    # The author; NULL for the customer and for the service.
     agent = models.ForeignKey(
         Agent, models.PROTECT, null=True, related_name="ticket_messages", db_index=False, verbose_name=_("agent")
     )
     author_name = models.CharField(_("author"), max_length=200, blank=True)
     author_address = models.CharField(_("author's address"), max_length=320, blank=True)
-    # Where its author wants answers, if that is another address: of a mail, Reply-To.
+    # Reply-To of a mail, if it differs from the author's address.
     reply_to = models.CharField(_("answers to"), max_length=320, blank=True, default="", db_default="")
     body = models.TextField(_("text"), blank=True)
-    # What the author quoted of earlier messages: folded where the body is shown.
+    # The quotation of earlier messages. Pages show it folded.
     quoted = models.TextField(_("quoted text"), blank=True)
     body_type = models.CharField(max_length=5, choices=BodyType, default=BodyType.HTML)
     comment = models.TextField(_("comment"), blank=True)
     system_comment = models.TextField(_("note of the service"), blank=True)
-    # An answering machine's or a bounce: neither reopens the ticket nor is it answered.
+    # Written by an answering machine or a mail server. It does not reopen the ticket and is not acknowledged.
     is_automatic = models.BooleanField(_("automatic"), default=False)
-    # Tokens of its StoredFiles, and the ratings customers gave it: kept here as well, so that a list of tickets reads
-    # one row a message.
+    # Copies of the tokens of its files and of its ratings, so that a list of tickets reads one row for each message.
     attachments = ArrayField(models.CharField(max_length=64), default=list, blank=True)
     ratings = ArrayField(
         models.SmallIntegerField(validators=[MinValueValidator(1), MaxValueValidator(5)]), default=list, blank=True

@@ -1,7 +1,7 @@
 """The validator of tickets: it checks texts and finds the rows that ids and logins name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
@@ -11,10 +11,15 @@ from tickets.addresses import is_address, read_sender
 from tickets.models.customer import Customer
 from tickets.models.message import Message
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
-from tickets.models.ticket import Source
+from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 
 LONGEST_SUBJECT = 500
+
+
+def check_not_merged(ticket: Ticket) -> list[Fault]:
+    is_merged = ticket.merged_into_id is not None
+    return [Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})] if is_merged else []
 
 
 def check_subject(subject: str | None) -> Iterable[Fault]:
@@ -74,7 +79,7 @@ def choose(values: Mapping[str, Any], before: Choice, faults: list[Fault]) -> Ch
 
     Another status clears the sub-status, unless a new one is given. A sub-status alone also sets its status.
     """
-    after = Choice(before.status, before.substatus, before.queue, before.category, before.agent, before.customer)
+    after = replace(before)
     _choose_status(values, after, faults)
     for column, name, find, code in _CHOICES:
         if name not in values:

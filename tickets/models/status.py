@@ -76,7 +76,7 @@ class TicketSubstatus(models.Model):
 
 
 class TicketCategory(models.Model):
-    """What tickets are about, in the words of the company."""
+    """A category of tickets, as the company names it."""
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(_("active"), default=True)

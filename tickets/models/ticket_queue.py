@@ -12,8 +12,8 @@ from callcentre.core.html_field import CleanHtmlField
 from callcentre.core.opening_hours import WeeklyHours
 from callcentre.models import TimestampedModel
 from tickets.addresses import is_address
-from tickets.filling import check_places
 from tickets.html import OWN_TEXT
+from tickets.placeholders import check_places
 from tickets.reasons import translated
 
 

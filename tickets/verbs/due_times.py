@@ -30,17 +30,17 @@ def set_columns(ticket: Ticket, columns: dict[str, Any]) -> dict[str, Any]:
 def due_times(ticket: Ticket) -> dict[str, datetime | None]:
     """Return when the response and the resolution are due. Nothing is due while the ticket waits for the customer."""
     queue = ticket.queue
-    targets = {
-        "response_due_at": (awaited_since(ticket), queue.first_response_minutes),
-        "resolution_due_at": (_began_at(ticket), queue.resolution_minutes),
-    }
-    running = {name: pair for name, pair in targets.items() if None not in pair and len(ticket.waits) % 2 == 0}
-    found: dict[str, Any] = dict.fromkeys(targets)
-    if running:
+    targets = (
+        ("response_due_at", awaited_since(ticket), queue.first_response_minutes),
+        ("resolution_due_at", _began_at(ticket), queue.resolution_minutes),
+    )
+    running = [(name, start, minutes) for name, start, minutes in targets if start and minutes is not None]
+    found: dict[str, datetime | None] = {name: None for name, _start, _minutes in targets}
+    if running and not _is_paused(ticket):
         hours = list(queue.opening_hours.values_list("weekday", "opens_at", "closes_at"))
         pauses = list(zip(ticket.waits[::2], ticket.waits[1::2], strict=True))
-        for name, (start, minutes) in running.items():
-            found[name] = add_working_time(start, minutes, hours, zone(), pauses)  # type: ignore[arg-type]
+        for name, start, minutes in running:
+            found[name] = add_working_time(start, minutes, hours, zone(), pauses)
     return found
 
 
@@ -55,8 +55,7 @@ def after_status(ticket: Ticket, status: TicketStatus, now: datetime) -> dict[st
     if ticket.closed_at is not None and not status.is_over:
         awaiting_since = None if ticket.first_agent_responded_at else now
         return {"targets_began_at": now, "waits": [now] if is_waiting else [], "awaiting_since": awaiting_since}
-    # The last pause still lasts if the number of instants is odd.
-    return {"waits": [*ticket.waits, now]} if is_waiting != bool(len(ticket.waits) % 2) else {}
+    return {"waits": [*ticket.waits, now]} if is_waiting != _is_paused(ticket) else {}
 
 
 def after_reply(ticket: Ticket, at: datetime) -> dict[str, Any]:
@@ -100,6 +99,11 @@ def _is_answered(ticket: Ticket, since: datetime) -> bool:
 
 def _replies(ticket: Ticket) -> Any:
     return ticket.messages.filter(type=Message.Type.REPLY, agent__isnull=False, is_automatic=False)
+
+
+def _is_paused(ticket: Ticket) -> bool:
+    """Return whether the last pause has begun and not ended: the number of instants is odd."""
+    return len(ticket.waits) % 2 == 1
 
 
 def _began_at(ticket: Ticket) -> datetime:

@@ -11,6 +11,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from tickets import events
 from tickets.models.message import Message
+from tickets.models.rules import check_not_merged
 from tickets.models.status import full_name
 from tickets.models.ticket import Ticket
 from tickets.verbs.due_times import awaited_after_merge, first_response, set_columns, unanswered_since
@@ -28,8 +29,8 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         _lock_for_merge(source, target)
         now, source, target = timezone.now(), lock_ticket(source), lock_ticket(target)
         for ticket in (source, target):
-            if ticket.merged_into_id is not None:
-                raise Invalid([Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id})])
+            if faults := check_not_merged(ticket):
+                raise Invalid(faults)
         log_replies(source)
         keep_authors(source)
         source.messages.update(ticket=target)
@@ -37,12 +38,12 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         responded = {ticket: {"first_agent_responded_at": first_response(ticket)} for ticket in (source, target)}
         owed = set_columns(target, {**responded[target], "awaiting_since": awaited_after_merge(source, target)})
         status = status_of_kind(Kind.MERGED)
-        note = status_comment(full_name(source.status, source.substatus), status.name)
+        comment = status_comment(full_name(source.status, source.substatus), status.name)
         closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
         moved = {"status": status, "substatus": None, "merged_into": target}
         save_ticket(source, {**moved, **closing, **responded[source]}, now)
         log_end(source)
-        add_system_comment(source, note, now)
+        add_system_comment(source, comment, now)
         save_ticket(target, owed, now)
         log_ticket(source, actor, "merge", {"merged_into": [None, target.pk]})
         log_ticket(target, actor, "merge", {"merged": [None, source.pk]})

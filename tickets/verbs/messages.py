@@ -23,7 +23,7 @@ from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.participants import recipients_of
-from tickets.models.rules import active_agent, check_body, cleaned
+from tickets.models.rules import active_agent, check_body, check_not_merged, cleaned
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
 from tickets.verbs.attachments import attach, lock_unused_files
 from tickets.verbs.due_times import after_reply, awaited_since, set_columns
@@ -66,11 +66,11 @@ def reply_to(
         if faults:
             raise Invalid(faults)
         columns: dict[str, Any] = {}
-        note = ""
+        system_comment = ""
         # A given time has minutes only, so it can lie before the creation.
         at = max(at or now, ticket.created_at)
         if ticket.status.kind in (Kind.NEW, Kind.IN_PROGRESS):
-            columns, note = change_status(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
+            columns, system_comment = change_status(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
         if ticket.first_agent_responded_at is None:
             columns["first_agent_responded_at"] = at
         columns |= after_reply(ticket, at)
@@ -84,14 +84,14 @@ def reply_to(
             author_name=agent.full_name if agent else "",
             body=kept,
             body_type=body_type,
-            system_comment=note,
+            system_comment=system_comment,
             created_at=at,
         )
         if agent:
             ledger_changes.record(agent.pk, message.created_at, message.created_at)
         _queue(message, to, copies, now)
         events.agent_responded(ticket, agent_login, message.pk)
-        if note:
+        if system_comment:
             events.ticket_updated(ticket)
     return message
 
@@ -126,54 +126,45 @@ def receive_message(
     given, began_at = list(faults), timezone.now()
     kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
     while True:
-        try:
-            with transaction.atomic():
-                faults, ticket, now = list(given), lock_ticket(ticket), timezone.now()
-                began_at = min(began_at, ticket.created_at)
-                if ticket.merged_into is not None:
-                    raise _Merged(ticket.merged_into)
-                _check_date(at, began_at, now, faults)
-                faults += [] if may_be_empty else check_body(body, kept, body_type)
-                faults += check_lines(from_name=from_name)
-                if faults:
-                    raise Invalid(faults)
-                columns, note = ({}, "") if is_automatic else change_status(ticket, status_of_kind(Kind.NEW), None, now)
-                created_at = max(at or now, began_at)
-                is_reopened = "targets_began_at" in columns
-                if not is_automatic and (is_reopened or awaited_since(ticket) is None):
+        with transaction.atomic():
+            faults, ticket, now = list(given), lock_ticket(ticket), timezone.now()
+            began_at = min(began_at, ticket.created_at)
+            if ticket.merged_into is not None:
+                # Release the lock: a merge of the other ticket locks that one and waits for this one.
+                transaction.set_rollback(True)
+                ticket = ticket.merged_into
+                continue
+            _check_date(at, began_at, now, faults)
+            faults += [] if may_be_empty else check_body(body, kept, body_type)
+            faults += check_lines(from_name=from_name)
+            if faults:
+                raise Invalid(faults)
+            columns: dict[str, Any] = {}
+            system_comment, created_at = "", max(at or now, began_at)
+            if not is_automatic:
+                columns, system_comment = change_status(ticket, status_of_kind(Kind.NEW), None, now)
+                if "targets_began_at" in columns or awaited_since(ticket) is None:
                     columns["awaiting_since"] = created_at
-                message = _write(
-                    ticket,
-                    now,
-                    columns,
-                    [],
-                    type=Message.Type.MAIL,
-                    author_name=from_name,
-                    author_address=from_address,
-                    reply_to=reply_to,
-                    body=kept,
-                    quoted=quoted,
-                    body_type=body_type,
-                    system_comment=note,
-                    created_at=created_at,
-                    is_automatic=is_automatic,
-                )
-                events.message_received(ticket, message.pk)
-                if note:
-                    events.ticket_updated(ticket)
-                return message
-        except _Merged as merged:
-            ticket = merged.into
-
-
-class _Merged(Exception):
-    """The ticket was merged into another one. Raising it ends the transaction and so releases the lock on this ticket:
-    a merge of the other ticket holds that one and waits for this lock.
-    """
-
-    def __init__(self, into: Ticket) -> None:
-        super().__init__(into.pk)
-        self.into = into
+            message = _write(
+                ticket,
+                now,
+                columns,
+                [],
+                type=Message.Type.MAIL,
+                author_name=from_name,
+                author_address=from_address,
+                reply_to=reply_to,
+                body=kept,
+                quoted=quoted,
+                body_type=body_type,
+                system_comment=system_comment,
+                created_at=created_at,
+                is_automatic=is_automatic,
+            )
+            events.message_received(ticket, message.pk)
+            if system_comment:
+                events.ticket_updated(ticket)
+            return message
 
 
 def comment_on(
@@ -244,8 +235,7 @@ def _lock_for_comment(ticket: Ticket) -> Ticket:
 
 
 def _check_ticket(ticket: Ticket, at: datetime | None, now: datetime, faults: list[Fault]) -> None:
-    if ticket.merged_into_id is not None:
-        faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
+    faults += check_not_merged(ticket)
     _check_date(at, ticket.created_at, now, faults)
 
 

@@ -9,13 +9,23 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.models import differences
 from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_values
 from tickets.models.custom_field import CustomField
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
-from tickets.models.rules import Choice, check_body, check_sender, check_subject, choose, cleaned, customer_of
+from tickets.models.rules import (
+    Choice,
+    check_body,
+    check_not_merged,
+    check_sender,
+    check_subject,
+    choose,
+    cleaned,
+    customer_of,
+)
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
@@ -142,30 +152,30 @@ def edit_ticket(
         faults += check_subject(subject)
         origin = _read_origin(ticket, sender, faults)
         before = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
-        if ticket.merged_into_id is not None:
-            faults.append(Fault(ErrorCode.TICKET_MERGED, params={"ticket_id": ticket.merged_into_id}))
+        faults += check_not_merged(ticket)
         choice = choose(chosen, before, faults)
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
         if faults := faults + wrong:
             raise Invalid(faults)
-        assert choice.queue is not None
         assert choice.status is not None
         if origin and "customer_id" not in chosen:
             choice.customer = choice.customer or customer_of(origin["sender"])
-        history = _differences(before, choice)
-        given = {"subject": subject, **origin, "tags": None if tags is None else list(dict.fromkeys(tags))}
-        columns = _columns(ticket, choice, {**given, "custom_fields": values}, history)
-        if choice.queue != before.queue:
+        tags = None if tags is None else list(dict.fromkeys(tags))
+        given = {"subject": subject, **origin, "tags": tags, "custom_fields": values}
+        after: dict[str, Any] = {name: getattr(choice, name) for name in ("queue", "category", "agent", "customer")}
+        after |= {name: value for name, value in given.items() if value is not None}
+        history = differences(ticket, after)
+        if "queue" in history:
             log_replies(ticket)
             log_end(ticket)
-        columns = set_columns(ticket, columns)
-        moved, note = change_status(ticket, choice.status, choice.substatus, now)
+        columns = set_columns(ticket, {name: after[name] for name in history})
+        moved, comment = change_status(ticket, choice.status, choice.substatus, now)
         moved = set_columns(ticket, moved)
-        if not history and not note:
+        if not history and not comment:
             return
         save_ticket(ticket, columns | moved, now)
-        if note:
-            add_system_comment(ticket, note, now)
+        if comment:
+            add_system_comment(ticket, comment, now)
             history["status"] = [before.full_status_name, choice.full_status_name]
         log_ticket(ticket, actor, "edit", history)
         events.ticket_updated(ticket)
@@ -185,17 +195,6 @@ def connect_tickets(one: Ticket, other: Ticket, actor: Actor) -> None:
                 events.ticket_updated(here)
 
 
-def _columns(ticket: Ticket, choice: Choice, given: Mapping[str, Any], history: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return the columns that the choice and the given values change; add the values to the history."""
-    chosen = {"queue": choice.queue, "category": choice.category, "agent": choice.agent, "customer": choice.customer}
-    columns: dict[str, Any] = {name: row for name, row in chosen.items() if row != getattr(ticket, name)}
-    for name, value in given.items():
-        if value is not None and value != getattr(ticket, name):
-            history[name] = [getattr(ticket, name), value]
-            columns[name] = value
-    return columns
-
-
 def _read_origin(ticket: Ticket, sender: str | None, faults: list[Fault]) -> dict[str, str]:
     """Return the columns that a new sender sets, and add its faults. The unchanged sender is not checked again."""
     if sender is None or sender == ticket.sender:
@@ -204,14 +203,3 @@ def _read_origin(ticket: Ticket, sender: str | None, faults: list[Fault]) -> dic
     address, name = read_sender(sender)
     is_same = address.lower() == ticket.sender.lower()
     return {"sender": address, "sender_name": name or (ticket.sender_name if is_same else "")}
-
-
-def _differences(before: Choice, after: Choice) -> dict[str, list[Any]]:
-    """Return the changed rows for the history, by their names."""
-    names: dict[str, tuple[Any, Any]] = {
-        "queue": (before.queue, after.queue),
-        "category": (before.category, after.category),
-        "agent": (before.agent, after.agent),
-        "customer": (before.customer, after.customer),
-    }
-    return {name: [old and str(old), new and str(new)] for name, (old, new) in names.items() if old != new}

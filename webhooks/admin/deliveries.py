@@ -25,6 +25,7 @@ from callcentre.core.integers import integer_of
 from webhooks.admin.id_ranges import MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.models.delivery import FAILED_ATTEMPT
+from webhooks.verbs.resends import resend_deliveries
 
 STATES = {Delivery.State.WAITING: "info", Delivery.State.SUCCEEDED: "success", Delivery.State.FAILED: "danger"}
 WEBHOOK = "webhook__id__exact"
@@ -261,7 +262,7 @@ class DeliveryAdmin(SentAdmin):
         return self.action_page(request, title=_now("Send again"), submit=_now("Send again"), obj=delivery, intro=intro)
 
     def _resend(self, request: HttpRequest, ids: list[int]) -> None:
-        count = Delivery.objects.filter(pk__in=ids).resend(actor_of(request))
+        count = resend_deliveries(Delivery.objects.filter(pk__in=ids), actor_of(request))
         if count:
             sentence = ngettext("%(count)s delivery is sent again.", "%(count)s deliveries are sent again.", count)
             self.message_user(request, sentence % {"count": count}, messages.SUCCESS)

@@ -26,9 +26,12 @@ from callcentre.core.errors import Conflict, ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
-from webhooks.models import Resend, Webhook
+from webhooks.models import Webhook
 from webhooks.rules import faults_of
+from webhooks.verbs import webhooks as verbs
+from webhooks.verbs.resends import start_resend
 
+Verb = Callable[[Webhook, Actor], None]
 WAITING = """(SELECT count(*) FROM (
   SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s
 ) AS counted)"""
@@ -112,7 +115,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         count = 0
         for webhook in webhooks.filter(is_active=False):
             with suppress(Conflict):  # somebody has removed it meanwhile
-                webhook.enable(actor_of(request))
+                verbs.enable_webhook(webhook, actor_of(request))
                 count += 1
         sentence = ngettext("%(count)s webhook enabled.", "%(count)s webhooks enabled.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
@@ -125,7 +128,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     def disable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
         count = 0
         for webhook in webhooks.filter(is_active=True):
-            webhook.disable(actor_of(request))
+            verbs.disable_webhook(webhook, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s webhook disabled.", "%(count)s webhooks disabled.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
@@ -181,12 +184,12 @@ class WebhookAdmin(HistoryMixin, Admin):
         values = form.values()
         if change:
             webhook = Webhook.objects.get(pk=obj.pk)
-            webhook.edit(actor_of(request), faults_of(values), **values)
+            verbs.edit_webhook(webhook, actor_of(request), faults_of(values), **values)
         else:
-            obj.__dict__.update(Webhook.create(actor_of(request), faults_of(values), **values).__dict__)
+            obj.__dict__.update(verbs.create_webhook(actor_of(request), faults_of(values), **values).__dict__)
 
     def delete_model(self, request: HttpRequest, obj: Webhook) -> None:
-        obj.remove(actor_of(request))
+        verbs.remove_webhook(obj, actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """What goes with a webhook; whoever may delete it may delete these."""
@@ -210,10 +213,10 @@ class WebhookAdmin(HistoryMixin, Admin):
             raise PermissionDenied
         return webhook  # type: ignore[no-any-return]
 
-    def _do(self, request: HttpRequest, webhook: Webhook, verb: Callable[[Actor], Any], sentence: str) -> HttpResponse:
-        """What the verb does, and then says so; or says why not: somebody may have removed the webhook meanwhile."""
+    def _do(self, request: HttpRequest, webhook: Webhook, verb: Verb, sentence: str) -> HttpResponse:
+        """Run a verb and say so; or say why it was refused, for example because the webhook was removed meanwhile."""
         try:
-            verb(actor_of(request))
+            verb(webhook, actor_of(request))
         except REFUSALS as error:
             self.say_refused(request, error)
         else:
@@ -225,7 +228,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         webhook = self._webhook(request, object_id)
         if request.method == "POST":
             said = _now("A test event is on its way. What came of it is among the deliveries in a moment.")
-            return self._do(request, webhook, webhook.send_test, said)
+            return self._do(request, webhook, verbs.send_test, said)
         intro = _now("An event TEST is sent to this webhook alone, signed and repeated like any other.")
         if not webhook.is_active:
             intro = _now("The webhook is disabled: the test event waits until it is enabled.")
@@ -235,7 +238,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
         if request.method == "POST":
-            return self._do(request, webhook, webhook.enable, _now("The webhook is enabled."))
+            return self._do(request, webhook, verbs.enable_webhook, _now("The webhook is enabled."))
         intro = _now(
             "What waits is sent at once, then whatever happens from now on. What happened while it was disabled is"
             " not sent: the receiver reads it at /api/events."
@@ -246,7 +249,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self._webhook(request, object_id)
         if request.method == "POST":
-            return self._do(request, webhook, webhook.disable, _now("The webhook is disabled."))
+            return self._do(request, webhook, verbs.disable_webhook, _now("The webhook is disabled."))
         intro = _now("Nothing is sent until it is enabled again. What waits goes on waiting; no new events join it.")
         return self.action_page(request, title=_now("Disable"), submit=_now("Disable"), obj=webhook, intro=intro)
 
@@ -255,7 +258,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         webhook = self._webhook(request, object_id)
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
-            return self._secret_page(request, webhook, webhook.show_secret(actor_of(request)))
+            return self._secret_page(request, webhook, verbs.show_secret(webhook, actor_of(request)))
         intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")
         return self.action_page(
             request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=webhook, intro=intro
@@ -268,7 +271,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         if request.method == "POST" and form.is_valid():
             overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
             try:
-                secret = webhook.rotate_secret(actor_of(request), overlap, form.cleaned_data["version"])
+                secret = verbs.rotate_secret(webhook, actor_of(request), overlap, form.cleaned_data["version"])
             except Outdated:
                 form.add_error(None, _("The webhook was changed meanwhile, or this page was sent before."))
             except REFUSALS as error:
@@ -298,7 +301,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         form = ResendForm(request.POST or None, initial=initial)
         if request.method == "POST" and form.is_valid():
             try:
-                resend = Resend.start(actor_of(request), webhook, **form.cleaned_data)
+                resend = start_resend(webhook, actor_of(request), **form.cleaned_data)
             except REFUSALS as error:
                 for _field, sentence in self.refusals_of(error):
                     form.add_error(None, sentence)

@@ -9,6 +9,14 @@ from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models import Event, Webhook
+from webhooks.verbs.webhooks import (
+    create_webhook,
+    disable_webhook,
+    enable_webhook,
+    remove_webhook,
+    send_test,
+    show_secret,
+)
 
 # A receiver that is further behind reads on all the same.
 MOST_COUNTED = 100_000
@@ -25,29 +33,29 @@ class WebhookViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(WebhookInput)
-        return Response(webhook_data(Webhook.create(self.actor, faults, **values)), status=201)
+        return Response(webhook_data(create_webhook(self.actor, faults, **values)), status=201)
 
     def retrieve(self, request: Request, webhook_id: str) -> Response:
         return Response(registration_data(webhook_or_404(webhook_id)))
 
     def destroy(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).remove(self.actor)
+        remove_webhook(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def secret(self, request: Request, webhook_id: str) -> Response:
         webhook = webhook_or_404(webhook_id)
-        return Response({"id": webhook.pk, "secret": webhook.show_secret(self.actor)})
+        return Response({"id": webhook.pk, "secret": show_secret(webhook, self.actor)})
 
     def enable(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).enable(self.actor)
+        enable_webhook(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def disable(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).disable(self.actor)
+        disable_webhook(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def test(self, request: Request, webhook_id: str) -> Response:
-        webhook_or_404(webhook_id).send_test(self.actor)
+        send_test(webhook_or_404(webhook_id), self.actor)
         return Response(status=204)
 
     def actions(self, request: Request) -> Response:

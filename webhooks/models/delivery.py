@@ -1,16 +1,14 @@
 from datetime import datetime, timedelta
 
-from django.db import models, transaction
-from django.db.models import Count, Q
+from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.models import actor_columns
 from webhooks.models.event import Event
-from webhooks.models.webhook import Webhook, WebhookChange
+from webhooks.models.webhook import Webhook
 
 # Between the attempts; the first is made at once.
 DELAYS = (
@@ -40,37 +38,6 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
     def failed_between(self, since: datetime, until: datetime) -> "DeliveryQuerySet":
         return self.failed().filter(finished_at__gte=since, finished_at__lte=until)
-
-    def begin_anew(self) -> int:
-        """Make them due now, with all their attempts before them. The caller holds them or takes the race."""
-        return self.update(
-            state=Delivery.State.WAITING, next_attempt_at=Now(), attempt_count=0, finished_at=None, is_retry=True
-        )
-
-    def resend(self, actor: Actor) -> int:
-        """Send these once more, whether they succeeded, failed or wait for a later attempt. How many it were.
-
-        Left out: what is about to be sent anyway, and what belongs to a removed webhook.
-        """
-        with transaction.atomic():
-            chosen = self.filter(webhook__in=Webhook.objects.registered()).order_by()
-            finished = chosen.exclude(state=Delivery.State.WAITING)
-            ids = {
-                pk
-                for some in (finished, chosen.put_off())
-                for pk in some.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
-            }
-            again = Delivery.objects.filter(pk__in=ids)
-            again.begin_anew()
-            for webhook_id, count in again.order_by().values_list("webhook").annotate(Count("pk")):
-                WebhookChange.objects.create(
-                    webhook_id=webhook_id,
-                    action="resend",
-                    changes={"deliveries": [None, count]},
-                    **actor_columns(actor),
-                )
-                Webhook(pk=webhook_id).try_now()
-        return len(ids)
 
 
 class Delivery(models.Model):

@@ -1,22 +1,10 @@
-from datetime import datetime, timedelta
-from typing import Any
-
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.models import actor_columns
-from webhooks.models.delivery import Delivery
 from webhooks.models.webhook import Webhook
-
-# Deliveries in one transaction: short enough that nobody who sends to the webhook waits for it.
-PIECE = 1_000
-# Silent for this long, its message or its worker was lost.
-LEASE = timedelta(seconds=30)
 
 
 class ResendQuerySet(models.QuerySet["Resend"]):
@@ -76,62 +64,6 @@ class Resend(models.Model):
     def __str__(self) -> str:
         return str(self.webhook)
 
-    @classmethod
-    def start(cls, actor: Actor, webhook: Webhook, since: datetime, *, includes_waiting: bool = False) -> "Resend":
-        """Send again what failed since then; also, where asked for, what waits for a later attempt.
-
-        Raises IntegrityError while another one of this webhook is not finished.
-        """
-        with transaction.atomic():
-            resend = cls.objects.create(
-                webhook=webhook,
-                since=since,
-                includes_waiting=includes_waiting,
-                leased_until=timezone.now() + LEASE,
-                **actor_columns(actor),
-            )
-            webhook.history.create(
-                action="resend", changes={"since": [None, since.isoformat()]}, **actor_columns(actor)
-            )
-            enqueue("webhooks.resend", resend.pk)
-        resend.refresh_from_db(fields=["created_at"])
-        return resend
-
-    def step(self) -> bool:
-        """Make one piece due. Whether there is more to do."""
-        with transaction.atomic():
-            # Two workers that believe it theirs take turns.
-            self.refresh_from_db(from_queryset=Resend.objects.select_for_update(no_key=True))
-            if self.state == self.State.FINISHED:
-                return False
-            if self.total_count is None:
-                self.total_count = sum(deliveries.count() for deliveries in self._left())
-            done = next((count for deliveries in self._left() if (count := _begin_anew(deliveries))), 0)
-            self.done_count += done
-            # More may turn up than were counted: what waits and fails once more meanwhile. It has had its turn.
-            is_over = not done or (self.includes_waiting and self.done_count >= self.total_count)
-            self._set(
-                state=self.State.FINISHED if is_over else self.State.RUNNING,
-                finished_at=timezone.now() if is_over else None,
-                leased_until=timezone.now() + LEASE,
-                total_count=self.done_count if is_over else max(self.total_count, self.done_count),
-                done_count=self.done_count,
-            )
-            if done:
-                self.webhook.try_now()
-        return not is_over
-
-    def _left(self) -> list[models.QuerySet[Delivery]]:
-        of_webhook = Delivery.objects.filter(webhook_id=self.webhook_id)
-        failed = of_webhook.failed_between(self.since, self.created_at).order_by("finished_at")
-        waiting = of_webhook.put_off().order_by("next_attempt_at", "id")
-        return [failed, waiting] if self.includes_waiting else [failed]
-
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            setattr(self, name, value)
-        self.save(update_fields=values)
-
     @property
     def is_finished(self) -> bool:
         return self.state == self.State.FINISHED
@@ -141,8 +73,3 @@ class Resend(models.Model):
         if self.is_finished:
             return 100
         return 100 * self.done_count // self.total_count if self.total_count else 0
-
-
-def _begin_anew(deliveries: models.QuerySet[Delivery]) -> int:
-    locked = deliveries.select_for_update(skip_locked=True).values_list("pk", flat=True)[:PIECE]
-    return Delivery.objects.filter(pk__in=list(locked)).begin_anew()

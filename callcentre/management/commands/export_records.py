@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign", help="its id, five letters or digits")
-        parser.add_argument("file", type=Path, nargs="?", help="standard output otherwise")
+        parser.add_argument("file", type=Path, nargs="?", help="standard output if left out")
         parser.add_argument("--delimiter", default="comma", help="comma, semicolon, tab or pipe")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,12 +30,12 @@ class Command(BaseCommand):
             raise CommandError(" ".join(error.messages)) from error
         path: Path | None = options["file"]
         if path is None:
-            with suppress(BrokenPipeError):  # whoever read it has enough
+            with suppress(BrokenPipeError):  # the reader has closed the pipe
                 for block in blocks:
                     sys.stdout.buffer.write(block)
                 sys.stdout.buffer.flush()
             return
-        # Under another name until it is whole: half an export looks like one.
+        # Under another name until it is complete, because half a file looks like an export.
         unfinished = path.with_name(f"{path.name}.part")
         try:
             unfinished.touch(mode=0o600)

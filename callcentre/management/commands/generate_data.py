@@ -9,7 +9,7 @@ import knowledgebase.load_test_articles
 import telephony.load_test_calls
 import tickets.bulk
 
-# What there can be many of, and who makes them.
+# Kind of data -> function that generates it.
 GENERATORS: dict[str, Callable[[int], None]] = {
     "records": campaigns.bulk.generate,
     "connections": telephony.load_test_calls.generate,

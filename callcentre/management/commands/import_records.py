@@ -16,49 +16,50 @@ from callcentre.core.errors import Invalid
 from callcentre.models import actor_columns
 from campaigns.importing.columns import check_choices, columns_named, guess_columns
 from campaigns.importing.formats import delimiter_named, encoding_named, guess_format
-from campaigns.importing.merging import Progress, Totals
-from campaigns.importing.reading import Rows
-from campaigns.importing.running import Interrupted, load, run, write_errors
+from campaigns.importing.import_run import Interrupted, load, run, write_errors
+from campaigns.importing.merge import Progress, Totals
+from campaigns.importing.rows import Rows
 from campaigns.models import Campaign, RecordImport
 from campaigns.models.imports import LEASE, default_region
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.imports import fail_import
 
 _BAR = "{desc} {percentage:3.0f}% |{bar}| {postfix} {elapsed}"
 
 
 class Command(BaseCommand):
     help = (
-        "Add the rows of a CSV file to a campaign. All of them are added at once, at the end; rows that cannot be are "
-        "written to an error file with their line and the reason, and the exit code is 0 all the same."
+        "Add the rows of a CSV file to a campaign, all at once at the end. Refused rows are written to an error file "
+        "with their line and the reason; the exit code is 0 nevertheless."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign", help="its id, five letters or digits")
         parser.add_argument("file", type=Path)
         parser.add_argument(
-            "--dry-run", action="store_true", help="do everything but keep nothing: count what would be added"
+            "--dry-run", action="store_true", help="roll everything back at the end: count what would be added"
         )
         parser.add_argument(
             "--allow-duplicates",
             action="store_true",
-            help="add numbers that the campaign has already as further records; left out otherwise",
+            help="add numbers of existing records again; they are left out otherwise",
         )
         parser.add_argument(
             "--errors",
             type=Path,
             metavar="FILE",
-            help="where to write the rows that were not imported; otherwise they are kept with the import",
+            help="write refused rows to this file; otherwise they are stored with the import",
         )
-        parser.add_argument("--region", default="", metavar="PL", help="whose national numbers these are")
-        parser.add_argument("--delimiter", default="", help="comma, semicolon, tab or pipe; found out otherwise")
-        parser.add_argument("--encoding", default="", help="utf-8, utf-16, cp1250, …; found out otherwise")
+        parser.add_argument("--region", default="", metavar="PL", help="region of national numbers")
+        parser.add_argument("--delimiter", default="", help="comma, semicolon, tab or pipe; guessed otherwise")
+        parser.add_argument("--encoding", default="", help="utf-8, utf-16, cp1250, …; guessed otherwise")
         parser.add_argument(
             "--columns",
             default="",
             help="what each column is, by position (phone_number,,city) or by name (Telefon=phone_number,Miasto=city); "
             "otherwise taken from the first row",
         )
-        parser.add_argument("--no-header", action="store_true", help="the first row is a record already")
+        parser.add_argument("--no-header", action="store_true", help="the first row is a record")
         parser.add_argument("--events", action="store_true", help="record an event for each record")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -70,7 +71,7 @@ class Command(BaseCommand):
         try:
             if options["errors"] is not None:
                 options["errors"].touch(mode=0o600)
-                options["errors"].open("ab").close()  # cannot be written: better known now than at the end
+                options["errors"].open("ab").close()  # fails now instead of at the end if the file cannot be written
             with path.open("rb") as file:
                 given = self._describe(campaign, facts, path, file, options)
                 with _bar() as progress:
@@ -87,7 +88,7 @@ class Command(BaseCommand):
     def _describe(
         self, campaign: Campaign, facts: CampaignFacts, path: Path, file: BinaryIO, options: dict[str, Any]
     ) -> RecordImport:
-        """How the file is to be read: what the options say, and otherwise what it looks like."""
+        """Describe the file by the options, and guess the rest from its content."""
         form = guess_format(
             file,
             encoding=encoding_named(options["encoding"]) if options["encoding"] else "",
@@ -127,7 +128,7 @@ class Command(BaseCommand):
     def _rehearse(
         self, facts: CampaignFacts, given: RecordImport, file: BinaryIO, errors: Path | None, progress: Progress
     ) -> Totals:
-        """The whole import, taken back at the end: what would happen, not an estimate of it."""
+        """Run the whole import and roll it back, so that the counts are exact."""
         with transaction.atomic():
             totals, merge = load(facts, given, file, progress)
             if errors is not None:
@@ -145,7 +146,7 @@ class Command(BaseCommand):
         except Interrupted as error:
             message = "The database went away, or another transaction had to go first."
             with suppress(OperationalError):
-                given.fail(message)
+                fail_import(given, message)
             raise CommandError(f"{message} Nothing was imported; start it again.") from error
         if done is None or done.state != RecordImport.State.FINISHED:
             raise CommandError(f"{done.message if done else 'It was taken over.'} Nothing was imported.")
@@ -168,7 +169,7 @@ class Command(BaseCommand):
 
 
 def _user() -> str:
-    """Whose terminal it is; containers may run under a number without a name."""
+    """Return the user of the terminal. A container's user may have a number and no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -177,7 +178,7 @@ def _user() -> str:
 
 @contextmanager
 def _bar() -> Iterator[Progress]:
-    """A progress bar on a terminal, and none elsewhere."""
+    """Show a progress bar if the output is a terminal."""
     progress = Progress()
     ended = threading.Event()
 

@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from tickets.mail.receiving import take_in
+from tickets.file_storage import TooLong
+from tickets.mail.intake import take_in
 from tickets.models import ReceivedMail, TicketQueue
-from tickets.storing import TooLong
 
 
 class Command(BaseCommand):

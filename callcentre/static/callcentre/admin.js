@@ -1,4 +1,4 @@
-// What the theme leaves out for those who do not see.
+// Accessibility that the theme lacks.
 "use strict";
 
 addEventListener("DOMContentLoaded", () => {
@@ -6,7 +6,7 @@ addEventListener("DOMContentLoaded", () => {
     if (content && !document.querySelector("main")) content.setAttribute("role", "main");
 });
 
-// A field that is found by typing is built beside its select, which has the label: it gets the name of that.
+// The theme builds a search field beside its select, which has the label: name the field by that label.
 new MutationObserver((changes) => {
     for (const box of changes.flatMap((change) => [...change.addedNodes])) {
         if (!(box instanceof Element && box.matches(".select2-container"))) continue;

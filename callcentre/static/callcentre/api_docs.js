@@ -10,7 +10,7 @@ SwaggerUIBundle({
     filter: true,
     displayRequestDuration: true,
     validatorUrl: null,
-    // Only the document is for the session of the admin. Operations want an API user, entered under "Authorize"; without
-    // cookies and credentials the browser does not ask for one by itself.
+    // Only the document needs the session of the admin. Operations need an API user, entered under "Authorize". Without
+    // cookies and credentials, the browser does not ask for a password by itself.
     requestInterceptor: (request) => (request.loadSpec ? request : Object.assign(request, {credentials: "omit"})),
 });

@@ -1,6 +1,6 @@
-// The editor of HTML: every textarea with data-editor becomes one. Without scripts it stays a field.
-// What is edited is shown in the page itself: the attributes that the theme evaluates (Alpine, htmx) stay text in it.
-// data-upload: where pictures are sent to; none: it takes none. data-height: its least height in pixels.
+// The editor of HTML replaces each textarea with data-editor. Without scripts the textarea stays.
+// The edited text is part of the page, so attributes that the theme evaluates (Alpine, htmx) are disabled in it.
+// data-upload: the address for pictures; without it, pictures are refused. data-height: the least height in pixels.
 document.addEventListener("DOMContentLoaded", () => {
     for (const field of document.querySelectorAll("textarea[data-editor]")) {
         const place = document.createElement("div");
@@ -21,7 +21,7 @@ document.addEventListener("DOMContentLoaded", () => {
             showWordsCounter: false,
             showXPathInStatusbar: false,
             askBeforePasteHTML: false,
-            // Nothing is fetched from elsewhere: the source is shown in a plain field.
+            // The other source editors load scripts from other sites.
             sourceEditor: "area",
             beautifyHTML: false,
             enableDragAndDropFileToEditor: Boolean(field.dataset.upload),
@@ -37,13 +37,13 @@ document.addEventListener("DOMContentLoaded", () => {
                 process: (answer) => ({files: answer.files || [], path: "", baseurl: "", isImages: (answer.files || []).map(() => true), error: answer.error ? 1 : 0, messages: answer.error ? [answer.error] : []}),
             },
         });
-        // What is typed into is a field to those who do not see it, and bears the name of the one it stands for.
+        // Screen readers see a text field with the name of the textarea.
         const name = field.getAttribute("aria-label") || (field.labels[0] ? field.labels[0].textContent.trim() : "");
         const typed = {role: "textbox", "aria-multiline": "true", "aria-label": name};
         for (const [attribute, value] of Object.entries(typed)) editor.editor.setAttribute(attribute, value);
-        // Whether the page has unsaved changes is asked of the field.
+        // The warning of unsaved changes watches the textarea.
         editor.events.on("change", () => field.dispatchEvent(new Event("input", {bubbles: true})));
-        // The editor fills the field some moments after a key: whoever sends at once would lose the last letters.
+        // The editor fills the textarea with a delay: without this, a quick submit would lose the last letters.
         if (field.form) field.form.addEventListener("submit", () => editor.setEditorValue(), true);
     }
 });

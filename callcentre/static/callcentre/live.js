@@ -1,5 +1,5 @@
-// Keeps up to date what changes by itself: the list of queues, the callers of one, the progress of a resend. It pauses while
-// boxes are ticked. X-Poll says that no person asked: such requests do not keep a session (callcentre/web/sessions.py).
+// Keeps a page up to date: the list of queues, the callers of a queue, the progress of a resend. It pauses while boxes are
+// ticked. X-Poll marks requests that no person made: they do not extend the session (callcentre/web/sessions.py).
 (() => {
   const EVERY_MS = 3000;
   const LIVE = "#result_list, [data-live]";
@@ -12,7 +12,7 @@
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = [...page.querySelectorAll(LIVE)];
     const shown = [...document.querySelectorAll(LIVE)];
-    // What was live has ended: the rest of the page says how.
+    // A live part is gone: the work has ended, so load the whole page.
     if (fresh.length < shown.length) return location.reload();
     shown.forEach((old, place) => {
       if (fresh[place].textContent !== old.textContent) window.updateInPlace(old, fresh[place]);

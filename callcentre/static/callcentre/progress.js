@@ -1,5 +1,5 @@
-// Follows work that goes on elsewhere, such as an import or an export, and loads the page again when it has ended.
-// A page without a bar shows only that the work goes on.
+// Shows the progress of a task, such as an import or an export, and loads the page again when the task has ended.
+// A page may leave out the bar.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -23,7 +23,7 @@ document.addEventListener("DOMContentLoaded", () => {
                     show("rows", now.rows.toLocaleString(document.documentElement.lang));
                 }
             } catch {
-                // The server is away for a moment: ask again.
+                // The server does not answer: ask again.
             }
             window.setTimeout(ask, 1000);
         };

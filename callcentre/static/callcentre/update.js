@@ -1,5 +1,5 @@
-// Brings what a page shows up to date, in place: the elements stay, so that the keyboard's focus, the selection and the
-// scrolling stay with them. A part that comes and goes has a `data-key`; a row of a table is known by its first link.
+// Updates a part of a page in place. Its elements stay, and with them the keyboard's focus, the selection and the
+// scrolling. A part that appears and disappears has a `data-key`; the key of a table's row is its first link.
 "use strict";
 
 window.updateInPlace = (() => {
@@ -27,7 +27,7 @@ window.updateInPlace = (() => {
                 continue;
             }
             if (found !== place && hasFocus(found)) {
-                // An element that is moved loses the focus: the others move instead, and are placed or removed later.
+                // A moved element loses the focus, so move the others; they are placed or removed later.
                 while (place !== found) {
                     const next = place.nextSibling;
                     old.append(place);
@@ -55,7 +55,7 @@ window.updateInPlace = (() => {
         }
     };
 
-    // Where the focused element itself is gone, the focus goes to the part that was updated, and not to the page's top.
+    // If the focused element is gone, the focus moves to the updated part and not to the top of the page.
     return (old, fresh) => {
         const isFocused = hasFocus(old);
         update(old, fresh);

@@ -1,4 +1,4 @@
-// The pages of an import of records: each of them works without this, with a button more or a reload.
+// The pages of an import of records. They also work without this script, with more clicks.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -8,7 +8,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (columns) watchColumns(columns);
 });
 
-// A file that is too large is refused before it is sent; a large one shows how much of it has been sent.
+// Refuse a file that is too large before it is sent; show the progress of sending a large one.
 function watchUpload(form) {
     const input = form.querySelector("input[type=file]");
     const sending = form.querySelector(".import-sending");
@@ -45,7 +45,7 @@ function watchUpload(form) {
     });
 }
 
-// A choice updates the preview; one that changes what the columns are asks for the whole page.
+// A choice updates the preview. A choice that changes the columns loads the whole page.
 function watchColumns(form) {
     let last = null;
     form.addEventListener("change", async (event) => {

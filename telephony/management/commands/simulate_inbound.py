@@ -12,16 +12,14 @@ from telephony.switch.simulated import SimulatedSwitch
 
 
 class Command(BaseCommand):
-    help = "Has somebody call a queue, on the simulated switch; several numbers call at once."
+    help = "Simulates calls to a queue on the simulated switch. Several numbers call at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("queue", metavar="QUEUE", help="name or id of a queue that has a number")
         parser.add_argument("numbers", metavar="NUMBER", nargs="+", help="who calls")
+        parser.add_argument("--gives-up-after", type=float, metavar="SECONDS", help="time without an agent; default 60")
         parser.add_argument(
-            "--gives-up-after", type=float, metavar="SECONDS", help="without anybody to talk to; 60 unless it is given"
-        )
-        parser.add_argument(
-            "--talks-for", type=float, metavar="SECONDS", help="before he hangs up; 2 to 4 unless it is given"
+            "--talks-for", type=float, metavar="SECONDS", help="time before the caller hangs up; default 2 to 4"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

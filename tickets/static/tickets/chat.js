@@ -1,4 +1,4 @@
-// The page of a chat: messages that come are added below the others, and an answer is sent without leaving the page.
+// The page of a chat: new messages are appended, and an answer is sent without loading the page again.
 // The form is never replaced, so the focus and the typed text stay.
 "use strict";
 
@@ -30,7 +30,7 @@ document.addEventListener("DOMContentLoaded", () => {
     };
     const ask = async () => {
         if (document.hidden) return;
-        // Typing keeps the session, looking does not.
+        // A request extends the session only if the person has typed.
         const headers = hasTyped ? {} : { "X-Poll": "1" };
         hasTyped = false;
         try {
@@ -55,7 +55,7 @@ document.addEventListener("DOMContentLoaded", () => {
                 if (answer.status !== 400 && !answer.ok) throw new Error(answer.status);
                 const { errors } = await answer.json();
                 warn(errors.join(" "));
-                // What was typed while the answer was on its way stays.
+                // Keep the text that was typed while the answer was sent.
                 if (!errors.length) text.value = text.value.startsWith(sent) ? text.value.slice(sent.length) : text.value;
                 await ask();
             } catch {

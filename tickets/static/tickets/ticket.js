@@ -1,4 +1,4 @@
-// The page of a ticket: frames as high as what is in them, drafts kept in this browser, and who else is here.
+// The page of a ticket: frames as high as their content, drafts kept in this browser, and the other people there.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -8,9 +8,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const composer = document.getElementById("composer");
     const field = document.getElementById("id_m-body");
     const editor = () => (field && window.Jodit && Object.values(Jodit.instances).find((one) => one.element === field)) || null;
-    const saidHTML = () => !!editor();
+    const plain = (markup) => new DOMParser().parseFromString(markup.replace(/<(br|\/p|\/div|\/li)[^>]*>/gi, "$&\n"), "text/html").body.textContent;
 
-    // Frames. What is in them cannot run: its height is read from here.
+    // The content of a frame runs no scripts, so its height is read from here.
     const isDark = () => document.documentElement.classList.contains("dark");
     const fit = (frame) => {
         const inside = frame.contentDocument;
@@ -33,7 +33,7 @@ document.addEventListener("DOMContentLoaded", () => {
     };
     fitAll();
 
-    // Earlier messages come below, without leaving the page.
+    // Earlier messages are appended to the page.
     page.addEventListener("click", async (event) => {
         const link = event.target.closest(".tk-earlier a");
         if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -57,21 +57,20 @@ document.addEventListener("DOMContentLoaded", () => {
         const remember = () => {
             try {
                 const text = field.value;
-                if (text.replace(/<[^>]*>|&nbsp;|\s/g, "")) localStorage.setItem(key, JSON.stringify({text, html: saidHTML(), kind: kindOf()}));
+                if (text.replace(/<[^>]*>|&nbsp;|\s/g, "")) localStorage.setItem(key, JSON.stringify({text, html: !!editor(), kind: kindOf()}));
                 else localStorage.removeItem(key);
-            } catch { /* a browser that keeps nothing */ }
+            } catch { /* this browser stores nothing */ }
         };
-        const forget = () => { try { localStorage.removeItem(key); } catch { /* as above */ } };
+        const forget = () => { try { localStorage.removeItem(key); } catch { /* this browser stores nothing */ } };
         const kindOf = () => (composer.querySelector("input[name=m-kind]:checked") || {}).value;
         const put = (text, isHTML) => {
             const open = editor();
-            const plain = (markup) => new DOMParser().parseFromString(markup.replace(/<(br|\/p|\/div|\/li)[^>]*>/gi, "$&\n"), "text/html").body.textContent;
             const marked = (words) => { const box = document.createElement("div"); box.textContent = words; return box.innerHTML.replace(/\n/g, "<br>"); };
             if (open) open.value = isHTML ? text : marked(text);
             else field.value = isHTML ? plain(text) : text;
         };
 
-        // The editor, where there is one, writes HTML.
+        // The editor, if there is one, writes HTML.
         const open = editor();
         if (open) {
             const type = document.getElementById("id_m-body_type");
@@ -79,7 +78,7 @@ document.addEventListener("DOMContentLoaded", () => {
             type.value = "HTML";
         }
 
-        // A draft survives whatever happens to the page.
+        // A draft is kept until the text was sent.
         const address = new URL(location.href);
         if (address.searchParams.get("done") === "write") {
             forget();
@@ -93,20 +92,20 @@ document.addEventListener("DOMContentLoaded", () => {
                     put(draft.text, draft.html);
                     const kind = composer.querySelector(`input[name=m-kind][value="${draft.kind}"]`);
                     if (kind) kind.checked = true;
-                    const note = document.createElement("p");
+                    const notice = document.createElement("p");
                     const discard = document.createElement("button");
-                    note.className = "tk-hint";
-                    note.textContent = `${facts.restored} `;
+                    notice.className = "tk-hint";
+                    notice.textContent = `${facts.restored} `;
                     discard.type = "button";
                     discard.className = "tk-button";
                     discard.textContent = facts.discard;
-                    discard.addEventListener("click", () => { put("", true); forget(); note.remove(); });
-                    note.append(discard);
-                    composer.prepend(note);
+                    discard.addEventListener("click", () => { put("", true); forget(); notice.remove(); });
+                    notice.append(discard);
+                    composer.prepend(notice);
                 }
-            } catch { /* nothing that could be read */ }
+            } catch { /* the draft cannot be read */ }
         }
-        // A comment is not sent to anybody: the buttons say so.
+        // The labels of the buttons show that a comment is not sent.
         const name = () => {
             for (const button of composer.querySelectorAll("button[data-comment]")) button.textContent = kindOf() === "comment" ? button.dataset.comment : button.dataset.reply;
         };
@@ -116,7 +115,7 @@ document.addEventListener("DOMContentLoaded", () => {
         field.addEventListener("input", () => { writtenAt = Date.now(); remember(); });
         page.isWriting = () => Date.now() - writtenAt < 2 * Number(facts.every) * 1000;
 
-        // One press of the button is one reply.
+        // A second press of the button sends nothing.
         composer.addEventListener("submit", (event) => {
             if (composer.dataset.sent) { event.preventDefault(); return; }
             composer.dataset.sent = "1";
@@ -139,12 +138,12 @@ document.addEventListener("DOMContentLoaded", () => {
             if (!choice || !choice.dataset.text) return;
             const open = editor();
             if (open) { open.selection.focus(); open.selection.insertHTML(choice.dataset.text); open.synchronizeValues(); }
-            else field.value += new DOMParser().parseFromString(choice.dataset.text.replace(/<(br|\/p|\/div|\/li)[^>]*>/gi, "$&\n"), "text/html").body.textContent;
+            else field.value += plain(choice.dataset.text);
             field.dispatchEvent(new Event("input", {bubbles: true}));
         });
     }
 
-    // Who else is here, and what has come. Asked for while somebody looks.
+    // While the page is visible, it asks for the other people there and for news.
     const [visitors, news, away] = [".tk-presence", ".tk-news", ".tk-offline"].map((name) => page.querySelector(name));
     const say = (line, text) => { if (line.textContent !== text) line.textContent = text; line.hidden = !text; };
     const form = (values) => { const data = new FormData(); for (const [name, value] of Object.entries(values)) data.set(name, value); return data; };
@@ -153,7 +152,7 @@ document.addEventListener("DOMContentLoaded", () => {
         try {
             const isWriting = Boolean(page.isWriting && page.isWriting());
             const body = form({version: facts.version, seen: facts.seen, writing: isWriting ? "1" : "0"});
-            // Writing keeps the session, looking does not.
+            // A request extends the session only if the person writes.
             const headers = {"X-CSRFToken": facts.token, ...(isWriting ? {} : {"X-Poll": "1"})};
             const answer = await fetch(facts.presence, {method: "POST", body, headers, redirect: "error", signal: AbortSignal.timeout(8000)});
             if (!answer.ok) throw new Error(answer.status);

@@ -1,0 +1,47 @@
+"""The customers of records of CRM campaigns: the oldest customer with the number of the record.
+
+The customer's other numbers are additional numbers of the record. The customer is looked up for each answer and never
+stored, so that new customers, merges and moved numbers change no record. No record creates a customer.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.db import connection
+
+# Records found by another number of their customer. Callers add conditions on `x.number` and on the campaign `c`.
+FOUND_BY_CUSTOMER = """
+SELECT x.number, r.id AS record_id
+FROM tickets_customernumber x
+JOIN tickets_customernumber own ON own.customer_id = x.customer_id
+JOIN campaigns_campaign c ON c.is_crm
+JOIN campaigns_record r ON r.campaign_id = c.id AND r.is_primary AND r.number = own.number
+WHERE NOT EXISTS (
+  SELECT FROM tickets_customernumber older WHERE older.number = r.number AND older.customer_id < x.customer_id)
+"""
+_CUSTOMERS = """
+SELECT r.id, c.id, trim(c.name || ' ' || c.surname), ARRAY(
+  SELECT n.phone_number FROM tickets_customernumber n WHERE n.customer_id = c.id AND n.number <> r.number ORDER BY n.id)
+FROM campaigns_record r
+CROSS JOIN LATERAL (
+  SELECT n.customer_id FROM tickets_customernumber n WHERE n.number = r.number ORDER BY n.customer_id LIMIT 1) AS first
+JOIN tickets_customer c ON c.id = first.customer_id
+WHERE r.id = ANY(%s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCustomer:
+    id: int
+    label: str
+    # In the customer's spelling, without the number of the record.
+    other_numbers: list[str]
+
+
+def customers_of_records(record_ids: Collection[int]) -> dict[int, RecordCustomer]:
+    """Return record -> customer for the records of a CRM campaign that have one, in one statement."""
+    if not record_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_CUSTOMERS, [list(record_ids)])
+        return {record_id: RecordCustomer(*rest) for record_id, *rest in cursor.fetchall()}

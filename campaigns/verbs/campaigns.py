@@ -1,0 +1,142 @@
+"""Changes of campaigns, their groups and their agents."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection, transaction
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from campaigns import events
+from campaigns.models import Campaign, CampaignField, CampaignGroup, DictionaryStatus, RecordStatus
+from campaigns.models.campaign import PARAMETERS
+from telephony.models import Agent
+
+# The key of our advisory lock; no other lock uses the number.
+_CODE_LOCK = 7_301
+_CLONED = ("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS)
+
+
+def create_group(actor: Actor, name: str, faults: Sequence[Fault] = ()) -> CampaignGroup:
+    """Create a group. Raises Invalid with the given faults."""
+    if faults:
+        raise Invalid(faults)
+    return CampaignGroup.objects.create(name=name)
+
+
+def create_campaign(actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> Campaign:
+    """Create a campaign with one status for each dictionary entry. Raises Invalid with the given and its own faults."""
+    with transaction.atomic():
+        campaign = _insert(values, faults)
+        RecordStatus.objects.bulk_create(
+            RecordStatus(
+                campaign=campaign,
+                name=entry.name,
+                system_status=entry.system_status,
+                dictionary_status=entry,
+                order=entry.order,
+            )
+            for entry in DictionaryStatus.objects.all()
+        )
+        events.campaign_created(campaign.code, campaign.name)
+    return campaign
+
+
+def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> Campaign:
+    """Create a campaign with the source's settings, group, fields, statuses and agents; without its records and dates.
+
+    Raises Invalid with the given and its own faults.
+    """
+    with transaction.atomic():
+        campaign = _insert({**{name: getattr(source, name) for name in _CLONED}, **values}, faults)
+        CampaignField.objects.bulk_create(
+            CampaignField(campaign=campaign, name=field.name, order=field.order) for field in source.fields.all()
+        )
+        RecordStatus.objects.bulk_create(
+            RecordStatus(
+                campaign=campaign,
+                name=status.name,
+                system_status=status.system_status,
+                dictionary_status_id=status.dictionary_status_id,
+                order=status.order,
+            )
+            for status in source.statuses.all()
+        )
+        _link_agents(campaign, source.agents.values_list("pk", flat=True))
+        events.campaign_created(campaign.code, campaign.name)
+    return campaign
+
+
+def edit_campaign(campaign: Campaign, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
+    """Change settings or parameters; `code` is not among them. Raises Invalid with the given and its own faults."""
+    with transaction.atomic():
+        locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        empty = [name for name, value in values.items() if value is None and not Campaign._meta.get_field(name).null]
+        for name in values.keys() - set(empty):
+            setattr(locked, name, values[name])
+        if faults := [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]:
+            raise Invalid(faults)
+        locked.save(update_fields=[*values, "updated_at"])
+    campaign.refresh_from_db()
+
+
+def add_agents(campaign: Campaign, actor: Actor, logins: Iterable[str], faults: Sequence[Fault] = ()) -> None:
+    """Assign these agents to the campaign; the others stay. Raises Invalid for an unknown login: none is added."""
+    _link_agents(campaign, _agent_ids(logins, faults))
+
+
+def remove_agents(campaign: Campaign, actor: Actor, logins: Iterable[str], faults: Sequence[Fault] = ()) -> None:
+    """Take these agents out of the campaign. Raises Invalid for an unknown login: none is taken out."""
+    ids = _agent_ids(logins, faults)
+    Campaign.agents.through.objects.filter(campaign_id=campaign.pk, agent_id__in=ids).delete()
+
+
+def remove_campaign(campaign: Campaign, actor: Actor) -> None:
+    """Delete a campaign with its statuses and fields. Raises Conflict if it has records."""
+    with transaction.atomic():
+        # The insert of a record locks its campaign against this lock: its record is seen here, or it comes too late.
+        Campaign.objects.select_for_update().get(pk=campaign.pk)
+        if campaign.records.exists():
+            raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
+        campaign.delete()
+
+
+def _insert(values: dict[str, Any], faults: Sequence[Fault]) -> Campaign:
+    campaign = Campaign(**values)
+    faults = [*faults, *campaign.faults(faults)]
+    if campaign.code and Campaign.objects.filter(code=campaign.code).exists():
+        faults.append(Fault(ErrorCode.CAMPAIGN_ID_TAKEN, "code"))
+    if faults:
+        raise Invalid(faults)
+    campaign.code = campaign.code or _free_code()
+    campaign.save(force_insert=True)
+    return campaign
+
+
+def _free_code() -> str:
+    """Return the lowest free number. The lock until the commit gives two requests at once two numbers."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
+    taken = set(Campaign.objects.filter(code__regex="^[0-9]{5}$").order_by().values_list("code", flat=True))
+    for number in range(1, 100_000):
+        if (code := f"{number:05}") not in taken:
+            return code
+    raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])
+
+
+def _agent_ids(logins: Iterable[str], faults: Sequence[Fault]) -> list[int]:
+    wanted = list(dict.fromkeys(logins))
+    ids = Agent.objects.ids_by_login(wanted)
+    unknown = [login for login in wanted if login not in ids]
+    if unknown:
+        faults = [*faults, Fault(ErrorCode.AGENTS_NOT_FOUND, "logins", {"logins": ", ".join(unknown)})]
+    if faults:
+        raise Invalid(faults)
+    return list(ids.values())
+
+
+def _link_agents(campaign: Campaign, agent_ids: Iterable[int]) -> None:
+    through = Campaign.agents.through
+    through.objects.bulk_create(
+        [through(campaign_id=campaign.pk, agent_id=agent_id) for agent_id in agent_ids], ignore_conflicts=True
+    )

@@ -1,0 +1,241 @@
+"""Edits of records found by their numbers: any number of them in a constant number of statements."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import ErrorCode, Fault, besides
+from callcentre.core.field_tables import assignments, columns, differences, named_rows, typed_columns
+from callcentre.core.phone import PhoneError, normalise
+from campaigns import events
+from campaigns.models.record_customers import FOUND_BY_CUSTOMER
+from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
+from campaigns.models.record_rows import taken_identifiers
+from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
+from campaigns.verbs.new_records import read_additional
+from telephony.models import Agent
+
+
+@dataclass(slots=True)
+class Edit:
+    """An edit of the record with a number: its values by the model's names, then its faults.
+
+    A given `record_id` names the record instead of the number; so the admin edits duplicates too.
+    """
+
+    phone_number: str
+    values: dict[str, Any]
+    is_search_in_additional: bool = False
+    faults: list[Fault] = field(default_factory=list)
+    number: str = ""
+    additional: list[tuple[str, str]] = field(default_factory=list)
+    record_id: int | None = None
+    # The record's own spelling of the number.
+    stored_number: str = ""
+    before: Draft = field(default_factory=Draft)
+    after: Draft = field(default_factory=Draft)
+    # [old, new] if the additional numbers change.
+    additional_change: list[list[str]] | None = None
+
+
+_FIND_DUPLICATED = """
+SELECT DISTINCT number FROM campaigns_record WHERE campaign_id = %s AND NOT is_primary AND number = ANY(%s)
+"""
+_FIND_ADDITIONAL = f"""
+SELECT number, record_id FROM campaigns_additionalnumber WHERE campaign_id = %(campaign)s AND number = ANY(%(numbers)s)
+UNION ALL
+{FOUND_BY_CUSTOMER} AND x.number = ANY(%(numbers)s) AND c.id = %(campaign)s
+"""  # noqa: S608  (a text of ours)
+# In the order of ids, so that two batches with common records cannot deadlock.
+LOCK = f"""
+SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
+       COALESCE(r.leased_until > now(), false) AS is_leased, {columns(STORED, "r")}
+FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
+WHERE r.campaign_id = %(campaign)s AND {{condition}} ORDER BY r.id FOR NO KEY UPDATE OF r
+"""  # noqa: S608  (composed of our own table)
+_LOCK_BY_NUMBER = LOCK.format(condition="r.is_primary AND r.number = ANY(%(numbers)s)")
+_LOCK_BY_NUMBER_OR_ID = LOCK.format(condition="((r.is_primary AND r.number = ANY(%(numbers)s)) OR r.id = ANY(%(ids)s))")
+_LOCK_BY_ID = LOCK.format(condition="r.id = ANY(%(ids)s)")
+# Rows are sent as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays. Unchanged fields
+# are not sent.
+UPDATE = f"""
+UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
+       {assignments((field for field in STORED if field.name != "fields"), "v")}
+FROM json_to_recordset(%s::json) AS v(id bigint, {typed_columns(STORED)})
+WHERE r.id = v.id
+"""  # noqa: S608  (composed of our own table)
+_INSERT_HISTORY = """
+INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
+                                    to_status, from_system_status, to_system_status)
+SELECT v.id, %s, %s, %s, 'edit', v.changes, v.from_status, v.to_status, v.from_system_status, v.system_status
+FROM json_to_recordset(%s::json)
+  AS v(id bigint, changes jsonb, from_status text, to_status text, from_system_status text, system_status text)
+"""
+_DELETE_ADDITIONAL = """
+WITH gone AS (DELETE FROM campaigns_additionalnumber WHERE record_id = ANY(%s) RETURNING id, record_id, phone_number)
+SELECT record_id, phone_number FROM gone ORDER BY id
+"""
+_INSERT_ADDITIONAL = """
+INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
+SELECT v.record_id, %s, v.phone_number, v.number
+FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS v(record_id, phone_number, number)
+"""
+
+
+def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -> None:
+    """Apply the edits without faults in one transaction; the others have `faults` afterwards.
+
+    Each edit is independent of the others. A second edit of the same record is refused, even if the first was refused.
+    """
+    agents = Agent.objects.ids_by_login(edit.values["agent_login"] for edit in edits if edit.values.get("agent_login"))
+    for edit in edits:
+        if edit.record_id is None:
+            try:
+                edit.number = normalise(edit.phone_number)
+            except PhoneError as error:
+                edit.faults.append(error.fault("phone_number"))
+        edit.additional = read_additional(edit.values, edit.number, edit.faults)
+    with transaction.atomic(), connection.cursor() as cursor:
+        _find_by_id(cursor, campaign, [edit for edit in edits if edit.record_id is not None])
+        _find(cursor, campaign, edits)
+        taken: set[int] = set()
+        for edit in edits:
+            if edit.record_id is None:
+                continue
+            if edit.record_id in taken:
+                edit.faults.append(Fault(ErrorCode.SAME_RECORD_TWICE, "phone_number"))
+                continue
+            taken.add(edit.record_id)
+            edit.after, faults = check(edit.values, campaign, agents, edit.before)
+            edit.faults += besides(edit.faults, faults)
+        _refuse_taken_identifiers(campaign, edits)
+        made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
+        _replace_additional(cursor, campaign, made)
+        if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
+            _write(cursor, actor, changed)
+            events.statuses_changed(
+                edit.after.event_facts(edit.record_id, campaign, edit.stored_number)
+                for edit in changed
+                if edit.after.status != edit.before.status and edit.record_id is not None
+            )
+
+
+def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    """Lock and read the records of edits with an id. Drop additional numbers that are the record's own."""
+    if not edits:
+        return
+    cursor.execute(_LOCK_BY_ID, {"campaign": campaign.id, "ids": [edit.record_id for edit in edits]})
+    rows = {row["id"]: row for row in named_rows(cursor)}
+    for edit in edits:
+        row = rows.get(edit.record_id)
+        if row is None or row["is_leased"]:
+            edit.record_id = None
+            edit.faults.append(Fault(ErrorCode.RECORD_BUSY if row else ErrorCode.RECORD_NOT_FOUND))
+        else:
+            edit.before, edit.stored_number = _draft(row, campaign), row["phone_number"]
+            edit.additional = [pair for pair in edit.additional if pair[1] != row["number"]]
+
+
+def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    """Lock and read the record of each edit with a number. An edit without a record, or of a busy one, gets a fault."""
+    numbers = list({edit.number for edit in edits if edit.number})
+    if not numbers:
+        return
+    additional = _find_additional(cursor, campaign, edits)
+    ids = list({record_id for several in additional.values() for record_id in several})
+    lock = _LOCK_BY_NUMBER_OR_ID if ids else _LOCK_BY_NUMBER
+    cursor.execute(lock, {"campaign": campaign.id, "numbers": numbers, "ids": ids})
+    rows = {row["id"]: row for row in named_rows(cursor)}
+    primary = {row["number"]: {row["id"]} for row in rows.values() if row["is_primary"]}
+    cursor.execute(_FIND_DUPLICATED, [campaign.id, numbers])
+    duplicated = {number for (number,) in cursor.fetchall()}
+    for edit in edits:
+        if not edit.number:
+            continue
+        found = primary.get(edit.number, set())
+        if not found and edit.is_search_in_additional:
+            found = additional.get(edit.number, set()) & rows.keys()
+        if edit.number in duplicated or len(found) > 1:
+            edit.faults.append(Fault(ErrorCode.NUMBER_AMBIGUOUS, "phone_number"))
+        elif not found:
+            edit.faults.append(Fault(ErrorCode.RECORD_NOT_FOUND, "phone_number"))
+        else:
+            _take(edit, rows[next(iter(found))], campaign)
+
+
+def _find_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> dict[str, set[int]]:
+    """Return number -> records with this additional number, for edits that search in additional numbers."""
+    searched = [edit.number for edit in edits if edit.is_search_in_additional and edit.number]
+    found: dict[str, set[int]] = defaultdict(set)
+    if searched:
+        cursor.execute(_FIND_ADDITIONAL, {"campaign": campaign.id, "numbers": searched})
+        for number, record_id in cursor.fetchall():
+            found[number].add(record_id)
+    return found
+
+
+def _take(edit: Edit, row: Mapping[str, Any], campaign: CampaignFacts) -> None:
+    if row["is_leased"]:
+        edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
+    else:
+        edit.record_id, edit.before, edit.stored_number = row["id"], _draft(row, campaign), row["phone_number"]
+
+
+def _draft(row: Mapping[str, Any], campaign: CampaignFacts) -> Draft:
+    status_id, system_status = row["status_id"], row["system_status"]
+    known = campaign.statuses.get(status_id, NO_STATUS)
+    status = known if known.system_status == system_status else StatusFact(status_id, known.name, system_status, None)
+    plain = {name: row[name] for name in PLAIN}
+    return Draft(status, row["agent_id"], row["agent_login"], orjson.loads(row["fields"]), **plain)
+
+
+def _refuse_taken_identifiers(campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    changed = [edit for edit in edits if edit.after.identifier and edit.after.identifier != edit.before.identifier]
+    taken = taken_identifiers(campaign.id, [edit.after.identifier for edit in changed])
+    for edit in changed:
+        if edit.after.identifier in taken:
+            edit.faults.append(Fault(ErrorCode.IDENTIFIER_TAKEN, "identifier"))
+        # A refused edit does not take the identifier.
+        if not edit.faults:
+            taken.add(edit.after.identifier)
+
+
+def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
+    rows = orjson.dumps([_row(edit) for edit in edits]).decode()
+    cursor.execute(UPDATE, [rows])
+    cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], rows])
+
+
+def _row(edit: Edit) -> dict[str, Any]:
+    before, after = edit.before, edit.after
+    return {
+        "id": edit.record_id,
+        **values_to_store(after),
+        "fields": after.fields if after.fields is not before.fields else None,
+        "changes": differences(RECORD_FIELDS, before, after)
+        | ({"additional_numbers": edit.additional_change} if edit.additional_change else {}),
+        "from_status": before.status.name,
+        "to_status": after.status.name,
+        "from_system_status": before.status.system_status,
+    }
+
+
+def _replace_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
+    replaced = [edit for edit in edits if "additional_numbers" in edit.values]
+    if not replaced:
+        return
+    ids = [edit.record_id for edit in replaced]
+    rows = [(edit.record_id, *pair) for edit in replaced for pair in edit.additional]
+    cursor.execute(_DELETE_ADDITIONAL, [ids])
+    before = defaultdict(list)
+    for record_id, phone_number in cursor.fetchall():
+        before[record_id].append(phone_number)
+    for edit in replaced:
+        old, new = before[edit.record_id], [phone_number for phone_number, _ in edit.additional]
+        edit.additional_change = [old, new] if old != new else None
+    cursor.execute(_INSERT_ADDITIONAL, [campaign.id, *([row[position] for row in rows] for position in range(3))])

@@ -1,0 +1,28 @@
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.models import ApiUser, TimestampedModel
+from knowledgebase.models.article import Article
+
+
+class ArticleVote(TimestampedModel):
+    """What one reader thinks of an article: one vote for each API user and end user of his, who may change his mind.
+
+    `user_key` is how the API user tells its end users apart; "" is the API user itself. The article keeps the counts.
+    """
+
+    article = models.ForeignKey(Article, models.CASCADE, related_name="votes", verbose_name=_("article"))
+    api_user = models.ForeignKey(ApiUser, models.CASCADE, related_name="+", verbose_name=_("API user"))
+    user_key = models.CharField(_("end user"), max_length=255, blank=True)
+    is_positive = models.BooleanField(_("helpful"))
+
+    class Meta:
+        verbose_name = _("vote")
+        verbose_name_plural = _("votes")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["article", "api_user", "user_key"], name="articlevote_is_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{'+' if self.is_positive else '-'} {self.user_key}"

@@ -1,0 +1,174 @@
+"""The table of a connection's fields: the SELECT list, the answers and their documents follow from it."""
+
+from dataclasses import dataclass
+
+from callcentre.core.field_tables import Field, Kind
+from telephony.models.connection import Connection
+from telephony.models.transcription import Transcription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionField(Field):
+    """A field of a connection. In SQL `c` is the connection, `a` its agent, `t` its topic, `tr` its transcription."""
+
+    # Description of the filter of the same name; "" without one.
+    filter_sentence: str = ""
+
+
+# In the order of answers.
+CONNECTION_FIELDS = (
+    ConnectionField(
+        name="created_at",
+        wire="date",
+        kind=Kind.MINUTE,
+        sentence="When it was asked for, or came in.",
+        example="2026-11-21 09:30",
+        sql="c.created_at",
+    ),
+    ConnectionField(
+        name="src",
+        wire="src",
+        kind=Kind.TEXT,
+        sentence="Who called: the caller's number, or the SIP number of the agent's phone.",
+        example="101",
+        sql="c.src",
+        filter_sentence="Who called: a number in any spelling, or a SIP number.",
+    ),
+    ConnectionField(
+        name="dst",
+        wire="dst",
+        kind=Kind.TEXT,
+        sentence="Who was called.",
+        example="+48 22 555 0107",
+        sql="c.dst",
+        filter_sentence="Who was called, likewise.",
+    ),
+    ConnectionField(
+        name="disposition",
+        wire="disposition",
+        kind=Kind.CHOICE,
+        sentence="What it came to; an empty string while it goes on.",
+        example="ANSWERED",
+        sql="c.disposition",
+        choices=("", *Connection.Disposition.values),
+    ),
+    ConnectionField(
+        name="duration",
+        wire="duration",
+        kind=Kind.INTEGER,
+        sentence="Whole seconds from start to end; 0 while it goes on.",
+        example=65,
+        minimum=0,
+        sql="GREATEST(floor(extract(epoch FROM c.ended_at - c.created_at)), 0)::integer",
+    ),
+    ConnectionField(
+        name="billsec",
+        wire="billsec",
+        kind=Kind.INTEGER,
+        sentence="Whole seconds of talk; 0 while it goes on, and where nobody answered.",
+        example=58,
+        minimum=0,
+        sql="GREATEST(floor(extract(epoch FROM c.ended_at - c.answered_at)), 0)::integer",
+    ),
+    ConnectionField(
+        name="user_login",
+        wire="user_login",
+        kind=Kind.TEXT,
+        sentence="Agent who asked for it, or answered it last; an empty string where there is none.",
+        example="agent1",
+        sql="COALESCE(a.login, '')",
+        filter_sentence="Agent who asked for the call, or answered it last.",
+    ),
+    ConnectionField(
+        name="uid",
+        wire="connection_id",
+        kind=Kind.TEXT,
+        sentence="The connection's id.",
+        example="1416225570.341",
+        sql="floor(extract(epoch FROM c.created_at))::bigint || '.' || c.id",
+        filter_sentence="Id of one connection.",
+    ),
+    ConnectionField(
+        name="direction",
+        wire="type",
+        kind=Kind.CHOICE,
+        sentence="Which way.",
+        example="OUTBOUND",
+        sql="c.direction",
+        choices=tuple(Connection.Direction.values),
+    ),
+    ConnectionField(
+        name="queue_id",
+        wire="queue_id",
+        kind=Kind.ID,
+        sentence="Queue of the call.",
+        example=3,
+        sql="c.queue_id",
+        unset=None,
+        filter_sentence="Queue of the call.",
+    ),
+    ConnectionField(
+        name="topic_id",
+        wire="topic_id",
+        kind=Kind.ID,
+        sentence="What the call was about.",
+        example=5,
+        sql="t.topic_id",
+        unset=None,
+    ),
+    ConnectionField(
+        name="customer_id",
+        wire="customer_id",
+        kind=Kind.ID,
+        sentence="Customer with the number.",
+        example=77,
+        sql="c.customer_id",
+        unset=None,
+    ),
+    ConnectionField(
+        name="filename",
+        wire="filename",
+        kind=Kind.TEXT,
+        sentence="Name of the recording; an empty string where there is none.",
+        example="1416225570.341.wav",
+        # The first recording with a file: a call that was held has several, and a removed one has no file.
+        sql="""(
+    SELECT r.name || '.wav' FROM telephony_recording r
+    WHERE r.connection_id = c.id AND r.state = 'ready' ORDER BY r.id LIMIT 1
+  )""",
+        unset="",
+    ),
+    ConnectionField(
+        name="transcription_status",
+        wire="transcription_status",
+        kind=Kind.CHOICE,
+        sentence="State of the transcription; an empty string where there is none.",
+        example="SUCCESS",
+        sql="tr.status",
+        unset="",
+        choices=("", *Transcription.Status.values),
+    ),
+)
+# One connection has these as well.
+DETAIL_FIELDS = (
+    *CONNECTION_FIELDS,
+    ConnectionField(
+        name="cause",
+        wire="cause",
+        kind=Kind.INTEGER,
+        sentence="ITU-T Q.850 cause of the end, as the switch told it; null while the call goes on and where it is"
+        " unknown.",
+        example=16,
+        sql="c.cause",
+        unset=None,
+    ),
+    ConnectionField(
+        name="cause_text",
+        wire="cause_text",
+        kind=Kind.TEXT,
+        sentence="Why the call ended, in words; an empty string while it goes on.",
+        example="Normal clearing",
+        sql="c.cause_text",
+    ),
+)
+FILTER_SENTENCES = {field.wire: field.filter_sentence for field in CONNECTION_FIELDS if field.filter_sentence}

@@ -1,0 +1,137 @@
+"""Opening hours of queues of calls and of tickets: hours of one day must not overlap."""
+
+from datetime import time
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection
+from django.urls import reverse
+
+from tests.backoffice import superuser
+from tests.telephony.factories import OpeningHoursFactory, QueueFactory
+from tests.tickets.factories import TicketQueueFactory, TicketQueueHoursFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+KINDS = [
+    ("telephony_queue", QueueFactory, OpeningHoursFactory),
+    ("tickets_ticketqueue", TicketQueueFactory, TicketQueueHoursFactory),
+]
+kinds = pytest.mark.parametrize(("page", "queue_factory", "hours_factory"), KINDS)
+
+
+def clock(text: str) -> time:
+    return time.fromisoformat(text)
+
+
+def rows(*hours: tuple[int, str, str], initial: tuple[Any, ...] = ()) -> dict[str, str]:
+    """Return the fields of a form with these hours, the first of which are already stored."""
+    fields = {
+        "language": "en",
+        "opening_hours-TOTAL_FORMS": str(len(hours)),
+        "opening_hours-INITIAL_FORMS": str(len(initial)),
+    }
+    for number, (weekday, opens_at, closes_at) in enumerate(hours):
+        values = {"weekday": str(weekday), "opens_at": opens_at, "closes_at": closes_at}
+        fields |= {f"opening_hours-{number}-{name}": value for name, value in values.items()}
+    return fields
+
+
+def stored(queue: Any) -> list[tuple[int, str, str]]:
+    hours = queue.opening_hours.order_by("weekday", "opens_at")
+    return [(each.weekday, f"{each.opens_at:%H:%M}", f"{each.closes_at:%H:%M}") for each in hours]
+
+
+@kinds
+@pytest.mark.parametrize(
+    ("hours", "is_taken"),
+    [
+        ([(1, "08:00", "12:00"), (1, "12:00", "16:00")], True),
+        ([(1, "08:00", "12:00"), (2, "08:00", "12:00")], True),
+        ([(1, "08:00", "12:00"), (1, "11:59", "16:00")], False),
+        ([(1, "12:00", "16:00"), (1, "08:00", "20:00")], False),
+        ([(1, "12:00", "00:00"), (1, "23:00", "23:30")], False),
+        ([(1, "00:00", "00:00"), (1, "08:00", "09:00")], False),
+        ([(1, "08:00", "12:00"), (1, "08:00", "12:00")], False),
+    ],
+)
+def test_hours_that_overlap_are_refused_in_the_admin(
+    hours: list[tuple[int, str, str]], is_taken: bool, page: str, queue_factory: Any, hours_factory: Any
+) -> None:
+    queue = queue_factory()
+
+    response = superuser().submit(
+        reverse(f"admin:{page}_change", args=[queue.pk]), expected=302 if is_taken else 200, **rows(*hours)
+    )
+
+    assert stored(queue) == (sorted(hours) if is_taken else [])
+    if not is_taken:
+        assert "These hours overlap with others of this day." in response.content.decode()
+
+
+@kinds
+def test_the_border_between_two_hours_may_move(page: str, queue_factory: Any, hours_factory: Any) -> None:
+    queue = queue_factory()
+    first = hours_factory(queue=queue, opens_at=clock("08:00"), closes_at=clock("12:00"))
+    second = hours_factory(queue=queue, opens_at=clock("12:00"), closes_at=clock("16:00"))
+    moved = [(1, "08:00", "14:00"), (1, "14:00", "16:00")]
+
+    superuser().submit(
+        reverse(f"admin:{page}_change", args=[queue.pk]),
+        expected=302,
+        **rows(*moved, initial=(first, second)),
+        **{"opening_hours-0-id": str(first.pk), "opening_hours-1-id": str(second.pk)},
+    )
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    assert stored(queue) == moved
+
+
+@kinds
+def test_the_database_refuses_hours_that_overlap(page: str, queue_factory: Any, hours_factory: Any) -> None:
+    queue = queue_factory()
+    hours_factory(queue=queue, opens_at=clock("08:00"), closes_at=clock("00:00"))
+    hours_factory(opens_at=clock("08:00"), closes_at=clock("00:00"))
+
+    hours_factory(queue=queue, opens_at=clock("23:00"), closes_at=clock("23:30"))
+
+    with connection.cursor() as cursor, pytest.raises(IntegrityError, match="do_not_overlap"):
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    connection.needs_rollback = True
+
+
+@pytest.mark.parametrize(
+    ("migration", "queue_factory", "hours_factory"),
+    [
+        ("telephony.migrations.0016_join_overlapping_hours", QueueFactory, OpeningHoursFactory),
+        ("tickets.migrations.0017_open_targets", TicketQueueFactory, TicketQueueHoursFactory),
+    ],
+)
+def test_the_migration_joins_overlapping_hours(migration: str, queue_factory: Any, hours_factory: Any) -> None:
+    queue, other = queue_factory(), queue_factory()
+    for day, opens_at, closes_at in (
+        (1, "08:00", "12:00"),
+        (1, "11:00", "16:00"),
+        (1, "13:00", "14:00"),
+        (1, "16:00", "17:00"),
+        (1, "20:00", "00:00"),
+        (1, "21:00", "22:00"),
+        (2, "11:00", "16:00"),
+    ):
+        hours_factory(queue=queue, weekday=day, opens_at=clock(opens_at), closes_at=clock(closes_at))
+    hours_factory(queue=other, weekday=1, opens_at=clock("11:00"), closes_at=clock("16:00"))
+
+    import_module(migration).join_hours(apps, None)
+
+    assert stored(queue) == [
+        (1, "08:00", "16:00"),
+        (1, "16:00", "17:00"),
+        (1, "20:00", "00:00"),
+        (2, "11:00", "16:00"),
+    ]
+    assert stored(other) == [(1, "11:00", "16:00")]
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

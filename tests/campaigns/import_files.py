@@ -1,0 +1,78 @@
+"""Imports without a worker: a text, the campaign, and what comes of it."""
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from campaigns.importing.columns import columns_named, guess_columns
+from campaigns.importing.formats import guess_format
+from campaigns.importing.import_run import load, write_errors
+from campaigns.importing.merge import Progress, Totals
+from campaigns.importing.rows import Rows
+from campaigns.models import Campaign, Record, RecordImport
+from campaigns.models.rules import CampaignFacts
+
+
+@dataclass
+class Outcome:
+    totals: Totals
+    # Of the error file: line, message and cells of each row that was not imported.
+    errors: list[list[str]]
+
+    @property
+    def messages(self) -> list[str]:
+        return [message for _, message, *_ in self.errors]
+
+
+def facts_of(campaign: Campaign) -> CampaignFacts:
+    facts = CampaignFacts.read(campaign.code)
+    assert facts is not None
+    return facts
+
+
+def import_text(
+    campaign: Campaign,
+    content: str | bytes,
+    *,
+    encoding: str = "",
+    delimiter: str = "",
+    has_header: bool = True,
+    columns: str = "",
+    **values: Any,
+) -> Outcome:
+    """Import what a file with this content says, columns and format as found out unless given."""
+    facts = facts_of(campaign)
+    file = io.BytesIO(content.encode() if isinstance(content, str) else content)
+    form = guess_format(file, encoding=encoding, delimiter=delimiter, has_header=has_header)
+    with Rows(file, form) as rows:
+        header = rows.header
+    chosen = columns_named(columns, header, facts) if columns else guess_columns(header, facts)
+    given = RecordImport.objects.create(
+        campaign=campaign,
+        file_name="records.csv",
+        file_size=len(file.getvalue()),
+        encoding=form.encoding,
+        delimiter=form.delimiter,
+        has_header=form.has_header,
+        columns={str(position): target for position, target in chosen.items()},
+        **values,
+    )
+    written = io.StringIO()
+    with transaction.atomic():
+        totals, merge = load(facts, given, file, Progress())
+        if totals.refused:
+            write_errors(given, file, merge, written)
+    rows_written = [*csv.reader(io.StringIO(written.getvalue()), delimiter=form.delimiter)]
+    return Outcome(totals, rows_written[1 if has_header else 0 :])
+
+
+def numbers_of(campaign: Campaign) -> list[str]:
+    return list(Record.objects.filter(campaign=campaign).order_by("id").values_list("number", flat=True))
+
+
+def field_values(campaign: Campaign, name: str) -> list[str]:
+    key = facts_of(campaign).fields[name]
+    return [record.fields.get(key, "") for record in Record.objects.filter(campaign=campaign).order_by("id")]

@@ -1,0 +1,114 @@
+"""Workers and commands that are processes: killed at the worst moments, and two at once; nothing is lost or doubled."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT, environment
+from tests.tickets.factories import TicketQueueFactory
+from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail
+from tests.tickets.storage import use_folder
+from tickets.models import Message, ReceivedMail, Ticket
+
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+
+@pytest.fixture(autouse=True)
+def own_storage(settings: object, tmp_path: Path) -> Path:
+    """The processes' folder too."""
+    use_folder(settings, tmp_path / "files")
+    return tmp_path
+
+
+@pytest.fixture
+def box() -> Iterator[Mailbox]:
+    with serving(Mailbox()) as mailbox:
+        yield mailbox
+
+
+def worker(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.tickets.intake_process", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, env=environment(folder, MAILBOX_ALLOWED_NETWORKS="127.0.0.1"))
+
+
+def handed_in(raw: bytes, folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "manage.py", "receive_mail", *arguments]
+    return subprocess.run(
+        command, check=False, cwd=ROOT, env=environment(folder, **more), input=raw, capture_output=True
+    )
+
+
+def raw_mails_on_disk(folder: Path) -> int:
+    return sum(path.is_file() for path in (folder / "files").rglob("*"))
+
+
+@pytest.mark.parametrize("place", ["kept", "stored"])
+def test_a_poller_killed_at_any_moment_loses_and_doubles_nothing(box: Mailbox, own_storage: Path, place: str) -> None:
+    queue = TicketQueueFactory(
+        imap_host="127.0.0.1",
+        imap_port=box.port,
+        imap_uses_tls=False,
+        imap_allows_plain=True,
+        imap_user="us",
+        imap_password="secret",
+    )
+    for number in range(3):
+        box.add(a_mail(f"Help {number}", Subject=f"Mail {number}"))
+
+    assert worker(own_storage, place, "poll", str(queue.pk)).wait(100) == -signal.SIGKILL
+    assert not box.seen
+    assert worker(own_storage, "never", "poll", str(queue.pk)).wait(100) == 0
+
+    assert sorted(Ticket.objects.values_list("subject", flat=True)) == ["Mail 0", "Mail 1", "Mail 2"]
+    assert Message.objects.count() == ReceivedMail.objects.count() == 3
+    assert box.seen == {1, 2, 3}
+
+
+def test_two_processes_with_the_same_mails_make_each_a_message_once(own_storage: Path) -> None:
+    TicketQueueFactory()
+    paths = []
+    for number in range(15):
+        path = own_storage / f"{number}.eml"
+        path.write_bytes(a_mail(f"Help {number}", Subject=f"Mail {number}"))
+        paths.append(str(path))
+
+    workers = [worker(own_storage, "never", "take", *paths) for _ in range(2)]
+
+    assert [each.wait(200) for each in workers] == [0, 0]
+    assert Ticket.objects.count() == Message.objects.count() == 15
+    assert set(ReceivedMail.objects.values_list("outcome", flat=True)) == {"stored"}
+    assert raw_mails_on_disk(own_storage) == 15
+
+
+def test_a_mail_server_hands_mails_in(own_storage: Path) -> None:
+    TicketQueueFactory()
+    queue = TicketQueueFactory(address="other@us.example")
+
+    done = handed_in(a_mail(), own_storage, f"--queue={queue.pk}")
+    unreadable = handed_in(b"\n\nno headers", own_storage)
+
+    message = Message.objects.get()
+    assert done.returncode == 0
+    assert done.stdout.decode() == f"Ticket {message.ticket_id}, message {message.pk}.\n"
+    assert message.ticket.queue == queue
+    assert unreadable.returncode == 0
+    assert "it has no headers" in unreadable.stdout.decode()
+
+
+def test_a_mail_server_is_told_what_to_do_with_a_mail_that_is_not_taken_in(own_storage: Path) -> None:
+    TicketQueueFactory()
+
+    too_large = handed_in(a_mail("x" * 1_100_000), own_storage, MAX_MAIL_MB="1")
+    no_database = handed_in(a_mail(), own_storage, DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    no_queue = handed_in(a_mail(), own_storage, "--queue=987654")
+
+    assert (too_large.returncode, "larger than 1 MB" in too_large.stderr.decode()) == (os.EX_DATAERR, True)
+    assert no_database.returncode == os.EX_TEMPFAIL
+    assert no_queue.returncode == os.EX_TEMPFAIL
+    assert not ReceivedMail.objects.exists()

@@ -1,0 +1,104 @@
+"""Look-ups with the old id, address and identifier of a merged customer."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tests.conftest import ACTOR, ApiClient
+from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory, TicketQueueFactory
+from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401
+from tickets.models import Customer
+from tickets.verbs.customer_merges import merge_customers
+
+pytestmark = pytest.mark.django_db
+
+
+def merged() -> tuple[Customer, Customer]:
+    """Return a customer that was merged through another one, and the final customer."""
+    first = CustomerFactory(email="old@client.example", identifier="OLD-1")
+    second, last = CustomerFactory(email="mid@client.example"), CustomerFactory(email="new@client.example")
+    last.identifier = "NEW-1"
+    last.save()
+    merge_customers(first, second, ACTOR)
+    merge_customers(second, last, ACTOR)
+    return first, last
+
+
+def ids(answer: Any, key: str) -> list[Any]:
+    assert answer.status_code == 200, answer.content
+    return [row[key] for row in answer.json()["result"]]
+
+
+def test_id_of_a_merged_customer_finds_the_tickets_of_the_other(api: ApiClient) -> None:
+    old, current = merged()
+    ticket = TicketFactory(customer=current)
+    TicketFactory(of_customer=True)
+
+    found = [ids(api.get(f"/api/tickets?customer_id={pk}"), "ticket_id") for pk in (old.pk, current.pk, 999_999_999)]
+
+    assert found == [[str(ticket.pk)], [str(ticket.pk)], []]
+
+
+@pytest.mark.parametrize(
+    "query", ["email=old@client.example", "email=OLD@client.example", "email=new@client.example", "identifier=OLD-1"]
+)
+def test_address_and_identifier_of_a_merged_customer_find_the_other(query: str, api: ApiClient) -> None:
+    _old, current = merged()
+    CustomerFactory(email="else@client.example")
+
+    assert ids(api.get(f"/api/customers?{query}"), "customer_id") == [current.pk]
+
+
+def test_address_shared_with_a_merged_customer_finds_all(api: ApiClient) -> None:
+    _old, current = merged()
+    other = CustomerFactory(email="Old@client.example")
+
+    assert ids(api.get("/api/customers?email=old@client.example"), "customer_id") == [current.pk, other.pk]
+
+
+def test_filters_of_customers_combine(api: ApiClient) -> None:
+    _old, current = merged()
+
+    assert ids(api.get("/api/customers?email=old@client.example&identifier=NEW-1"), "customer_id") == [current.pk]
+    assert ids(api.get("/api/customers?email=old@client.example&identifier=x"), "customer_id") == []
+
+
+def test_tagged_reply_from_a_merged_address_joins_the_ticket() -> None:
+    TicketQueueFactory()
+    _old, current = merged()
+    ticket = TicketFactory(customer=current, sender="shop@client.example")
+    MessageFactory(ticket=ticket, author_address="shop@client.example")
+
+    raw = a_mail("Still", From="Jan <OLD@client.example>", Subject=f"Re: [#{ticket.pk}] {ticket.subject}")
+
+    assert taken(raw).message.ticket == ticket
+
+
+@pytest.mark.parametrize(
+    ("path", "index"),
+    [
+        ("/api/tickets?customer_id={old}", "ticket_of_customer"),
+        ("/api/customers?email=old@client.example", "customer_email"),
+        ("/api/customers?identifier=OLD-1", "customer_merged_identifier"),
+    ],
+)
+def test_look_ups_of_merged_customers_use_an_index(path: str, index: str, api: ApiClient, monkeypatch: Any) -> None:
+    old, _current = merged()
+    statements: list[tuple[str, Any]] = []
+
+    def keep(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(keep):
+        api.get(path.format(old=old.pk))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        plans = []
+        for sql, params in statements:
+            if sql.startswith("SELECT") and "tickets_" in sql:
+                cursor.execute(f"EXPLAIN {sql}", params)
+                plans.append("\n".join(row[0] for row in cursor.fetchall()))
+    assert any(index in plan for plan in plans), plans

@@ -1,0 +1,73 @@
+"""The places in texts of replies: filled where they are known, refused when they are saved where they are not."""
+
+import pytest
+
+from tests.backoffice import errors_of, page_of, superuser
+from tests.tickets.factories import CannedReplyFactory, TicketQueueFactory
+from tickets.placeholders import PLACES, fill, has_place
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+@pytest.mark.parametrize("markup", ["{{name}}", "{{ name }}", "{{\n name}}", "{{&nbsp;name&nbsp;}}", "{{\u00a0name }}"])
+def test_a_place_is_filled_in_every_spelling(markup):
+    assert fill(f"<p>{markup}</p>", {"name": "Jan"}) == "<p>Jan</p>"
+    assert has_place(markup, "name")
+
+
+@pytest.mark.parametrize("markup", ["{{ nonsense }}", "{{ Customer name }}", "{{ticket.id}}", "{{}}", "{{ body }}"])
+def test_a_canned_reply_with_a_place_that_nothing_fills_is_refused_and_says_which_there_are(markup):
+    canned = CannedReplyFactory(body="<p>Thanks</p>")
+
+    response = superuser().submit(page_of(canned), expected=200, body=f"<p>Dear {markup}</p>")
+
+    errors = errors_of(response)
+    assert list(errors) == ["body"]
+    assert all(f"{{{{ {name} }}}}" in str(errors["body"]) for name in PLACES)
+    canned.refresh_from_db()
+    assert canned.body == "<p>Thanks</p>"
+
+
+def test_texts_of_a_queue_say_what_is_wrong_with_each():
+    queue = TicketQueueFactory()
+
+    response = superuser().submit(
+        page_of(queue),
+        expected=200,
+        language="en",
+        signature="{{ agent }}",
+        acknowledgement="{{ customer }}",
+        template="{{ body }} {{ footer }}",
+    )
+
+    errors = errors_of(response)
+    assert set(errors) == {"signature", "acknowledgement", "template"}
+    assert "{{ signature }}" in str(errors["template"])
+    assert "{{ body }}" not in str(errors["signature"])
+
+
+def test_what_is_known_is_saved():
+    queue, canned = TicketQueueFactory(), CannedReplyFactory()
+    everything = " ".join(f"{{{{ {name} }}}}" for name in PLACES)
+
+    client = superuser()
+    client.submit(
+        page_of(queue),
+        language="en",
+        signature=everything,
+        acknowledgement=everything,
+        template=f"{everything} {{{{ body }}}} {{{{ signature }}}} {{ no place }}",
+    )
+    client.submit(page_of(canned), body=everything)
+
+    queue.refresh_from_db()
+    canned.refresh_from_db()
+    assert (queue.signature, canned.body) == (everything, everything)
+
+
+def test_a_template_that_only_speaks_of_a_body_has_no_place_for_one():
+    response = superuser().submit(
+        page_of(TicketQueueFactory()), expected=200, language="en", template="<body>Hello</body>"
+    )
+
+    assert list(errors_of(response)) == ["template"]

@@ -1,0 +1,209 @@
+"""Quoted text is folded as the mail programs write it; nothing is cut off."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from callcentre.core import html_cleaning
+from callcentre.core.html_cleaning import MARK
+from tickets import html
+from tickets.mail.quotations import fold
+
+TEXTS = [
+    "On Mon, 2 Nov 2026 at 10:11, Help <help@us.example> wrote:\n> Try again\n",
+    "On Mon, 2 Nov 2026 at 10:11, A very long name of a desk\n<help@us.example> wrote:\n\n> Try again\n",
+    "W dniu 2.11.2026 o 10:11, Pomoc pisze:\n> Proszę spróbować\n",
+    "W dniu pon., 2 lis 2026 o 10:11 Pomoc <help@us.example> napisał(a):\n> Proszę\n",
+    "pon., 2 lis 2026 o 10:11 Pomoc <help@us.example> napisał(a):\n\n> Proszę\n",
+    "Dnia 2 listopada 2026 10:11 Pomoc <help@us.example> napisał(a):\n\nProszę spróbować\n",
+    "2026-11-02 10:11 GMT+01:00 Pomoc <help@us.example> napisał:\n> Proszę\n",
+    "Am 02.11.2026 um 10:11 schrieb Hilfe:\n> Bitte\n",
+    "Am Mo., 2. Nov. 2026 um 10:11 Uhr schrieb Hilfe <help@us.example>:\n> Bitte\n",
+    "Le lun. 2 nov. 2026 à 10:11, Aide <help@us.example> a écrit :\n> Bonjour\n",
+    "-----Original Message-----\nFrom: Help\nTo: Jan\n",
+    "---- Wiadomość oryginalna ----\nOd: Pomoc\n",
+    "________________________________\nFrom: Help <help@us.example>\nSent: Monday\nTo: Jan\nSubject: Re: x\n",
+    "Od: Pomoc <help@us.example>\nWysłano: poniedziałek, 2 listopada 2026 10:11\nDo: Jan\nTemat: x\n\nProszę\n",
+    "From: Help <help@us.example>\nSent: Monday, November 2, 2026 10:11 AM\nTo: Jan <j@c.example>\nSubject: x\n\nTry\n",
+    "Von: Hilfe <help@us.example>\nGesendet: Montag, 2. November 2026 10:11\nAn: Jan\nBetreff: x\n\nBitte\n",
+    "Od: Pomoc <help@us.example>\nDo: Jan <j@c.example>\nWysłane: 10:11 Poniedziałek 2026-11-02\nTemat: x\n",
+    "> Try again\n> and again\n",
+]
+
+
+@pytest.mark.parametrize("quoted", TEXTS)
+def test_text_is_parted_above_its_quotation(quoted: str) -> None:
+    written = "Dziękuję, działa.\n\nOn the other hand it is slow.\n\n"
+
+    assert fold(written + quoted, "PLAIN") == (written, quoted)
+
+
+HTML = [
+    '<div class="gmail_quote gmail_quote_container"><div class="gmail_attr">On Mon wrote:</div><p>x</p></div>',
+    '<div class="moz-cite-prefix">W dniu 2.11.2026, Pomoc pisze:<br></div><blockquote type="cite">x</blockquote>',
+    '<blockquote type="cite"><div>On 2 Nov 2026, at 10:11, Help wrote:</div>x</blockquote></div>',
+    '<div>On 2 Nov 2026, at 10:11, <b>Help</b> &lt;h@us.example&gt; wrote:</div><br><blockquote type="cite">x',
+    "<div style='border:none;border-top:solid #E1E1E1 1.0pt;padding:3.0pt 0cm 0cm 0cm'><p><b>Od:</b> Pomoc</p></div>",
+    '<div id="appendonsend"></div><hr><div id="divRplyFwdMsg" dir="ltr"><b>Od:</b> Pomoc</div>',
+    '<div id="mail-editor-reference-message-container"><div>x</div></div>',
+    '<div class="yahoo_quoted" style="margin:10px">On Monday, Help wrote: x</div>',
+    '<div class="protonmail_quote">On Monday, Help wrote: x</div>',
+]
+
+
+@pytest.mark.parametrize("quoted", HTML)
+def test_html_is_parted_above_its_quotation(quoted: str) -> None:
+    head = "<html><head><style>p{margin:0}</style></head><body>"
+    written = "<div>Dziękuję.</div><p>On the other hand: slow.</p>"
+
+    assert fold(head + written + quoted, "HTML") == (written, html.clean(quoted))
+
+
+def test_a_mail_that_is_nothing_but_a_quotation_is_what_was_written() -> None:
+    assert fold("> Try again\n", "PLAIN") == ("> Try again\n", "")
+    assert fold('<html><div> </div><div class="gmail_quote">x</div>', "HTML")[1] == ""
+
+
+def test_answers_between_quoted_lines_are_what_was_written() -> None:
+    text = "> Have you tried again?\nYes.\n> And?\nIt is broken.\n"
+
+    assert fold(text, "PLAIN") == (text, "")
+
+
+DOUBTFUL = [
+    "I got this mail:\n\nFrom: Bank <b@x.example>\nSent: Monday\nTo: Jan\nSubject: x\n\nPay.\n\nIs it yours?\n",
+    "From: Łódź\nDate: 3 May\nSubject: a refund\n\nThat is my trip.\n",
+    "Hello.\n\nOn 3 May your colleague anna@us.example wrote:\nNo.\n\nThat is wrong.\n",
+    "On 3 May I paid.\n\nHelp wrote:\n> Did you pay?\nYes.\n",
+    "The log says:\n> a\n> b\n",
+    "My answers are in red below.\n\nOn 3 May, Help <h@us.example> wrote:\n> a\n> b\n",
+    "Poniżej moje odpowiedzi.\n\nW dniu 2.11.2026 o 10:11, Pomoc pisze:\n> a\n",
+    "Sent from my iPad\n\nOn 3 May, Help <h@us.example> wrote:\n\na\n\nNo.\n",
+    "Yes.\n\n-----Original Message-----\nFrom: Help\n\nWhen?\n[Jan] On Monday.\n",
+]
+DOUBTFUL_HTML = {
+    "typed in Outlook": (
+        "<p>Thanks.</p><div style='border-top:solid #E1E1E1 1.0pt'><p><b>From:</b> Help</p></div>"
+        "<p>When?</p><p><span style='mso-fareast-language:EN-US'>On Monday.</span></p>"
+    ),
+    "typed in Outlook on the web": (
+        '<div>Thanks.</div><div id="divRplyFwdMsg"><b>From:</b> Help</div>'
+        '<div class="x_elementToProof">When?</div><div class="elementToProof">On Monday.</div>'
+    ),
+    "indented": (
+        '<p>Yes.</p><div class="gmail_quote"><blockquote class="gmail_quote">When?</blockquote>'
+        '<blockquote style="margin: 0 0 0 40px; border: none; padding: 0px">On Monday.</blockquote></div>'
+    ),
+    "a picture": (
+        '<p>Yes.</p><div class="gmail_quote"><blockquote class="gmail_quote">When?</blockquote><img src="cid:x"></div>'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", DOUBTFUL)
+def test_nothing_is_folded_where_the_quotation_may_hold_an_answer(text: str) -> None:
+    assert fold(text, "PLAIN") == (text, "")
+
+
+@pytest.mark.parametrize("text", DOUBTFUL_HTML.values(), ids=DOUBTFUL_HTML)
+def test_nothing_is_folded_where_the_quoted_html_may_hold_an_answer(text: str) -> None:
+    assert fold(text, "HTML") == (html.clean(text), "")
+
+
+COLOURED = (
+    '<div>Yes.</div><div class="gmail_quote"><div>On 3 May, Help wrote:</div><blockquote type="cite">{}</blockquote>'
+)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "is_folded"),
+    [
+        ('<p>When?</p><p style="color:#0000ff">On Monday.</p><p>Where?</p>', False),
+        ('<p>When?</p><font color="red">On Monday.</font>', False),
+        ('<p>When?</p><div><span style="color:rgb(200, 0, 0)">On Monday.</span></div>', False),
+        ('<p>When?</p><p>Regards</p><p style="color:#0000ff">Help</p><p style="color:#0000ff">Example Ltd</p>', True),
+        ('<p style="color:#0000ff">Ticket 1</p><p>When?</p>', True),
+        ('<p>When?</p><p style="color:#333333">It is urgent.</p><p>Where?</p>', True),
+        ('<p>When?</p><p><a href="https://x.example"><span style="color:blue">Here</span></a></p><p>Where?</p>', True),
+        ('<p>When?</p><blockquote type="cite"><p>a</p><p style="color:blue">b</p><p>c</p></blockquote>', True),
+    ],
+)
+def test_lines_in_colour_are_answers_unless_they_are_a_signature(quoted: str, is_folded: bool) -> None:
+    _written, folded = fold(COLOURED.format(quoted), "HTML")
+
+    assert bool(folded) == is_folded
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "On 3 May 2026, at 10:11, Help\n<h@us.example>\nwrote:\n",
+        "ons 4 nov. 2026 kl. 20:42 skrev Help <h@us.example>:\n",
+        "2026年11月2日(月) 9:00 Help <h@us.example>:\n",
+    ],
+)
+def test_the_line_above_a_quotation_is_folded_in_other_forms_and_languages(name: str) -> None:
+    written = "It works.\n\n"
+
+    assert fold(f"{written}{name}> a\n", "PLAIN") == (written, f"{name}> a\n")
+
+
+def test_forwarded_mail_is_not_folded() -> None:
+    text = "Please read.\n\n---------- Forwarded message ---------\nFrom: A <a@x.example>\nDate: x\nSubject: y\n\nb\n"
+
+    assert fold(text, "PLAIN") == (text, "")
+
+
+def test_an_empty_quotation_folds_nothing() -> None:
+    text = '<p>Yes.</p><div class="gmail_quote"><br></div><p>No.</p>'
+
+    assert fold(text, "HTML") == (html.clean(text), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("On " * 500_000, "PLAIN"),
+        ("W dniu " + "x " * 700_000, "PLAIN"),
+        ("\n" * 1_500_000, "PLAIN"),
+        ("From: x\n" * 150_000, "PLAIN"),
+        (">\n" * 700_000 + "x", "PLAIN"),
+    ],
+)
+def test_folding_a_long_text_loses_nothing(text: str, kind: str) -> None:
+    written, quoted = fold(text, kind)
+
+    assert written + quoted == text
+
+
+def test_both_parts_of_html_are_cleaned_and_closed() -> None:
+    body = '<table><tr><td><b onclick="x()">Yes.<div class="x gmail_quote">a<script>alert(1)</script> b</table>'
+
+    written, quoted = fold(body, "HTML")
+
+    assert written == "<table><tbody><tr><td><b>Yes.</b></td></tr></tbody></table>"
+    assert "alert" not in written + quoted
+    assert MARK not in written + quoted
+    assert html.clean(str(written)) == written
+    assert html.clean(str(quoted)) == quoted
+
+
+@pytest.mark.parametrize("text", ["<p title='<div class=\"gmail_quote\">'>x</p><p>y</p>", '<p>class="gmail_quote"</p>'])
+def test_what_only_looks_like_the_beginning_of_a_quotation_parts_nothing(text: str) -> None:
+    assert fold(text, "HTML")[1] == ""
+
+
+def test_one_mail_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned: list[str] = []
+
+    def clean(text: str, _policy: Any, *, is_counting: bool) -> html_cleaning.Cleaned:
+        cleaned.append(text)
+        return html_cleaning.Cleaned(text, Counter(), Counter())
+
+    monkeypatch.setattr(html_cleaning, "_cleaned", clean)
+
+    written, _quoted = fold("<p>Yes.</p>", "HTML")
+
+    assert html.clean(written) is written
+    assert cleaned == ["<p>Yes.</p>"]

@@ -1,0 +1,301 @@
+"""Customers created from the first mail or call, once, if the setting is on."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from tests.backoffice import page_of, superuser
+from tests.callcentre.factories import ApiUserFactory, UserFactory
+from tests.conftest import ACTOR, ApiClient
+from tests.telephony.callers import CALLER, HOTLINE, call_in
+from tests.telephony.conftest import heard, switch  # noqa: F401  (fixtures)
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
+from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.test_concurrency import at_once, refusals
+from tickets.lookup import customer_of_caller
+from tickets.models import Customer, CustomerNumber, CustomerSettings, Ticket
+from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.tickets import open_ticket
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+
+def create_customers(is_wanted: bool) -> None:
+    CustomerSettings.objects.update(creates_unknown=is_wanted)
+
+
+def told() -> list[tuple[str, dict[str, Any]]]:
+    return list(Event.objects.order_by("id").values_list("action", "payload"))
+
+
+# Mail
+
+
+def test_first_mail_of_an_unknown_sender_creates_a_customer() -> None:
+    TicketQueueFactory()
+
+    taken(a_mail())
+
+    customer, ticket = Customer.objects.get(), Ticket.objects.get()
+    assert (customer.name, customer.surname, customer.email) == ("", "Jan", "jan@client.example")
+    assert ticket.customer == customer
+    assert told()[:2] == [
+        ("CUSTOMER_CREATED", {"customer_id": customer.pk, "company_id": None}),
+        (
+            "TICKET_CREATED",
+            {"ticket_id": str(ticket.pk), "customer_id": customer.pk, "agent_login": None, "direction": "in"},
+        ),
+    ]
+    assert customer.history.get().action == "create"
+
+
+@pytest.mark.parametrize(
+    ("sender", "surname"),
+    [
+        ("Jan Kowal <jan@client.example>", "Jan Kowal"),
+        ('"  " <jan@client.example>', "jan@client.example"),
+        ("jan@client.example", "jan@client.example"),
+        (f"{'Long ' * 30}<jan@client.example>", f"{'Long ' * 20}".strip()),
+        (f"{'x' * 60}@{'client.' * 10}example", f"{'x' * 60}@{'client.' * 10}example"[:100]),
+    ],
+)
+def test_surname_is_the_name_in_the_mail_or_the_address(sender: str, surname: str) -> None:
+    TicketQueueFactory()
+
+    taken(a_mail(From=sender))
+
+    assert [customer.surname for customer in Customer.objects.all()] == [surname]
+
+
+def test_second_mail_finds_the_same_customer() -> None:
+    TicketQueueFactory()
+
+    taken(a_mail())
+    taken(a_mail("Once more", From="JAN@client.example", Message_ID="<second@client.example>"))
+
+    customer = Customer.objects.get()
+    assert list(Ticket.objects.values_list("customer", flat=True)) == [customer.pk] * 2
+
+
+def test_sender_of_a_merged_customer_is_known() -> None:
+    TicketQueueFactory()
+    old, new = CustomerFactory(email="jan@client.example"), CustomerFactory()
+    merge_customers(old, new, ACTOR)
+
+    taken(a_mail())
+
+    assert (Ticket.objects.get().customer, Customer.objects.count()) == (new, 2)
+
+
+def test_mail_creates_no_customer_if_the_setting_is_off() -> None:
+    create_customers(False)
+    TicketQueueFactory()
+
+    taken(a_mail())
+
+    assert Ticket.objects.get().customer is None
+    assert not Customer.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Auto_Submitted": "auto-generated"},
+        {"From": "Anna <ANNA@us.example>"},
+        {"List_Unsubscribe": "<https://news.example/1>", "Precedence": "bulk"},
+        {"List_Unsubscribe": "<https://news.example/1>", "List_Post": "NO"},
+    ],
+    ids=["a machine", "an agent", "a newsletter", "a list that takes no mail"],
+)
+def test_senders_that_do_not_become_customers(headers: dict[str, str]) -> None:
+    AgentFactory(email="anna@us.example")
+    TicketQueueFactory()
+
+    taken(a_mail(**headers))
+
+    assert Ticket.objects.get().customer is None
+    assert not Customer.objects.exists()
+
+
+def test_sender_through_a_group_becomes_a_customer() -> None:
+    TicketQueueFactory()
+    group = {"List_Unsubscribe": "<https://group.example/1>", "List_Post": "<mailto:help@us.example>"}
+
+    taken(a_mail(Precedence="list", List_Id="<help.us.example>", **group))
+
+    assert Customer.objects.get() == Ticket.objects.get().customer
+
+
+def test_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.MonkeyPatch) -> None:
+    TicketQueueFactory()
+    monkeypatch.setattr("tickets.mail.intake.acknowledge", lambda ticket: 1 / 0)
+
+    assert taken(a_mail()).outcome == "quarantined"
+    assert not Customer.objects.exists()
+    assert told() == []
+
+
+def test_ticket_of_the_api_creates_no_customer(api: ApiClient) -> None:
+    TicketQueueFactory()
+
+    api.post("/api/tickets", {"subject": "S", "body": "B", "from": "jan@client.example"})
+
+    assert Ticket.objects.get().customer is None
+    assert not Customer.objects.exists()
+
+
+# Calls
+
+
+@pytest.mark.usefixtures("switch")
+def test_first_call_from_an_unknown_number_creates_a_customer() -> None:
+    QueueFactory(number=HOTLINE)
+
+    calls = [call_in("caller-1", "22 555 01 07"), call_in("caller-2", CALLER)]
+
+    customer = Customer.objects.get()
+    assert (customer.surname, customer.phone_numbers) == ("22 555 01 07", ["22 555 01 07"])
+    assert [call.customer_id for call in calls] == [customer.pk] * 2
+    assert [action for action, _payload in told()] == ["CUSTOMER_CREATED", *["CONNECTION_STARTED"] * 2]
+
+
+@pytest.mark.usefixtures("switch")
+@pytest.mark.parametrize("caller", ["", "anonymous", "+anonymous", "101", "x" * 300, "9" * 30, f"+{'9' * 30}"])
+def test_caller_without_a_public_number_does_not_become_a_customer(caller: str) -> None:
+    QueueFactory(number=HOTLINE)
+
+    assert call_in(caller=caller).customer_id is None
+    assert not Customer.objects.exists()
+
+
+@pytest.mark.usefixtures("switch")
+def test_call_creates_no_customer_if_the_setting_is_off() -> None:
+    create_customers(False)
+    QueueFactory(number=HOTLINE)
+
+    assert call_in().customer_id is None
+    assert not Customer.objects.exists()
+
+
+# Concurrency
+
+
+@pytest.mark.usefixtures("committed_db")
+@pytest.mark.parametrize("turn", range(3))
+def test_concurrent_first_mails_of_one_sender_create_one_customer(turn: int) -> None:
+    queue = TicketQueueFactory()
+    addresses = ["jan@client.example", "JAN@client.example"] * 4
+
+    def open_for(address: str) -> Ticket:
+        sent = {"sender": address, "sender_name": "Jan", "queue_id": queue.pk}
+        return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent)
+
+    results = at_once(*(lambda address=address: open_for(address) for address in addresses))
+
+    assert not refusals(results)
+    customer = Customer.objects.get()
+    assert {ticket.customer_id for ticket in results} == {customer.pk}
+    actions = [action for action, _payload in told()]
+    assert sorted(actions) == ["CUSTOMER_CREATED", *["TICKET_CREATED"] * 8]
+    assert actions[0] == "CUSTOMER_CREATED"
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_concurrent_first_calls_from_one_number_create_one_customer() -> None:
+    def call() -> Any:
+        with transaction.atomic():
+            return customer_of_caller("22 555 01 07", CALLER)
+
+    results = at_once(*[call] * 8)
+
+    customer = Customer.objects.get()
+    assert {known.id for known in results} == {customer.pk}
+    assert CustomerNumber.objects.get().number == CALLER
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
+    queue = TicketQueueFactory()
+
+    def open_for(number: int) -> Ticket:
+        sent = {"sender": f"jan-{number}@client.example", "queue_id": queue.pk}
+        return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent)
+
+    results = at_once(*(lambda number=number: open_for(number) for number in range(8)))
+
+    assert not refusals(results)
+    assert len({ticket.customer_id for ticket in results}) == Customer.objects.count() == 8
+
+
+# The setting
+
+
+def test_setting_is_on_in_a_new_installation() -> None:
+    assert CustomerSettings.objects.get().creates_unknown
+
+
+@pytest.mark.parametrize(
+    ("use", "creates"),
+    [
+        (lambda: None, True),
+        (UserFactory, False),
+        (ApiUserFactory, False),
+        (CustomerFactory, False),
+        (TicketFactory, False),
+        (ConnectionFactory, False),
+    ],
+    ids=["new", "a user", "an API user", "a customer", "a ticket", "a call"],
+)
+def test_setting_after_an_upgrade_of_an_installation_in_use(use: Callable[[], Any], creates: bool) -> None:
+    CustomerSettings.objects.all().delete()
+    use()
+
+    importlib.import_module("tickets.migrations.0014_customer_settings_row").write(apps, connection.schema_editor())
+
+    assert CustomerSettings.objects.get().creates_unknown is creates
+
+
+def test_migration_that_runs_twice_keeps_the_setting() -> None:
+    create_customers(False)
+
+    importlib.import_module("tickets.migrations.0014_customer_settings_row").write(apps, connection.schema_editor())
+
+    assert not CustomerSettings.objects.get().creates_unknown
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_change_the_setting_in_the_admin() -> None:
+    settings, client = CustomerSettings.objects.get(), superuser()
+
+    client.submit(page_of(settings))
+    settings.refresh_from_db()
+    is_kept = settings.creates_unknown
+    client.submit(page_of(settings), creates_unknown=None)
+    settings.refresh_from_db()
+
+    assert (is_kept, settings.creates_unknown) == (True, False)
+    assert client.post(page_of(settings, "delete"), {"post": "yes"}).status_code == 403
+
+
+def test_number_of_queries_for_new_and_known_customers() -> None:
+    queue = TicketQueueFactory()
+    taken(a_mail(From="first@client.example"), queue)
+
+    def cost(number: int, *, is_wanted: bool, sender: str) -> int:
+        create_customers(is_wanted)
+        with CaptureQueriesContext(connection) as queries:
+            assert taken(a_mail(From=sender, Message_ID=f"<{number}@client.example>"), queue).outcome == "stored"
+        return len(queries)
+
+    without = cost(1, is_wanted=False, sender="second@client.example")
+    created = cost(2, is_wanted=True, sender="third@client.example")
+    known = cost(3, is_wanted=True, sender="third@client.example")
+
+    assert (created - without, without - known) == (8, 1)

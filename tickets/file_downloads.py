@@ -1,0 +1,18 @@
+"""Files of tickets as downloads."""
+
+from django.core.files.storage import default_storage
+from django.http import FileResponse
+
+from callcentre.core.downloads import file_response
+from tickets.file_storage import type_of
+from tickets.models import StoredFile
+
+# What may be shown inside a page, where that is asked for. Not SVG, which is a program.
+PICTURES = ("image/gif", "image/jpeg", "image/png", "image/webp")
+
+
+def response_of(file: StoredFile, *, inline: bool = False) -> FileResponse:
+    """The file under its own name (RFC 6266); a picture inside a page on request. Raises Http404 where it is gone."""
+    content_type = type_of(file.filename)
+    is_shown = inline and content_type in PICTURES
+    return file_response(lambda: default_storage.open(file.path), file.filename, content_type, is_shown=is_shown)

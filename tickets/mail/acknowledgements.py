@@ -1,0 +1,43 @@
+"""The answer that the service gives by itself to new mail, so that the customer knows it has come.
+
+Two machines must never answer each other: nothing goes to what a machine has sent, nor to an address that nobody
+reads, and an address gets one an hour at most, whatever it sends.
+"""
+
+import re
+from datetime import timedelta
+
+from django.utils import timezone
+
+from tickets import html
+from tickets.addresses import is_address
+from tickets.models import AcknowledgedAddress, Message, Ticket, TicketQueue
+from tickets.models.participants import recipients_of
+from tickets.placeholders import fill, values_for
+from tickets.verbs.messages import send_acknowledgement
+
+SPAN = timedelta(hours=1)
+# Local parts of addresses that a machine reads: a word of them, or how they begin.
+_MACHINE = re.compile(
+    r"(?i)(?:\A|[-_.+])(?:no|not|non|nie|do[-_.]?not|nao)[-_.]?(?:reply|respond|answer|odpowiadaj)(?:[-_.+]|\Z)"
+    r"|\A(?:mailer-daemon|postmaster|bounces?|listserv|majordomo)(?:[-_.+=]|\Z)|\Aowner-"
+    r"|-(?:request|owner|bounces?)(?:[-_.+=]|\Z)"
+)
+
+
+def acknowledge(ticket: Ticket) -> Message | None:
+    """To a ticket that a mail has opened, if its queue does so and nothing speaks against it; in its transaction."""
+    queue = ticket.queue
+    if not queue.acknowledges or not is_address(ticket.sender):
+        return None
+    address = recipients_of(ticket)[0]
+    if any(_MACHINE.search(each.rpartition("@")[0]) for each in (ticket.sender, address)):
+        return None
+    if ticket.messages.filter(is_automatic=True).exists():
+        return None
+    if TicketQueue.objects.filter(address__iexact=address).exists():
+        return None
+    text = html.clean(fill(queue.acknowledgement, values_for(ticket)))
+    if html.says_nothing(text) or not AcknowledgedAddress.take_turn(address, timezone.now(), SPAN):
+        return None
+    return send_acknowledgement(ticket, str(text))

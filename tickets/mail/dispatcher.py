@@ -1,0 +1,156 @@
+"""Sending what is due: claim it, send it, write down what came of it.
+
+A message is sent once or not at all, as far as anybody can know: `begun_at` is committed before the server gets the
+message. When the worker dies, or the connection breaks, between that and the server's answer, nobody knows whether it
+arrived, and only a person sends it again. Of several recipients each is asked for until he has it or is refused for
+good; whoever has it is left alone.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from tickets.mail import marketplaces, smtp
+from tickets.mail.send_results import Answer, Lost, Refused, Sent, Taken
+from tickets.models import Dispatch, Source
+from tickets.models.dispatch import refusals_in_words
+
+State = Dispatch.State
+
+# Longer than any sending takes: a dozen answers of a slow server and its last one, which may take four minutes.
+LEASE = timedelta(minutes=15)
+# A mail server that is down on a Saturday gets its mail on Monday.
+DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 720, 1440, 1440))
+UNKNOWN = "outcome unknown"
+DIED = "the worker died at every attempt"
+# Threads of one process that send mails, and replies to marketplaces: a server that hangs must not take those that
+# place calls and deliver webhooks.
+_PLACES = {True: threading.BoundedSemaphore(4), False: threading.BoundedSemaphore(2)}
+# Then the thread is given back, and the sweep wakes another.
+TURN_SECONDS = 30.0
+# Woken by one sweep: each of them goes on with the next that is due.
+BATCH = 100
+
+
+def dispatch(pk: int) -> None:
+    """Send this one, if it is due and nobody else is at it, and those after it.
+
+    Without a place it is left to those who have one: they look for the next before they go.
+    """
+    source = Dispatch.objects.filter(pk=pk).values_list("source", flat=True).first()
+    is_mail = source == Source.EMAIL
+    if source is None or not _PLACES[is_mail].acquire(blocking=False):
+        return
+    try:
+        _dispatch(pk)
+        ends_at = time.monotonic() + TURN_SECONDS
+        while time.monotonic() < ends_at and (following := _next_due(is_mail=is_mail)):
+            _dispatch(following)
+    finally:
+        _PLACES[is_mail].release()
+
+
+def due_now() -> list[int]:
+    """Those whose message was lost, or whose next attempt has come, the longest due first.
+
+    What a dead worker had begun fails as unknown; what kills every worker fails as well.
+    """
+    now = timezone.now()
+    over: dict[str, Any] = {"state": State.FAILED, "next_attempt_at": None}
+    Dispatch.objects.abandoned(now).update(**over, is_unknown=True, error=UNKNOWN)
+    Dispatch.objects.due(now).filter(attempt_count__gt=len(DELAYS)).update(**over, error=DIED)
+    return list(Dispatch.objects.due(now).order_by("next_attempt_at").values_list("pk", flat=True)[:BATCH])
+
+
+def _next_due(*, is_mail: bool) -> int | None:
+    mails = Q(source=Source.EMAIL)
+    due = Dispatch.objects.due(timezone.now()).filter(mails if is_mail else ~mails)
+    return due.filter(attempt_count__lte=len(DELAYS)).order_by("next_attempt_at").values_list("pk", flat=True).first()
+
+
+def _dispatch(pk: int) -> None:
+    if (leased_until := _claim(pk)) is None:
+        return
+    due = Dispatch.objects.select_related(
+        "message__agent", "message__ticket__queue", "message__ticket__customer", "message__ticket__agent"
+    ).get(pk=pk)
+    send = smtp.send if due.is_mail else marketplaces.send
+    result: Sent | Refused | Lost
+    try:
+        result = send(due, _beginning(due, leased_until))
+    except Taken:
+        return
+    except (Lost, Refused) as reason:
+        result = reason
+    _write(due, leased_until, result)
+
+
+def _claim(pk: int) -> datetime | None:
+    """Of two workers one gets it, and until when; should it die, the lease runs out."""
+    now = timezone.now()
+    until = now + LEASE
+    ready = Dispatch.objects.due(now).filter(pk=pk)
+    return until if ready.update(next_attempt_at=until, attempt_count=F("attempt_count") + 1) else None
+
+
+def _beginning(due: Dispatch, leased_until: datetime) -> Callable[[], None]:
+    def begin() -> None:
+        """Commits that the server is about to get it; raises Taken where it is not ours any more."""
+        now = timezone.now()
+        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=leased_until)
+        if not ours.update(begun_at=now, next_attempt_at=now + LEASE):
+            raise Taken
+        due.begun_at = now
+
+    return begin
+
+
+def _write(due: Dispatch, leased_until: datetime, result: Sent | Refused | Lost) -> None:
+    """Unless it is not ours any more. What was begun is: it was taken for lost at the most, and now more is known."""
+    if due.begun_at is None:
+        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=leased_until)
+    else:
+        ours = Dispatch.objects.filter(pk=due.pk, begun_at=due.begun_at, state__in=[State.QUEUED, State.FAILED])
+    with transaction.atomic():
+        # A bounce may have come meanwhile.
+        row = ours.select_for_update(no_key=True).first()
+        if row is None:
+            return
+        values = {"next_attempt_at": None, "is_unknown": False, **_after(row, result)}
+        values["error"] = values["error"].replace("\0", "")[:500]
+        Dispatch.objects.filter(pk=row.pk).update(**values)
+
+
+def _after(row: Dispatch, result: Sent | Refused | Lost) -> dict[str, Any]:
+    """For whom it was taken, and who is asked again later; or, where that would not help or has been tried often
+    enough, it is left to a person.
+    """
+    if isinstance(result, Lost):
+        return {"state": State.FAILED, "is_unknown": True, "error": f"{UNKNOWN}: {result}"}
+    now, is_sent, answers = timezone.now(), isinstance(result, Sent), result.answers
+    accepted = row.accepted + [each for each in row.addressees if is_sent and each not in answers]
+    if accepted and not is_sent and not answers:
+        answers = dict.fromkeys(row.addressees, Answer(str(result), result.is_final))
+    is_over = result.is_final or row.attempt_count > len(DELAYS)
+    refused = row.refused | {each: answer.reason for each, answer in answers.items() if answer.is_final or is_over}
+    reasons = refused | {each: answer.reason for each, answer in answers.items()}
+    values: dict[str, Any] = {
+        "accepted": accepted,
+        "refused": refused,
+        "error": refusals_in_words(reasons) or ("" if is_sent else str(result)),
+    }
+    if is_sent:
+        values["sent_at"] = row.sent_at or now
+    if not is_over:
+        asked_for = 0.0 if isinstance(result, Sent) else result.retry_after
+        delay = max(DELAYS[row.attempt_count - 1], timedelta(seconds=asked_for))
+        return values | {"state": State.QUEUED, "begun_at": None, "next_attempt_at": now + delay}
+    if isinstance(result, Sent):
+        return values | {"state": result.state}
+    return values | {"state": State.SENT if accepted else State.FAILED, "begun_at": None}

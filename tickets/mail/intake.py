@@ -1,0 +1,315 @@
+"""Mail becomes a message: kept whole first, then read, matched to its ticket, and stored; or put in quarantine.
+
+The raw mail is on the disk before anything is made of it; then one transaction writes the message with all that
+follows from it, and the row that says so. A worker that dies in between leaves a file only, and its mail comes again:
+from its mailbox, or from the mail server that was not told that it was taken. That a mail comes again without a row is
+the sign that it may have killed its worker; then its row is written first, and after some attempts it is quarantined.
+"""
+
+import base64
+import binascii
+import logging
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from io import BytesIO
+from typing import IO
+from urllib.parse import unquote
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext_noop as _
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, Invalid
+from tickets.file_storage import Stored, store
+from tickets.mail.acknowledgements import acknowledge
+from tickets.mail.mime_parts import MOST_FILES, Attachment
+from tickets.mail.parsing import Mail, Unreadable, parse
+from tickets.mail.quotations import fold
+from tickets.mail.raw_mail import keep
+from tickets.mail.ticket_match import content_sha256, current, standing_of, ticket_for
+from tickets.mail_ids import ticket_of
+from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
+from tickets.verbs.dispatches import record_bounce
+from tickets.verbs.messages import receive_message
+from tickets.verbs.tickets import open_ticket
+
+logger = logging.getLogger(__name__)
+
+Outcome = ReceivedMail.Outcome
+# The actor of what mail causes.
+MAIL = Actor("system", None, "mail")
+# Mails of one sender that a new queue takes within an hour. More than a person writes: another machine answers ours.
+FLOOD = TicketQueue._meta.get_field("sender_limit").default
+FLOOD_SPAN = timedelta(hours=1)
+# How often a mail is begun with that has stopped its worker.
+MOST_ATTEMPTS = 3
+
+# Reasons that say more after a colon.
+_FLOODED = _("too many mails within an hour")
+_NOT_UNDERSTOOD = _("it is not understood")
+_DEADLY = _("it has stopped its worker again and again")
+
+_CONTENT_ID = re.compile(r"(?i)\bcid:([^\s\"'<>]+)")
+_DATA_IMAGE = re.compile(r"(?i)(?<=src=[\"'])data:image/(png|jpe?g|gif|webp);base64,([a-z0-9+/=\s%]{1,40000000})")
+
+
+class Quarantine(Exception):
+    """It cannot become a message; says why. A person may try again."""
+
+
+class Needless(Exception):
+    """Nobody misses it; says why."""
+
+    def __init__(self, reason: str, message: Message | None = None) -> None:
+        super().__init__(reason)
+        self.message = message
+
+
+def take_in(
+    stream: IO[bytes], queue: TicketQueue | None = None, *, place: tuple[int, int] | None = None
+) -> ReceivedMail:
+    """Keep the mail, then make of it what it is. `place`: UIDVALIDITY and UID of where it is in the queue's mailbox.
+
+    Raises TooLong; and what the stores raise when they fail, having lost nothing: never for what is in the mail.
+    """
+    kept = keep(stream, settings.MAX_MAIL_MB * 1024 * 1024, queue.pk if queue else None)
+    received = ReceivedMail(sha256=kept.sha256, queue=queue, path=kept.path, size=len(kept.raw))
+    received.imap_validity, received.imap_uid = place or (None, None)
+    if not kept.is_first:
+        kept.written.result()
+        return _take_in_again(received)
+    try:
+        _decide(received, kept.raw, kept.written.result)
+    except IntegrityError:
+        known = ReceivedMail.objects.filter(sha256=kept.sha256, queue=queue).first()
+        if known is None:
+            raise
+        default_storage.delete(kept.path)
+        return known
+    return received
+
+
+def _take_in_again(received: ReceivedMail) -> ReceivedMail:
+    """A mail that was kept before: it is known; or somebody is at it; or it has killed its worker, so its row is
+    written first.
+    """
+    values = {name: getattr(received, name) for name in ("path", "size", "imap_validity", "imap_uid")}
+    known, is_new = ReceivedMail.objects.get_or_create(sha256=received.sha256, queue=received.queue, defaults=values)
+    if not is_new:
+        default_storage.delete(received.path)
+    if known.outcome == Outcome.RECEIVED:
+        process(known.pk)
+        known.refresh_from_db()
+    return known
+
+
+def left_over() -> list[int]:
+    """Mails that were kept and not decided on: a worker died in between."""
+    since = timezone.now() - timedelta(minutes=2)
+    waiting = ReceivedMail.objects.filter(outcome=Outcome.RECEIVED, received_at__lt=since)
+    return list(waiting.order_by("id").values_list("pk", flat=True)[:1000])
+
+
+def process(pk: int) -> None:
+    """Make a message of a mail whose row is written; whatever goes wrong puts it in quarantine, with the reason."""
+    waiting = ReceivedMail.objects.filter(pk=pk, outcome=Outcome.RECEIVED)
+    # Counted before it is begun: nobody else can tell of a worker that is no more.
+    if not waiting.update(attempt_count=F("attempt_count") + 1):
+        return
+    with transaction.atomic():
+        received = waiting.select_for_update(no_key=True, of=("self",)).select_related("queue").first()
+        if received is None:
+            return
+        if received.attempt_count > MOST_ATTEMPTS:
+            received.outcome, received.reason = (
+                Outcome.QUARANTINED,
+                f"{_DEADLY}: {MOST_ATTEMPTS}",
+            )
+            received.save(update_fields=["outcome", "reason"])
+            return
+        try:
+            with received.open_raw() as content:
+                raw = content.read()
+        except FileNotFoundError:
+            received.outcome, received.reason = Outcome.QUARANTINED, _("its raw mail is gone")
+            received.save(update_fields=["outcome", "reason"])
+            return
+        _decide(received, raw)
+
+
+def _decide(received: ReceivedMail, raw: bytes, wait_until_kept: Callable[[], None] = lambda: None) -> None:
+    """One transaction: the message with what follows from it, and the row that says what became of the mail."""
+    files: list[Stored] = []
+    try:
+        mail = parse(raw)
+        received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
+        received.recipients, received.content_sha256 = mail.recipients, content_sha256(mail)
+        with transaction.atomic():
+            _check(received, mail)
+            _to_message(received, mail, files)
+            wait_until_kept()
+            received.save()
+    except (OperationalError, InterfaceError, OSError, MemoryError, IntegrityError):
+        # The stores', or somebody else's at the same mail: it is not the mail's fault.
+        _discard(files)
+        raise
+    except Needless as reason:
+        _set(received, Outcome.IGNORED, str(reason), reason.message)
+    except (Quarantine, Unreadable) as reason:
+        _set(received, Outcome.QUARANTINED, str(reason))
+    except Invalid as reason:
+        _set(received, Outcome.QUARANTINED, "; ".join(reason.messages))
+    except Exception as error:
+        # One mail never stops the mailbox, whatever is in it.
+        logger.exception("mail not understood", extra={"sha256": received.sha256})
+        _set(received, Outcome.QUARANTINED, f"{_NOT_UNDERSTOOD}: {type(error).__name__}: {error}")
+    if received.outcome != Outcome.STORED:
+        _discard(files)
+        wait_until_kept()
+        received.save()
+
+
+def _set(received: ReceivedMail, outcome: str, reason: str, message: Message | None = None) -> None:
+    received.outcome, received.reason, received.message = outcome, reason.replace("\0", "")[:500], message
+
+
+def _discard(files: list[Stored]) -> None:
+    for file in files:
+        file.discard()
+
+
+def _check(received: ReceivedMail, mail: Mail) -> None:
+    """Raises Quarantine or Needless for what is to become no message."""
+    if ticket_of(mail.header_id) is not None:
+        raise Needless(_("it is a mail of our own"))
+    queue = received.queue or _queue_of(mail)
+    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, queue.sender_limit or 0)
+    if standing.is_ours:
+        raise Quarantine(_("it says that it comes from one of our own addresses"))
+    mail.is_form = standing.is_of_form
+    received.sender = mail.sender
+    if standing.copy_id is not None:
+        raise Needless(_("it has come before, by another way"), Message.objects.get(pk=standing.copy_id))
+    # A person's decision is one to let it in.
+    if not received.decided_by and not queue.may_send_more(mail.sender, standing.recent):
+        raise Quarantine(f"{_FLOODED}: {mail.sender}")
+    # A ticket that cannot be answered is for a person to decide on.
+    if mail.has_invalid_author and not mail.is_automatic and not received.decided_by:
+        raise Quarantine(_("its From is no address"))
+
+
+def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
+    body, body_type = mail.body
+    if body_type == Message.BodyType.HTML:
+        body = _with_own_images(body, mail)
+    files += [store(BytesIO(each.content), len(each.content)) for each in mail.attachments]
+    if files and body_type == Message.BodyType.HTML:
+        tokens = {each.content_id: file.token for each, file in zip(mail.attachments, files, strict=True)}
+        # RFC 2392: in an address the id may be percent-encoded.
+        body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(unquote(found[1]), found[1])}", body)
+    body, quoted = fold(body, body_type)
+    ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
+    message = _add(mail, ticket, body, quoted) if ticket else None
+    if message is None:
+        message = _open(mail, received.queue or _queue_of(mail), body, quoted)
+    _attach(message, mail.attachments, files)
+    received.outcome, received.reason, received.message = Outcome.STORED, "", message
+
+
+def _with_own_images(body: str, mail: Mail) -> str:
+    """Images that are written into the HTML become files, named there as those of other mails are."""
+
+    def to_file(found: re.Match[str]) -> str:
+        if len(mail.attachments) >= MOST_FILES:
+            return found[0]
+        try:
+            content = base64.b64decode(found[2].replace("%2B", "+").replace("%2F", "/").replace("%3D", "="))
+        except binascii.Error:
+            return found[0]
+        number = len(mail.attachments) + 1
+        name = f"image-{number}.{found[1].lower().replace('jpeg', 'jpg')}"
+        mail.attachments.append(Attachment(name, content, f"data-{number}"))
+        return f"cid:data-{number}"
+
+    return _DATA_IMAGE.sub(to_file, body) if "data:image/" in body else body
+
+
+def _of_bounce(mail: Mail) -> Ticket:
+    """The mail that did not arrive says so, and its ticket has the bounce as a message."""
+    bounced = Dispatch.objects.filter(header_id__in=mail.reported_ids).exclude(header_id="")
+    dispatches = list(bounced.select_related("message__ticket__merged_into"))
+    if not dispatches:
+        raise Quarantine(_("it is a bounce of no mail of ours"))
+    for dispatch in dispatches:
+        record_bounce(dispatch, MAIL, mail.bounce_reason, mail.bounced)
+    return current(dispatches[0].message.ticket)
+
+
+def _queue_of(mail: Mail) -> TicketQueue:
+    """Return the queue whose address it was brought to, else whose address it was sent to; else the first."""
+    queues = list(TicketQueue.objects.active().order_by("id"))
+    if not queues:
+        raise Quarantine(_("there is no ticket queue"))
+    by_address = {queue.address.lower(): queue for queue in reversed(queues) if queue.address}
+    reached = (by_address.get(address) for address in (*mail.delivered_to, *mail.recipients))
+    return next((queue for queue in reached if queue is not None), queues[0])
+
+
+def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
+    """Add the mail to its ticket; None where a person has just deleted the ticket."""
+    try:
+        return receive_message(
+            ticket,
+            MAIL,
+            body=body,
+            body_type=mail.body[1],
+            quoted=quoted,
+            from_name=mail.sender_name,
+            from_address=mail.sender,
+            reply_to=mail.reply_to,
+            is_automatic=mail.is_automatic,
+            may_be_empty=True,
+        )
+    except Conflict:
+        return None
+
+
+def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
+    ticket = open_ticket(
+        MAIL,
+        subject=mail.subject or "(no subject)",
+        body=body,
+        body_type=mail.body[1],
+        quoted=quoted,
+        sender=mail.sender,
+        sender_name=mail.sender_name,
+        reply_to=mail.reply_to,
+        queue_id=queue.pk,
+        is_automatic=mail.is_automatic,
+        may_be_empty=True,
+        # A newsletter or an answering machine is no customer.
+        may_create_customer=not (mail.is_automatic or mail.is_newsletter),
+    )
+    message = ticket.messages.get()
+    if not mail.is_of_list:
+        acknowledge(ticket)
+    return message
+
+
+def _attach(message: Message, attachments: list[Attachment], files: list[Stored]) -> None:
+    if not files:
+        return
+    StoredFile.objects.bulk_create(
+        # Its id is how the message's HTML names it.
+        StoredFile.of(
+            stored, attachment.filename, message=message, content_id=stored.token if attachment.content_id else ""
+        )
+        for attachment, stored in zip(attachments, files, strict=True)
+    )
+    message.attachments = [*message.attachments, *(stored.token for stored in files)]
+    message.save(update_fields=["attachments"])

@@ -1,0 +1,272 @@
+"""Reading the mailboxes of ticket queues: each by one worker at a time, each mail kept before it is passed over.
+
+How far a mailbox is read is in its queue's row. A mail that was taken in without that being written (the worker died,
+the server counts its mails anew) comes again and is known by its bytes; so nothing is lost and nothing doubled. A mail
+that the server does not give out is put in quarantine without its text, and the others go on.
+"""
+
+import imaplib
+import logging
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_noop as _
+from imap_tools.mailbox import BaseMailBox
+from imap_tools.query import AND
+
+from callcentre.core.enqueue import enqueue
+from tickets.file_storage import TooLong
+from tickets.mail import mime_parser
+from tickets.mail.headers import addresses, header
+from tickets.mail.intake import take_in
+from tickets.mail.mailbox_connection import in_words, opened
+from tickets.models import ReceivedMail, TicketQueue
+
+logger = logging.getLogger(__name__)
+
+# Advisory locks of ours take one number each; the second key is the queue.
+_LOCK = 7_310
+# For all of a poll, however slowly the server sends.
+LONGEST_SECONDS = 300
+# After which a poll lets others have its worker, and goes on after them.
+TURN_SECONDS = 50
+# Mails between two notes of how far the mailbox is read.
+BATCH = 25
+# Polls that may fail at one mail before it is passed over.
+MOST_TRIES = 3
+# A mailbox that cannot be read is tried after as long as it has failed already, up to this.
+LONGEST_PAUSE = timedelta(minutes=15)
+
+# Reasons for which a mail is left where it is.
+_TOO_LARGE = _("too large to be taken in")
+_PASSED_OVER = _("the mailbox could not be read past it")
+_WITHHELD = _("the server does not give it out")
+
+_UID = re.compile(rb"\bUID (\d+)")
+_SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
+
+
+def poll(queue_id: int) -> int:
+    """Take in what is new in the queue's mailbox; how many mails. Nothing where another worker is at it, or where it
+    has failed and is to be left alone for a while.
+    """
+    with _alone(queue_id) as is_alone:
+        queue = TicketQueue.objects.polled().filter(pk=queue_id).first() if is_alone else None
+        if queue is None or not _is_due(queue):
+            return 0
+        turn = _Poll(queue)
+        try:
+            turn.read()
+        except DatabaseError:
+            raise
+        except Exception as problem:  # noqa: BLE001  (whatever a server answers)
+            # A person sees it in the admin, and a later poll tries again.
+            _note_failure(queue, turn, problem)
+        else:
+            _note_success(queue)
+        return turn.count
+
+
+@contextmanager
+def _alone(queue_id: int) -> Iterator[bool]:
+    """Whether nobody else reads this mailbox now; a worker that dies lets go of it with its connection."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [_LOCK, queue_id])
+        (is_alone,) = cursor.fetchone()
+    try:
+        yield is_alone
+    finally:
+        if is_alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [_LOCK, queue_id])
+
+
+def _is_due(queue: TicketQueue) -> bool:
+    """A mailbox that fails is asked less and less often, or its server locks us out; at once after a person has
+    changed something.
+    """
+    if queue.failing_since is None or queue.polled_at is None or queue.updated_at > queue.polled_at:
+        return True
+    return timezone.now() >= queue.polled_at + min(queue.polled_at - queue.failing_since, LONGEST_PAUSE)
+
+
+def _note_success(queue: TicketQueue) -> None:
+    now = timezone.now()
+    if queue.failing_since is not None:
+        logger.info("mailbox is read again", extra={"queue": queue.pk})
+    TicketQueue.objects.filter(pk=queue.pk).update(
+        polled_at=now, read_at=now, failing_since=None, poll_error="", imap_stuck_uid=None, imap_stuck_count=0
+    )
+
+
+def _note_failure(queue: TicketQueue, turn: "_Poll", problem: Exception) -> None:
+    error = in_words(problem)[:500]
+    # Once, and not every minute: the row says since when.
+    if queue.failing_since is None or queue.poll_error != error:
+        logger.warning("mailbox not read", extra={"queue": queue.pk, "error": error})
+    now, count = timezone.now(), 0
+    if turn.fetching is not None:
+        count = queue.imap_stuck_count + 1 if queue.imap_stuck_uid == turn.fetching else 1
+    TicketQueue.objects.filter(pk=queue.pk).update(
+        polled_at=now,
+        failing_since=queue.failing_since or now,
+        poll_error=error,
+        imap_stuck_uid=turn.fetching,
+        imap_stuck_count=count,
+    )
+
+
+class _Poll:
+    """One poll of one mailbox."""
+
+    def __init__(self, queue: TicketQueue) -> None:
+        self.queue = queue
+        self.count = 0
+        # The mail that the server is being asked for.
+        self.fetching: int | None = None
+        self._last_uid, self._pending = queue.imap_last_uid, list(queue.imap_pending)
+
+    def read(self) -> None:
+        started = time.monotonic()
+        with opened(self.queue, LONGEST_SECONDS) as mailbox:
+            validity = self._find_place(mailbox)
+            new = [int(uid) for uid in mailbox.uids(f"UID {self._last_uid + 1}:*")]
+            # The last one is given even where it is before the first that was asked for.
+            waiting = [*self._pending, *sorted(uid for uid in new if uid > self._last_uid)]
+            while waiting:
+                batch, waiting = waiting[:BATCH], waiting[BATCH:]
+                self._take_batch(mailbox, validity, batch)
+                if waiting and time.monotonic() - started > TURN_SECONDS:
+                    enqueue("tickets.poll_mailbox", self.queue.pk)
+                    return
+
+    def _find_place(self, mailbox: BaseMailBox) -> int:
+        """Where reading goes on; the mailbox's UIDVALIDITY.
+
+        The first time what nobody has read is news. When the server counts anew, its numbers mean other mails: again
+        what nobody has read, and all that has come since a day before the mailbox was last read.
+        """
+        status = mailbox.folder.status(self.queue.imap_folder, ["UIDVALIDITY", "UIDNEXT"])
+        validity = int(status["UIDVALIDITY"])
+        if self.queue.imap_validity != validity:
+            news = {int(uid) for uid in mailbox.uids("UNSEEN")}
+            if self.queue.imap_validity is not None and self.queue.read_at is not None:
+                since = self.queue.read_at.date() - timedelta(days=1)
+                news |= {int(uid) for uid in mailbox.uids(AND(date_gte=since))}
+            self._last_uid = int(status["UIDNEXT"]) - 1
+            self._pending = sorted(uid for uid in news if uid <= self._last_uid)
+            self.queue.imap_validity = validity
+            self._remember()
+        return validity
+
+    def _take_batch(self, mailbox: BaseMailBox, validity: int, uids: Sequence[int]) -> None:
+        passed, taken = [], []
+        try:
+            sizes = self._sizes(mailbox, uids)
+            for uid in uids:
+                if self._take(mailbox, validity, uid, sizes.get(uid)):
+                    taken.append(uid)
+                passed.append(uid)
+                self.fetching = None
+        finally:
+            # Also of a batch that failed: what was taken in is not asked for again.
+            self.count += len(taken)
+            self._pending = [uid for uid in self._pending if uid not in set(passed)]
+            self._last_uid = max([self._last_uid, *passed])
+            self._remember()
+        if taken:
+            # So that people see it; where we may not, it stays unread. Not by mailbox.flag(), which removes what others
+            # have marked as deleted.
+            mailbox.client.uid("store", ",".join(str(uid) for uid in taken), "+FLAGS", "(\\Seen)")
+
+    def _remember(self) -> None:
+        """How far it is read. What a person wants to have fetched again meanwhile stays among the pending."""
+        with transaction.atomic():
+            row = TicketQueue.objects.select_for_update(no_key=True).get(pk=self.queue.pk)
+            wanted = set(row.imap_pending) - set(self.queue.imap_pending)
+            row.imap_pending = [
+                *self._pending,
+                *(sorted(wanted) if row.imap_validity == self.queue.imap_validity else []),
+            ]
+            row.imap_validity, row.imap_last_uid = self.queue.imap_validity, self._last_uid
+            row.save(update_fields=["imap_validity", "imap_last_uid", "imap_pending"])
+        self.queue.imap_pending = list(self._pending)
+
+    def _take(self, mailbox: BaseMailBox, validity: int, uid: int, size: int | None) -> bool:
+        """Whether the mail was taken in; else it is gone, or in quarantine with the reason."""
+        limit = settings.MAX_MAIL_MB * 1024 * 1024
+        tries = self.queue.imap_stuck_count if self.queue.imap_stuck_uid == uid else 0
+        if tries >= MOST_TRIES:
+            self._leave(uid, validity, size, f"{_PASSED_OVER}: {self.queue.poll_error}")
+            return False
+        self.fetching = uid
+        if size is not None and size > limit:
+            headers = self._fetch(mailbox, uid, "(BODY.PEEK[HEADER])")
+            self._leave(uid, validity, size, f"{_TOO_LARGE}: {size:,} B", headers)
+            return False
+        try:
+            raw = self._fetch(mailbox, uid, "(BODY.PEEK[])")
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            self._leave(uid, validity, size, f"{_WITHHELD}: {in_words(error)}")
+            return False
+        if not raw:
+            if size:
+                self._leave(uid, validity, size, _WITHHELD)
+            return False
+        # From here on it is not the server that can fail.
+        self.fetching = None
+        try:
+            take_in(BytesIO(raw), self.queue, place=(validity, uid))
+        except TooLong:
+            self._leave(uid, validity, len(raw), f"{_TOO_LARGE}: {len(raw):,} B", raw[:100_000])
+            return False
+        return True
+
+    def _leave(self, uid: int, validity: int, size: int | None, reason: str, headers: bytes = b"") -> None:
+        """The mail stays in the mailbox only; a person sees that, and can have it fetched again."""
+        message = mime_parser.read(headers)
+        senders = addresses(message, "From")
+        ReceivedMail.objects.update_or_create(
+            sha256=f"uid:{validity}:{uid}",
+            queue=self.queue,
+            defaults={
+                "size": size or 0,
+                "sender": senders[0][1] if senders else "",
+                "subject": header(message, "Subject")[:500],
+                "imap_validity": validity,
+                "imap_uid": uid,
+                "outcome": ReceivedMail.Outcome.QUARANTINED,
+                "reason": reason[:500],
+            },
+        )
+
+    def _sizes(self, mailbox: BaseMailBox, uids: Sequence[int]) -> dict[int, int]:
+        """Bytes of each mail that is there. Servers tell of other changes in between: those say no size."""
+        wanted = ",".join(str(uid) for uid in uids)
+        sizes = {}
+        for item in self._ask(mailbox, wanted, "(UID RFC822.SIZE)"):
+            line = item[0] if isinstance(item, tuple) else item
+            if line and (size := _SIZE.search(line)) and (uid := _UID.search(line)):
+                sizes[int(uid[1])] = int(size[1])
+        return sizes
+
+    def _fetch(self, mailbox: BaseMailBox, uid: int, what: str) -> bytes:
+        """Nothing where the mail was removed meanwhile."""
+        parts = self._ask(mailbox, str(uid), what)
+        return next((bytes(part[1]) for part in parts if isinstance(part, tuple) and b"BODY[" in part[0].upper()), b"")
+
+    def _ask(self, mailbox: BaseMailBox, uids: str, what: str) -> list[Any]:
+        state, answer = mailbox.client.uid("fetch", uids, what)
+        if state != "OK":
+            raise imaplib.IMAP4.error(b" ".join(bytes(each) for each in answer if each).decode("utf-8", "replace"))
+        return answer

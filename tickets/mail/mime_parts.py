@@ -1,0 +1,232 @@
+"""The parts of a mail: which of them are its text, and which are files.
+
+Of alternatives the HTML is the text where there is one; parts that follow one another are all text, in their order.
+Whatever is neither plain text nor HTML is a file: signatures, encrypted parts, invitations, mails inside a mail.
+"""
+
+import binascii
+import quopri
+from dataclasses import dataclass, field
+from typing import Any
+
+from callcentre.core.html_cleaning import LONGEST
+from tickets import html
+from tickets.file_storage import clean_name
+from tickets.mail import mime_parser, tnef, uuencoded
+from tickets.mail.charsets import decoded, printable
+from tickets.mail.flowed_text import reflowed
+from tickets.mail.headers import charset_of, header, without_words
+from tickets.mail.mime_parser import Part
+
+# Beyond these the mail is attached whole.
+MOST_FILES = 200
+MOST_PARTS = 1000
+DEEPEST = 50
+# Characters of a body; longer ones are kept as a file as well.
+LONGEST_TEXT = 1_000_000
+
+_EXTENSIONS = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "application/pdf": ".pdf",
+    "application/pgp-encrypted": ".txt",
+    "application/pgp-signature": ".asc",
+    "application/pgp-keys": ".asc",
+    "application/pkcs7-signature": ".p7s",
+    "application/pkcs7-mime": ".p7m",
+    "message/delivery-status": ".txt",
+    "message/disposition-notification": ".txt",
+    "text/calendar": ".ics",
+    "text/csv": ".csv",
+    "text/rfc822-headers": ".txt",
+    "text/vcard": ".vcf",
+}
+
+
+class TooManyParts(Exception):
+    """More than a person sends."""
+
+
+@dataclass(slots=True)
+class Attachment:
+    filename: str
+    content: bytes
+    content_id: str = ""
+
+
+@dataclass(slots=True)
+class Content:
+    """What a part and those inside it say."""
+
+    # (is HTML, text), in order.
+    blocks: list[tuple[bool, str]] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
+    part_count: int = 0
+
+    @property
+    def body(self) -> tuple[str, str]:
+        """The text and its type as messages have it."""
+        blocks = [(is_html, text) for is_html, text in self.blocks if text.strip()]
+        if not any(is_html for is_html, _text in blocks):
+            return "\n".join(text for _is_html, text in blocks), "PLAIN"
+        return "<br>\n".join(text if is_html else html.from_text(text) for is_html, text in blocks), "HTML"
+
+
+def read(message: Part) -> Content:
+    """Its text and files. Of a mail with too many parts the text so far."""
+    content = Content()
+    try:
+        _read(message, content, 0)
+    except TooManyParts:
+        content.attachments = [Attachment("mail.eml", message.source)]
+    return content
+
+
+def _read(part: Part, content: Content, depth: int) -> None:
+    content.part_count += 1
+    if content.part_count > MOST_PARTS or len(content.attachments) > MOST_FILES or depth > DEEPEST:
+        raise TooManyParts
+    if not part.is_multipart() or part.get_content_maintype() == "message":
+        _read_leaf(part, content)
+    elif part.get_content_subtype() == "alternative":
+        _read_alternatives(part, content, depth)
+    else:
+        for each in _inside(part):
+            _read(each, content, depth + 1)
+
+
+def _inside(part: Part) -> list[Part]:
+    return [each for each in part.get_payload() if isinstance(each, Part)]
+
+
+def _read_alternatives(part: Part, content: Content, depth: int) -> None:
+    """All of them are files or the text: of texts the last that is HTML, else the last that says something."""
+    chosen: list[tuple[bool, str]] = []
+    for each in _inside(part):
+        position = len(content.blocks)
+        _read(each, content, depth + 1)
+        found = [block for block in content.blocks[position:] if _says_something(*block)]
+        del content.blocks[position:]
+        if found and (any(is_html for is_html, _text in found) or not any(is_html for is_html, _text in chosen)):
+            chosen = found
+    content.blocks += chosen
+
+
+def _says_something(is_html: bool, text: str) -> bool:
+    """Some programs send a page without a word beside the text."""
+    if is_html and len(text) < 5000:
+        return not html.says_nothing(text)
+    return bool(text.strip())
+
+
+def _read_leaf(part: Part, content: Content) -> None:
+    kind = part.get_content_type()
+    filename = filename_of(part)
+    # Of a multipart without parts its text is all there is.
+    is_text = kind in ("text/plain", "text/html") or part.get_content_maintype() == "multipart"
+    if is_text and not filename and not header(part, "Content-Disposition").lower().startswith("attachment"):
+        if kind == "text/html":
+            _add_text(text_of(part), True, content)
+        else:
+            _add_plain(part, content)
+        return
+    data = bytes_of(part)
+    is_tnef = kind in ("application/ms-tnef", "application/vnd.ms-tnef") or filename.lower() == "winmail.dat"
+    if is_tnef and (files := tnef.files(data)[:MOST_FILES]):
+        content.attachments += [_attachment(file, number) for number, file in enumerate(files, start=1)]
+        return
+    if data or filename:
+        content_id = header(part, "Content-ID").strip("<> ")[:255]
+        name = filename or _name_for(part, len(content.attachments) + 1)
+        content.attachments.append(Attachment(name, data, content_id))
+
+
+def _attachment(file: tnef.File, number: int) -> Attachment:
+    name = clean_name(printable(file.name))[:255] or f"part-{number}.bin"
+    return Attachment(name, file.content or b"", printable(file.content_id)[:255])
+
+
+def _add_plain(part: Part, content: Content) -> None:
+    """Add the text of a part without the files that stand in it, which come after it."""
+    text, files = uuencoded.parted(text_of(part))
+    if _parameter(part, "format") == "flowed":
+        text = reflowed(text, deletes_space=_parameter(part, "delsp") == "yes")
+    _add_text(text, False, content)
+    if len(files) + len(content.attachments) > MOST_FILES:
+        raise TooManyParts
+    for name, data in files:
+        content.attachments.append(Attachment(clean_name(printable(name))[:255] or "attachment", data))
+
+
+def _parameter(part: Part, name: str) -> str:
+    """Return a parameter of the part's type in lower case; "" for none."""
+    try:
+        return str(part.get_param(name) or "").strip().lower()
+    except (ValueError, LookupError, TypeError):
+        return ""
+
+
+def _add_text(text: str, is_html: bool, content: Content) -> None:
+    longest = LONGEST if is_html else LONGEST_TEXT
+    if len(text) > longest:
+        content.attachments.append(Attachment("message.html" if is_html else "message.txt", text.encode()))
+        # HTML one longer than may be becomes the text that it says.
+        text = text[: longest + is_html]
+    content.blocks.append((is_html, text))
+
+
+def filename_of(part: Part) -> str:
+    """The name alone, however it was written; "" for none."""
+    for name in ("Content-Disposition", "Content-Type"):
+        # Bytes of another character set would be lost in the parameters.
+        value: Any = part.get(name)
+        if value is not None and not isinstance(value, str):
+            part.replace_header(name, header(part, name))
+    try:
+        name = part.get_filename() or ""
+    except (ValueError, LookupError, TypeError, IndexError):  # RFC 2231 gone wrong
+        return "attachment"
+    name = clean_name(without_words(printable(name)))
+    if len(name) > 255:
+        stem, dot, extension = name.rpartition(".")
+        name = f"{stem[: 250 - len(extension)]}.{extension}" if dot and len(extension) < 20 else name[:255]
+    return name
+
+
+def _name_for(part: Part, number: int) -> str:
+    if part.get_content_type() == "message/rfc822" and part.is_multipart():
+        mail = _inside(part)[0]
+        # An encoded one is no mail before it is decoded.
+        mail = mail if mail.keys() else mime_parser.read(bytes_of(part))
+        subject = clean_name(header(mail, "Subject"))[:200]
+        return f"{subject or f'message-{number}'}.eml"
+    return f"part-{number}{_EXTENSIONS.get(part.get_content_type(), '.bin')}"
+
+
+def bytes_of(part: Part) -> bytes:
+    """Return the content, decoded; of a mail inside the mail, the bytes that came."""
+    if part.get_content_maintype() == "message" and part.is_multipart():
+        return _mail_inside(part)
+    return part.content
+
+
+def _mail_inside(part: Part) -> bytes:
+    """Return the bytes of a part that the parser has taken for one mail, or for the blocks of a report."""
+    first, last = _inside(part)[0], _inside(part)[-1]
+    source = part.raw[first.start : last.end - len(last.source_end)]
+    try:
+        match header(part, "Content-Transfer-Encoding").lower():
+            case "base64":
+                # No standard has it, and some programs do it.
+                return binascii.a2b_base64(source)
+            case "quoted-printable":
+                return quopri.decodestring(source)
+    except binascii.Error:
+        pass
+    return source
+
+
+def text_of(part: Part) -> str:
+    return decoded(bytes_of(part), charset_of(part)).replace("\r\n", "\n").removeprefix("\ufeff")

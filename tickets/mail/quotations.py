@@ -1,0 +1,205 @@
+"""The text of a mail, parted into what its author wrote and the quotation at its end. Nothing is cut off.
+
+A quotation is folded if nothing of the author follows it. Where that is in doubt, nothing is folded: a quotation that
+is shown costs a look, an answer that is hidden may never be read.
+
+Forwarded mail is not folded: it is new to the reader.
+"""
+
+from itertools import dropwhile
+
+from callcentre.core.html_cleaning import MARK
+from tickets import html
+from tickets.mail import quotation_words as words
+from tickets.mail.mail_lines import Line, lines_of_html, lines_of_text, without_tags
+
+# Lines over which the mail program breaks the line above a quotation, and characters that it has at most.
+_MOST_LINES_OF_NAME = 3
+_LONGEST_NAME = 600
+# Characters of a line that may have been broken.
+_SHORTEST_BROKEN = 30
+# Lines of the headers of a quoted mail, with those over which long ones are broken.
+_MOST_HEADERS = 12
+_MOST_BROKEN = 3
+# Longer ones are no signatures.
+_LONGEST_SIGNATURE = 10
+_LONGEST_LINE_OF_SIGNATURE = 100
+
+
+def fold(body: str, body_type: str) -> tuple[str, str]:
+    """Return what was written, and what was quoted below it: HTML cleaned, then parted.
+
+    All of it was written where nothing else would be left.
+    """
+    if body_type == "HTML":
+        return _fold_html(body)
+    place = _place_in(lines_of_text(body))
+    return (body, "") if place is None else (body[:place], body[place:])
+
+
+def _fold_html(body: str) -> tuple[str, str]:
+    whole, marked = html.clean_marked(body)
+    place = _place_in(lines_of_html(marked)) if _may_quote(marked) else None
+    if place is None:
+        return whole, ""
+    return html.clean(marked[:place]), html.clean(marked[place:])
+
+
+def _may_quote(marked: str) -> bool:
+    """Return False for most HTML without a quotation, at a fifth of the cost of reading its lines."""
+    is_marked = MARK in marked or "<blockquote" in marked
+    return is_marked or bool(words.NEEDED.search(without_tags(marked).lower()))
+
+
+def _place_in(lines: list[Line]) -> int | None:
+    """Return where the quotation begins that ends the mail, if it has one."""
+    for number, line in enumerate(lines):
+        if words.FORWARDED.match(line.text):
+            return None
+        end = _end_of_header(lines, number)
+        if end is None:
+            continue
+        written, quoted = lines[:number], lines[end:]
+        if not _says_something(written) or _has_answers(line, quoted):
+            return None
+        while number and words.RULE.match(lines[number - 1].text):
+            number -= 1
+        return lines[number].start if number else None
+    return None
+
+
+def _end_of_header(lines: list[Line], number: int) -> int | None:
+    """Return where the quotation itself begins if this line, or its headers, begin one."""
+    line = lines[number]
+    if line.depth and line.is_marked:
+        return number
+    if words.ORIGINAL.match(line.text):
+        return _end_of_labels(lines, number + 1)
+    is_labelled = _is_labelled(lines, number)
+    if is_labelled or (line.is_ruled and words.FROM.match(line.text)):
+        return _end_of_labels(lines, number)
+    if end := _end_of_name(lines, number):
+        is_quoted = end < len(lines) and lines[end].depth > line.depth
+        has_address = words.ADDRESS.search(" ".join(each.text for each in lines[number:end]))
+        return end if is_quoted or has_address or line.is_marked else None
+    if line.is_marked:
+        return number + line.text.endswith(":") if not words.FROM.match(line.text) else _end_of_labels(lines, number)
+    return None
+
+
+def _is_labelled(lines: list[Line], number: int) -> bool:
+    """Return whether the headers of a mail begin here: its sender, date, recipients and subject."""
+    if not words.FROM.match(lines[number].text):
+        return False
+    headers = lines[number : _end_of_labels(lines, number)]
+    return all(any(label.match(line.text) for line in headers) for label in (words.SENT, words.TO, words.SUBJECT))
+
+
+def _end_of_labels(lines: list[Line], number: int) -> int:
+    """Return where the headers end that begin here."""
+    end, broken = number, 0
+    for place, line in enumerate(lines[number : number + _MOST_HEADERS], number):
+        if words.HEADER.match(line.text):
+            end, broken = place + 1, 0
+            if words.SUBJECT.match(line.text):
+                break
+        elif broken < _MOST_BROKEN and ("@" in line.text or ";" in line.text) and end > number:
+            broken += 1
+        else:
+            break
+    return end
+
+
+def _end_of_name(lines: list[Line], number: int) -> int | None:
+    """Return where the line ends that says who wrote the quotation, and when, if it begins here."""
+    begins = bool(words.BEGINNING.match(lines[number].text))
+    if not begins and not lines[number].text.endswith(":"):
+        return None
+    text = ""
+    for end, line in enumerate(lines[number : number + _MOST_LINES_OF_NAME], number + 1):
+        text = f"{text} {line.text}".lstrip()
+        if len(text) > _LONGEST_NAME:
+            return None
+        if _is_name(text, begins=begins) or (end == number + 1 and _is_name_above_quotation(lines, number)):
+            return end
+        following = lines[end].text if end < len(lines) else ""
+        is_broken = len(line.text) >= _SHORTEST_BROKEN and line.text[-1] not in ".!?:;"
+        if not begins or not (is_broken or words.BROKEN_OFF.match(following)):
+            return None
+    return None
+
+
+def _is_name(text: str, *, begins: bool) -> bool:
+    if not any(character.isdigit() for character in text):
+        return False
+    return bool(words.WROTE_WHEN.match(text) or (begins and words.WROTE_AT_END.search(text)))
+
+
+def _is_name_above_quotation(lines: list[Line], number: int) -> bool:
+    """Return whether the line has an address and a date, in any language, and a quotation comes next."""
+    line, following = lines[number], lines[number + 1 : number + 2]
+    is_above = bool(following) and following[0].depth > line.depth
+    return is_above and "@" in line.text and any(character.isdigit() for character in line.text)
+
+
+def _says_something(written: list[Line]) -> bool:
+    """Return whether the author says more above the quotation than a greeting, and does not speak of it there."""
+    said = [line for line in _without_signature(written) if not words.RULE.match(line.text)]
+    if len(said) <= 1 and all(words.GREETING.match(line.text) for line in said):
+        return False
+    if said[-1].text.endswith(":"):
+        return False
+    return not any(words.ANNOUNCEMENT.search(line.text) for line in said)
+
+
+def _without_signature(lines: list[Line]) -> list[Line]:
+    end = next((number for number, line in enumerate(lines) if line.text == "--"), len(lines))
+    if not _is_signature(lines[end + 1 :]):
+        end = len(lines)
+    return [line for line in lines[:end] if not line.is_signature and not words.OF_PHONE.match(line.text)]
+
+
+def _is_signature(lines: list[Line]) -> bool:
+    is_short = len(lines) <= _LONGEST_SIGNATURE
+    return is_short and all(len(line.text) <= _LONGEST_LINE_OF_SIGNATURE for line in lines)
+
+
+def _has_answers(first: Line, quoted: list[Line]) -> bool:
+    """Return whether something may be the author's own in a quotation, or below it."""
+    is_set_off = bool(quoted) and quoted[0].depth > 0
+    number = 0
+    while number < len(quoted):
+        line = quoted[number]
+        if not is_set_off and words.NAMED.match(line.text):
+            return True
+        is_inside = line.depth > 0 if is_set_off else line.is_contained or not first.is_contained
+        if not is_inside:
+            end = _end_of_name(quoted, number)
+            if end is None or end == len(quoted):
+                return bool(_without_signature(quoted[number:]))
+            number = end
+        else:
+            number += 1
+    if any(line.is_own and not line.is_signature for line in quoted):
+        return True
+    message = _first_message(quoted)
+    return any(line.is_typed for line in message) or _has_coloured_answers(message)
+
+
+def _has_coloured_answers(message: list[Line]) -> bool:
+    """Return whether lines in colour stand between the others, or end the message and are no signature."""
+    asked = list(dropwhile(lambda line: line.is_coloured, message))
+    start = next((number for number, line in enumerate(asked) if line.is_coloured), None)
+    if start is None:
+        return False
+    ends_letter = any(words.CLOSING.match(line.text) for line in asked[start - 1 : start + 1])
+    return not ends_letter or not all(line.is_coloured for line in asked[start:])
+
+
+def _first_message(quoted: list[Line]) -> list[Line]:
+    """Return the lines of the newest of the mails that are quoted."""
+    depth = quoted[0].depth if quoted else 0
+    for number, line in enumerate(quoted):
+        if line.depth != depth or (number and _is_labelled(quoted, number)):
+            return quoted[:number]
+    return quoted
